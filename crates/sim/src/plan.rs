@@ -1,0 +1,343 @@
+//! What to simulate, as plain data: the hand-over from a scenario to the engine.
+//!
+//! Names have been resolved to indices, units to integers and patterns to lists; the engine checks
+//! nothing again that the scenario crate has checked, except by assertion.
+
+use tailback_traffic::Model;
+use tailback_units::{Dur, Rate, Time};
+
+/// Index of a node in [`Plan::nodes`].
+pub type NodeId = u16;
+
+/// A whole run, before its first event.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Hosts and switches.
+    pub nodes: Vec<NodePlan>,
+    /// Full-duplex links.
+    pub links: Vec<LinkPlan>,
+    /// Flows of packets from one host to another.
+    pub flows: Vec<FlowPlan>,
+    /// Next hop: `routes[node][destination]` is the index of the link to take, [`NO_ROUTE`] if none.
+    pub routes: Vec<Vec<u32>>,
+    /// How many bytes a payload takes in a buffer and on the wire.
+    pub framing: Framing,
+    /// Number of traffic classes, 1 to 8; class 0 is the highest.
+    pub classes: u8,
+    /// The run's seed: all streams derive from it.
+    pub seed: u64,
+    /// Packets born before this instant are carried but not measured.
+    pub warmup: Time,
+    /// The run's last instant; events at it still happen.
+    pub end: Time,
+    /// Interval of the time series; none records no series.
+    pub sample: Option<Dur>,
+    /// Whether each flow keeps a delay histogram of its own (each class always has one).
+    pub per_flow_delay: bool,
+    /// Changes at given instants, in order of time.
+    pub timeline: Vec<Change>,
+    /// Which engine to use; both give the same digest.
+    pub engine: Engine,
+}
+
+/// No way to the destination.
+pub const NO_ROUTE: u32 = u32::MAX;
+
+/// How the engine carries packets over FIFO ports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Engine {
+    /// One event per hop where a port is a plain FIFO that nothing can stop.
+    #[default]
+    Merged,
+    /// Two events per hop everywhere: slower and simpler, kept as the reference.
+    Plain,
+}
+
+/// Which length of a packet counts where. All lengths in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Framing {
+    /// Largest payload of one packet.
+    pub mtu: u32,
+    /// Added to the payload to make a frame (Ethernet: 14 of header and 4 of check sequence).
+    pub header: u32,
+    /// A shorter frame is padded to this (Ethernet: 64).
+    pub min_frame: u32,
+    /// Added to the frame on the wire (Ethernet: 8 of preamble and 12 of gap).
+    pub overhead: u32,
+    /// What a buffer counts.
+    pub buffer: Length,
+}
+
+/// One of the three lengths of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Length {
+    /// What the source handed over.
+    Payload,
+    /// Payload and header, padded to the least frame.
+    Frame,
+    /// Frame, preamble and gap.
+    Wire,
+}
+
+/// A host or a switch.
+#[derive(Clone, Debug)]
+pub struct NodePlan {
+    /// Unique name.
+    pub name: String,
+    /// What it is.
+    pub kind: NodeKind,
+}
+
+/// What a node is.
+#[derive(Clone, Debug)]
+pub enum NodeKind {
+    /// An end station.
+    Host(HostPlan),
+    /// A switch.
+    Switch(SwitchPlan),
+}
+
+/// An end station's parameters.
+#[derive(Clone, Debug)]
+pub struct HostPlan {
+    /// Limit of its transmit queue in buffer bytes; none is unbounded.
+    pub buffer: Option<u64>,
+    /// Whether it obeys back-pressure notifications.
+    pub obeys: bool,
+}
+
+/// A switch's parameters.
+#[derive(Clone, Debug)]
+pub struct SwitchPlan {
+    /// Time from the end of reception to the output queue.
+    pub latency: Dur,
+    /// Where frames wait and how they get across.
+    pub fabric: Fabric,
+    /// What it does about congestion; none does nothing but drop.
+    pub backpressure: Option<BackPressure>,
+}
+
+/// A switch's memory and crossing.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Fabric {
+    /// Non-blocking; frames wait at the output only.
+    OutputQueued,
+    /// Output queues share one memory under dynamic thresholds (Choudhury and Hahne 1998): a queue
+    /// may hold at most alpha times the free memory.
+    SharedMemory {
+        /// The whole memory in buffer bytes.
+        memory: u64,
+        /// Share of the free memory that one queue may take, above 0.
+        alpha: f64,
+    },
+    /// A crossbar with one FIFO per input: its head blocks what is behind (Karol et al. 1987).
+    InputFifo {
+        /// Limit of each input's FIFO in buffer bytes.
+        buffer: u64,
+    },
+    /// A crossbar with one queue per input and output.
+    VirtualOutputQueues {
+        /// Limit of each input's memory in buffer bytes.
+        buffer: u64,
+        /// Crossing speed relative to the output's rate, at least 1.
+        speedup: f64,
+    },
+    /// Output queues; a frame may leave while its tail still arrives.
+    CutThrough {
+        /// Bytes of the frame that must have arrived before the decision.
+        header: u32,
+    },
+}
+
+/// A full-duplex link. Side 0 sends from `ends[0]`, side 1 from `ends[1]`.
+#[derive(Clone, Debug)]
+pub struct LinkPlan {
+    /// The two nodes.
+    pub ends: [NodeId; 2],
+    /// Rate of each side.
+    pub rate: [Rate; 2],
+    /// Propagation delay.
+    pub delay: Dur,
+    /// Probability that a frame is lost on the link, 0 to 1.
+    pub loss: f64,
+    /// Largest extra delay, uniform, drawn per frame; order is kept.
+    pub jitter: Dur,
+    /// The egress queue of each side.
+    pub queue: [QueuePlan; 2],
+}
+
+/// The queue of one output port.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QueuePlan {
+    /// Registered name of the discipline (`tailback_qdisc::registry`).
+    pub discipline: tailback_qdisc::Spec,
+    /// Limit of each class in buffer bytes; `u64::MAX` is unbounded.
+    pub limits: Vec<u64>,
+}
+
+/// A flow of packets.
+#[derive(Clone, Debug)]
+pub struct FlowPlan {
+    /// Unique name, such as `data[3]`.
+    pub name: String,
+    /// Name of the group that it is reported with, such as `data`.
+    pub group: String,
+    /// Sending host.
+    pub from: NodeId,
+    /// Receiving host.
+    pub to: NodeId,
+    /// Traffic class, below [`Plan::classes`].
+    pub class: u8,
+    /// When the source starts.
+    pub start: Time,
+    /// When the source stops; packets already sent go on.
+    pub stop: Time,
+    /// What it sends.
+    pub model: Model,
+}
+
+/// Detection, notification and response of a switch (Tobagi, Fraleigh and Noureddine).
+#[derive(Clone, Debug, PartialEq)]
+pub struct BackPressure {
+    /// What a notification names, and so what stops.
+    pub scope: Scope,
+    /// When an output queue counts as congested.
+    pub detection: Detection,
+    /// Whom a congested queue notifies.
+    pub notify: Notify,
+    /// Where a destination list comes from.
+    pub addresses: Addresses,
+    /// Each destination's virtual queue has the class's whole limit to itself.
+    pub partition: bool,
+    /// What a notified neighbour does.
+    pub response: Response,
+    /// How notifications travel.
+    pub signal: Signal,
+    /// From the full reception of a notification to its effect.
+    pub response_time: Dur,
+    /// Whether hosts are notified too.
+    pub end_stations: bool,
+}
+
+/// What a notification names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Nothing: the whole port stops (802.3x).
+    Plain,
+    /// The class of the congested queue.
+    Class,
+    /// Destination addresses.
+    Destination,
+    /// Destination addresses within the class of the congested queue.
+    ClassDestination,
+}
+
+/// When an output queue counts as congested.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Detection {
+    /// Occupancy above `high` of the limit, until below `low`.
+    Watermark {
+        /// Fraction of the limit, 0 to 1.
+        high: f64,
+        /// Fraction of the limit, 0 to `high`.
+        low: f64,
+    },
+    /// Occupancy as forecast over `horizon` from its growth over the last `window`: above `high`
+    /// of the limit, until the forecast is below `low`.
+    FillRate {
+        /// Fraction of the limit, 0 to 1.
+        high: f64,
+        /// Fraction of the limit, 0 to `high`.
+        low: f64,
+        /// Time over which growth is measured.
+        window: Dur,
+        /// Time over which it is extrapolated.
+        horizon: Dur,
+    },
+}
+
+/// Whom a congested queue notifies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notify {
+    /// Every neighbour but the one behind the congested port.
+    All,
+    /// Only those that have sent into the congested queue since it last was empty.
+    Feeding,
+}
+
+/// Where a destination list comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Addresses {
+    /// The frames in the congested buffer, and later arrivals while it is congested.
+    Buffer,
+    /// All addresses reached through the congested port.
+    FilteringDatabase,
+}
+
+/// What a notified neighbour does with the traffic in scope.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Response {
+    /// Stops it.
+    Block,
+    /// Slows it: the rate is multiplied by `decrease` at the notification and at each `interval`
+    /// while it lasts, not below `floor`; once cleared it grows by `increase` each `interval`.
+    /// Rates are fractions of the link's rate.
+    Rate {
+        /// Factor, above 0 and below 1.
+        decrease: f64,
+        /// Fraction of the link's rate, above 0 and at most 1.
+        floor: f64,
+        /// Fraction of the link's rate, above 0 and at most 1.
+        increase: f64,
+        /// Time between steps.
+        interval: Dur,
+    },
+}
+
+/// How notifications travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signal {
+    /// One control frame for XOFF and one for XON per congested queue, remembered by the receiver
+    /// until cleared: the idealised mechanism of the deck.
+    OnOff,
+    /// 802.3x Annex 31B or 802.1Qbb frames with quanta, refreshed while congested.
+    Mac {
+        /// Quanta of 512 bit times in each XOFF, 1 to 65535.
+        quanta: u16,
+    },
+}
+
+/// A change at a given instant.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    /// When.
+    pub at: Time,
+    /// What.
+    pub what: ChangeKind,
+}
+
+/// What changes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ChangeKind {
+    /// A link, by index, stops carrying: frames on it are lost, queues wait.
+    LinkDown(u32),
+    /// A link carries again.
+    LinkUp(u32),
+    /// Both sides of a link take a new rate from the next frame on.
+    LinkRate(u32, Rate),
+    /// A link takes a new delay from the next frame on (order is kept).
+    LinkDelay(u32, Dur),
+    /// A flow, by index, starts or resumes sending.
+    FlowStart(u32),
+    /// A flow stops sending.
+    FlowStop(u32),
+    /// A switch's thresholds become these fractions.
+    Thresholds {
+        /// The switch.
+        node: NodeId,
+        /// Fraction of the limit, 0 to 1.
+        high: f64,
+        /// Fraction of the limit, 0 to `high`.
+        low: f64,
+    },
+}

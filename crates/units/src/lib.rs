@@ -1,0 +1,13 @@
+//! Time, rate and size as integers, with the forms in which people write them.
+//!
+//! Everything in Tailback that is compared, added up or hashed is an integer: picoseconds, bits
+//! per second, bytes. The written forms (`"20ms"`, `"10Mbit/s"`, `"50kB"`) are parsed here and
+//! nowhere else.
+
+mod quantity;
+mod rate;
+mod time;
+
+pub use quantity::{Bytes, QuantityError, parse_bytes, parse_duration, parse_fraction, parse_rate};
+pub use rate::{Rate, TxClock};
+pub use time::{Dur, Time};
