@@ -1,1 +1,25 @@
-//! Placeholder.
+//! The engine: a network of hosts, switches and links, carried event by event.
+//!
+//! The rooms, in the order in which a packet meets them: a source's burst is cut into packets
+//! (`world/emit`), each waits at a port and is transmitted (`port`, `world/transmit`), arrives and
+//! is forwarded or delivered (`world/arrive`, `world/crossbar`); a queue that fills up is detected
+//! (`detector`) and told to the neighbours (`world/notify`), who stop or slow down (`responder`,
+//! `world/respond`). What happens is counted in the `ledger`, watched by `world/observe`, and told
+//! in the `report`.
+//!
+//! Time comes from the agenda alone, randomness from named streams alone: equal plans give equal
+//! digests on every platform.
+
+mod agenda;
+mod crossbar;
+mod detector;
+mod ledger;
+mod notice;
+pub mod plan;
+mod port;
+mod report;
+mod responder;
+mod world;
+
+pub use report::{ClassReport, Counts, Delay, DropReport, FlowReport, NodeReport, PortClassReport, PortReport, Report, Series};
+pub use world::{Status, World};

@@ -1,0 +1,99 @@
+//! Drop-tail with one virtual queue per destination, so that a stopped destination does not hold
+//! up the others.
+//!
+//! Among the destinations that the gate admits, the oldest head goes first: without back-pressure
+//! this is a FIFO, and no flow is ever reordered.
+
+use crate::{Cx, Gate, Packet, Qdisc, Reason};
+use std::collections::VecDeque;
+use tailback_units::Time;
+
+/// Virtual queues by destination under one limit, or (partitioned) one limit each.
+#[derive(Debug)]
+pub struct ByDestination {
+    /// One per destination seen so far, in order of first appearance.
+    queues: Vec<Virtual>,
+    /// Arrivals so far: the age of a packet is its number.
+    arrivals: u64,
+    bytes: u64,
+    packets: u64,
+    limit: u64,
+    partition: bool,
+}
+
+#[derive(Debug)]
+struct Virtual {
+    destination: u16,
+    bytes: u64,
+    /// With each packet its arrival number.
+    waiting: VecDeque<(u64, Packet)>,
+}
+
+impl ByDestination {
+    /// Queues with `limit` buffer bytes in all or, if `partition`, for each destination.
+    pub fn new(limit: u64, partition: bool) -> ByDestination {
+        ByDestination { queues: Vec::new(), arrivals: 0, bytes: 0, packets: 0, limit, partition }
+    }
+    /// Buffer bytes waiting for `destination`.
+    pub fn bytes_to(&self, destination: u16) -> u64 {
+        self.queues.iter().find(|q| q.destination == destination).map_or(0, |q| q.bytes)
+    }
+    /// Whether each destination has the limit to itself.
+    pub fn is_partitioned(&self) -> bool {
+        self.partition
+    }
+    /// The destinations of the waiting packets, in order of their first appearance.
+    pub fn destinations(&self) -> impl Iterator<Item = u16> + '_ {
+        self.queues.iter().filter(|q| !q.waiting.is_empty()).map(|q| q.destination)
+    }
+}
+
+impl Qdisc for ByDestination {
+    fn enqueue(&mut self, _now: Time, packet: Packet, cx: &mut Cx<'_>) {
+        let size = u64::from(packet.size);
+        let at = match self.queues.iter().position(|q| q.destination == packet.dst) {
+            Some(at) => at,
+            None => {
+                self.queues.push(Virtual { destination: packet.dst, bytes: 0, waiting: VecDeque::new() });
+                self.queues.len() - 1
+            }
+        };
+        let queue = &mut self.queues[at];
+        if (if self.partition { queue.bytes } else { self.bytes }) + size > self.limit {
+            cx.drop(packet, Reason::BufferFull);
+            return;
+        }
+        queue.bytes += size;
+        self.bytes += size;
+        self.packets += 1;
+        queue.waiting.push_back((self.arrivals, packet));
+        self.arrivals += 1;
+    }
+
+    fn dequeue(&mut self, _now: Time, gate: &Gate, _cx: &mut Cx<'_>) -> Option<Packet> {
+        // A scan beats a tree: a port has few destinations with packets waiting at a time.
+        let oldest = self
+            .queues
+            .iter_mut()
+            .filter_map(|q| {
+                let (age, head) = q.waiting.front()?;
+                gate.admits(head.class(), head.dst).then_some((*age, q))
+            })
+            .min_by_key(|(age, _)| *age)?
+            .1;
+        let (_, packet) = oldest.waiting.pop_front()?;
+        let size = u64::from(packet.size);
+        oldest.bytes -= size;
+        self.bytes -= size;
+        self.packets -= 1;
+        Some(packet)
+    }
+
+    fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    fn visit(&self, f: &mut dyn FnMut(&Packet)) {
+        self.queues.iter().flat_map(|q| &q.waiting).for_each(|(_, packet)| f(packet));
+    }
+}

@@ -1,0 +1,70 @@
+//! All disciplines, one line each.
+
+use crate::discipline::{drop_head, drop_tail};
+use crate::{Cx, Gate, Packet, Qdisc};
+use tailback_units::Time;
+
+/// Makes the scenario's enum ([`Spec`]) and the run-time enum ([`Discipline`]) from one list.
+macro_rules! disciplines {
+    ($($name:literal => $variant:ident($params:path => $state:ty)),+ $(,)?) => {
+        tailback_document::kinds! {
+            /// A queue discipline and its parameters.
+            pub enum Spec { $($name => $variant($params)),+ }
+        }
+
+        /// A queue discipline at work; dispatched by one `match`, without a pointer per packet.
+        #[derive(Debug)]
+        pub enum Discipline {
+            $(
+                #[doc = concat!("`", $name, "`")]
+                $variant($state),
+            )+
+        }
+
+        impl Spec {
+            /// The discipline with a limit in buffer bytes.
+            pub fn build(&self, limit: u64) -> Discipline {
+                match self { $(Spec::$variant(params) => Discipline::$variant(params.build(limit)),)+ }
+            }
+            /// Refuses parameters that make no sense together.
+            pub fn check(&self) -> Result<(), tailback_document::Invalid> {
+                match self { $(Spec::$variant(params) => params.check(),)+ }
+            }
+        }
+
+        impl Qdisc for Discipline {
+            #[inline]
+            fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut Cx<'_>) {
+                match self { $(Discipline::$variant(q) => q.enqueue(now, packet, cx),)+ }
+            }
+            #[inline]
+            fn dequeue(&mut self, now: Time, gate: &Gate, cx: &mut Cx<'_>) -> Option<Packet> {
+                match self { $(Discipline::$variant(q) => q.dequeue(now, gate, cx),)+ }
+            }
+            fn packets(&self) -> u64 {
+                match self { $(Discipline::$variant(q) => q.packets(),)+ }
+            }
+            fn visit(&self, f: &mut dyn FnMut(&Packet)) {
+                match self { $(Discipline::$variant(q) => q.visit(f),)+ }
+            }
+            fn next_wakeup(&self) -> Option<Time> {
+                match self { $(Discipline::$variant(q) => q.next_wakeup(),)+ }
+            }
+            fn wake(&mut self, now: Time, cx: &mut Cx<'_>) {
+                match self { $(Discipline::$variant(q) => q.wake(now, cx),)+ }
+            }
+        }
+    };
+}
+
+disciplines! {
+    "drop-tail" => DropTail(drop_tail::Params => drop_tail::DropTail),
+    "drop-head" => DropHead(drop_head::Params => drop_head::DropHead),
+}
+
+impl Spec {
+    /// Whether back-pressure may stop single destinations in this discipline.
+    pub fn selects_destinations(&self) -> bool {
+        matches!(self, Spec::DropTail(_))
+    }
+}

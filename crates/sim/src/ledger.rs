@@ -1,0 +1,102 @@
+//! The ledger: what became of every packet, per flow and per class.
+
+use std::collections::BTreeMap;
+use tailback_measure::Sketch;
+use tailback_qdisc::{Packet, Reason};
+use tailback_units::Time;
+
+/// Packets and bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Count {
+    pub packets: u64,
+    pub bytes: u64,
+}
+
+impl Count {
+    #[inline]
+    pub fn add(&mut self, bytes: u64) {
+        self.packets += 1;
+        self.bytes += bytes;
+    }
+    pub fn plus(self, other: Count) -> Count {
+        Count { packets: self.packets + other.packets, bytes: self.bytes + other.bytes }
+    }
+    pub fn minus(self, other: Count) -> Count {
+        Count { packets: self.packets - other.packets, bytes: self.bytes - other.bytes }
+    }
+}
+
+/// One flow's account. The pairs are (only carried, measured).
+#[derive(Debug, Default)]
+pub(crate) struct FlowAccount {
+    pub offered: [Count; 2],
+    pub delivered: [Count; 2],
+    pub dropped: [Count; 2],
+    /// Sum of the delays of measured packets, picoseconds.
+    pub delay_sum: u128,
+    /// Largest of them.
+    pub delay_max: u64,
+    /// Sequence number that the next packet in order would not go below.
+    next_seq: u32,
+    /// Packets that arrived after a later one of their flow.
+    pub reordered: u64,
+    /// Delays, where asked for.
+    pub delays: Option<Box<Sketch>>,
+}
+
+/// The accounts of all flows and the delays of all classes.
+#[derive(Debug)]
+pub(crate) struct Ledger {
+    pub flows: Vec<FlowAccount>,
+    pub class_delays: Vec<Sketch>,
+    /// Measured drops by (flow, port, reason).
+    pub causes: BTreeMap<(u32, u32, Reason), u64>,
+}
+
+impl Ledger {
+    pub fn new(flows: usize, classes: usize, per_flow_delay: bool) -> Ledger {
+        let account = || FlowAccount { delays: per_flow_delay.then(Box::default), ..FlowAccount::default() };
+        Ledger {
+            flows: (0..flows).map(|_| account()).collect(),
+            class_delays: vec![Sketch::default(); classes],
+            causes: BTreeMap::new(),
+        }
+    }
+
+    /// Counts a packet handed to the network.
+    #[inline]
+    pub fn offer(&mut self, packet: &Packet) {
+        self.flows[packet.flow() as usize].offered[usize::from(packet.measured())].add(u64::from(packet.payload));
+    }
+
+    /// Counts a packet that has reached its destination, and takes it.
+    #[inline]
+    pub fn deliver(&mut self, packet: Packet, now: Time) {
+        let account = &mut self.flows[packet.flow() as usize];
+        // Half of the number space counts as "later", so that the numbers may wrap.
+        if packet.seq.wrapping_sub(account.next_seq) > u32::MAX / 2 {
+            account.reordered += 1;
+        } else {
+            account.next_seq = packet.seq.wrapping_add(1);
+        }
+        account.delivered[usize::from(packet.measured())].add(u64::from(packet.payload));
+        if packet.measured() {
+            let delay = now.since(packet.born).0;
+            account.delay_sum += u128::from(delay);
+            account.delay_max = account.delay_max.max(delay);
+            if let Some(delays) = &mut account.delays {
+                delays.record(delay);
+            }
+            self.class_delays[usize::from(packet.class())].record(delay);
+        }
+    }
+
+    /// Counts a packet lost at (or behind) `port`, and takes it.
+    pub fn drop(&mut self, packet: Packet, port: u32, why: Reason) {
+        let account = &mut self.flows[packet.flow() as usize];
+        account.dropped[usize::from(packet.measured())].add(u64::from(packet.payload));
+        if packet.measured() {
+            *self.causes.entry((packet.flow(), port, why)).or_default() += 1;
+        }
+    }
+}

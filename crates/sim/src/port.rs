@@ -1,0 +1,367 @@
+//! An output port: a queue, a transmitter and the line to the neighbour.
+//!
+//! Two forms of queue. [`Fifo`] is one drop-tail class that nothing can stop: a packet's departure
+//! is known when it is enqueued, so it goes onto the line at once and costs one event per hop.
+//! [`Managed`] is everything else: classes, disciplines, gates, control frames. Where both can
+//! serve they give the same numbers to the last bit, since "waiting" means the same in both: from
+//! the enqueue to the start of transmission.
+
+use crate::detector::Detector;
+use crate::ledger::Count;
+use crate::notice::Notice;
+use crate::plan::NodeId;
+use crate::responder::Responder;
+use std::collections::VecDeque;
+use tailback_qdisc::discipline::by_destination::ByDestination;
+use tailback_qdisc::{Cx, Discipline, Gate, Packet, Qdisc};
+use tailback_random::Rng;
+use tailback_units::{Dur, Rate, Time, TxClock};
+
+/// One direction of a link, with the queue in front of it.
+#[derive(Debug)]
+pub(crate) struct Port {
+    pub clock: TxClock,
+    /// From the end of transmission to the arrival: propagation and the neighbour's latency.
+    pub delay: Dur,
+    /// When the transmitter falls (or fell) free.
+    pub free: Time,
+    /// Frames in transmission and on the way, `at` being their arrival; with a [`Fifo`] also those
+    /// that wait.
+    pub line: VecDeque<Packet>,
+    pub queue: Queue,
+    pub to: NodeId,
+    pub from: NodeId,
+    /// Random loss on the line, if any.
+    pub loss: Option<Box<Loss>>,
+    /// Transmission time spent and promised since the start, picoseconds.
+    pub busy: u64,
+    /// One account per class.
+    pub classes: Vec<ClassAccount>,
+    /// State at the end of the warm-up.
+    pub base: Base,
+    pub rate: Rate,
+    /// Propagation alone, and the neighbour's latency, for changes of the former.
+    pub latency: Dur,
+}
+
+/// Independent random loss of the frames on a line.
+#[derive(Debug)]
+pub(crate) struct Loss {
+    /// Probability of loss, 0 to 1.
+    pub probability: f64,
+    pub rng: Rng,
+}
+
+impl Loss {
+    /// Whether the frame that arrives now is lost.
+    pub fn takes(&mut self) -> bool {
+        self.rng.chance(self.probability)
+    }
+}
+
+/// The two forms of queue.
+#[derive(Debug)]
+pub(crate) enum Queue {
+    Fifo(Fifo),
+    Managed(Box<Managed>),
+}
+
+/// One drop-tail class that nothing can stop.
+#[derive(Debug)]
+pub(crate) struct Fifo {
+    pub limit: u64,
+    /// Packets at the end of the line whose transmission has not begun (as of the last look).
+    waiting: usize,
+    /// Their buffer bytes.
+    backlog: u64,
+}
+
+/// Any other queue.
+#[derive(Debug)]
+pub(crate) struct Managed {
+    /// One per class, the highest first.
+    pub queues: Vec<ClassQueue>,
+    /// Whether a `TxDone` is on the agenda.
+    pub tx_pending: bool,
+    /// Whether the link carries.
+    pub up: bool,
+    pub jitter: Dur,
+    /// Bytes of a frame after which a cut-through neighbour may act; none waits for all.
+    pub cut: Option<u32>,
+    /// Control frames that wait; they go before all data.
+    pub control: VecDeque<Notice>,
+    pub responder: Option<Box<Responder>>,
+    /// Notifications received, with the instant of their effect.
+    pub effects: VecDeque<(Time, Notice)>,
+    /// When the port's next `Wake` is due.
+    pub wake_at: Time,
+    /// Standing PAUSEs that this port sends, by class (plain ones under 0): how many queues ask.
+    pub asserted: [u32; 8],
+    /// Whether a `Refresh` is on the agenda.
+    pub refreshing: bool,
+    /// Since when data waits while the transmitter idles.
+    pub blocked_since: Option<Time>,
+    /// Time spent so, picoseconds.
+    pub blocked: u64,
+    pub sent_control: u64,
+    pub notices_sent: u64,
+    pub notices_received: u64,
+    pub rng: Rng,
+}
+
+/// One class's queue at a managed port.
+#[derive(Debug)]
+pub(crate) struct ClassQueue {
+    pub waiting: Waiting,
+    pub limit: u64,
+    /// Buffer bytes and packets waiting.
+    pub backlog: Count,
+    /// When `backlog` last changed.
+    touched: Time,
+    pub detector: Option<Detector>,
+}
+
+/// A discipline, or drop-tail by destination where back-pressure names addresses.
+#[derive(Debug)]
+pub(crate) enum Waiting {
+    Discipline(Discipline),
+    ByDestination(ByDestination),
+}
+
+impl Waiting {
+    pub fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut Cx<'_>) {
+        match self {
+            Waiting::Discipline(q) => q.enqueue(now, packet, cx),
+            Waiting::ByDestination(q) => q.enqueue(now, packet, cx),
+        }
+    }
+    pub fn dequeue(&mut self, now: Time, gate: &Gate, cx: &mut Cx<'_>) -> Option<Packet> {
+        match self {
+            Waiting::Discipline(q) => q.dequeue(now, gate, cx),
+            Waiting::ByDestination(q) => q.dequeue(now, gate, cx),
+        }
+    }
+    pub fn visit(&self, f: &mut dyn FnMut(&Packet)) {
+        match self {
+            Waiting::Discipline(q) => q.visit(f),
+            Waiting::ByDestination(q) => q.visit(f),
+        }
+    }
+}
+
+/// One class's account at a port, since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ClassAccount {
+    pub arrived: Count,
+    pub dropped: Count,
+    /// Packets whose transmission has begun.
+    pub started: Count,
+    /// Most buffer bytes waiting since the end of the warm-up.
+    pub max: u64,
+    /// Integral of the buffer bytes waiting over time, byte · picosecond. With a [`Fifo`] it
+    /// includes the future of those that wait.
+    area: u128,
+}
+
+/// A port's accounts at the end of the warm-up.
+#[derive(Debug, Default)]
+pub(crate) struct Base {
+    pub classes: Vec<Settled>,
+    pub busy: u64,
+    pub blocked: u64,
+}
+
+/// One class's account at a given instant, with nothing promised in it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Settled {
+    pub arrived: Count,
+    pub dropped: Count,
+    /// Transmissions completed.
+    pub sent: Count,
+    /// Packets waiting or in transmission.
+    pub queued: Count,
+    pub area: u128,
+}
+
+impl Fifo {
+    pub fn new(limit: u64) -> Fifo {
+        Fifo { limit, waiting: 0, backlog: 0 }
+    }
+}
+
+impl ClassQueue {
+    pub fn new(waiting: Waiting, limit: u64, detector: Option<Detector>) -> ClassQueue {
+        ClassQueue { waiting, limit, backlog: Count::default(), touched: Time::ZERO, detector }
+    }
+    /// Brings the account's integral up to `now`, before the backlog changes.
+    #[inline]
+    pub fn settle(&mut self, now: Time, account: &mut ClassAccount) {
+        account.area += u128::from(self.backlog.bytes) * u128::from(now.since(self.touched).0);
+        self.touched = now;
+    }
+}
+
+/// What an enqueue at a [`Fifo`] came to.
+pub(crate) enum Enqueued {
+    /// On the line; its arrival must go on the agenda if the line was empty.
+    OnLine { first: Option<Time> },
+    /// Refused.
+    Full(Packet),
+}
+
+impl Port {
+    /// The start of the transmission of a packet on the line of a [`Fifo`].
+    #[inline]
+    fn start_of(clock: TxClock, delay: Dur, packet: &Packet) -> Time {
+        Time(packet.at.0 - delay.0 - clock.tx_time(u32::from(packet.wire)).0)
+    }
+
+    /// Enqueues at a [`Fifo`]; the port must have one.
+    #[inline]
+    pub fn fifo_enqueue(&mut self, now: Time, mut packet: Packet) -> Enqueued {
+        let Queue::Fifo(fifo) = &mut self.queue else { unreachable!("only plain FIFO ports come here") };
+        let account = &mut self.classes[0];
+        let size = u64::from(packet.size);
+        account.arrived.add(size);
+        Self::expire(fifo, &self.line, self.clock, self.delay, now);
+        if fifo.backlog + size > fifo.limit {
+            account.dropped.add(size);
+            return Enqueued::Full(packet);
+        }
+        let tx = self.clock.tx_time(u32::from(packet.wire));
+        let start = self.free.max(now);
+        if start > now {
+            fifo.waiting += 1;
+            fifo.backlog += size;
+            account.max = account.max.max(fifo.backlog);
+            account.area += u128::from(size) * u128::from(start.0 - now.0);
+        }
+        self.free = start + tx;
+        self.busy += tx.0;
+        packet.at = self.free + self.delay;
+        let first = self.line.is_empty().then_some(packet.at);
+        self.line.push_back(packet);
+        Enqueued::OnLine { first }
+    }
+
+    /// The oldest frame on the line, which has arrived.
+    #[inline]
+    pub fn take_arrived(&mut self) -> Option<Packet> {
+        let packet = self.line.pop_front()?;
+        if let Queue::Fifo(fifo) = &mut self.queue {
+            // Nobody may have looked since its transmission began.
+            if fifo.waiting > self.line.len() {
+                fifo.waiting -= 1;
+                fifo.backlog -= u64::from(packet.size);
+            }
+        }
+        Some(packet)
+    }
+
+    /// Takes those whose transmission has begun by `now` out of the backlog.
+    #[inline]
+    fn expire(fifo: &mut Fifo, line: &VecDeque<Packet>, clock: TxClock, delay: Dur, now: Time) {
+        while fifo.waiting > 0 {
+            let oldest = &line[line.len() - fifo.waiting];
+            if Self::start_of(clock, delay, oldest) > now {
+                break;
+            }
+            fifo.waiting -= 1;
+            fifo.backlog -= u64::from(oldest.size);
+        }
+    }
+
+    /// Counts the start of a transmission at a managed port: the transmitter is busy until `end`.
+    #[inline]
+    pub fn begin(&mut self, now: Time, end: Time) {
+        self.busy += end.0 - now.0;
+        self.free = end;
+    }
+
+    /// Transmission time completed by `now`, picoseconds.
+    pub fn busy_at(&self, now: Time) -> u64 {
+        self.busy - self.free.since(now).0
+    }
+
+    /// Time with data waiting and the transmitter idle by `now`, picoseconds.
+    pub fn blocked_at(&self, now: Time) -> u64 {
+        match &self.queue {
+            Queue::Fifo(_) => 0,
+            Queue::Managed(m) => m.blocked + m.blocked_since.map_or(0, |since| now.since(since).0),
+        }
+    }
+
+    /// Buffer bytes waiting at `now`, by class.
+    pub fn backlog_at(&mut self, now: Time, class: usize) -> u64 {
+        match &mut self.queue {
+            Queue::Fifo(fifo) => {
+                Self::expire(fifo, &self.line, self.clock, self.delay, now);
+                fifo.backlog
+            }
+            Queue::Managed(m) => m.queues[class].backlog.bytes,
+        }
+    }
+
+    /// The data packet in transmission at `now`.
+    fn in_service(&self, now: Time) -> Option<&Packet> {
+        if self.free <= now {
+            return None;
+        }
+        let waiting = match &self.queue {
+            Queue::Fifo(fifo) => fifo.waiting,
+            Queue::Managed(_) => 0,
+        };
+        let last = self.line.len().checked_sub(waiting + 1)?;
+        self.line.get(last).filter(|p| !p.is_control())
+    }
+
+    /// One class's account at `now`, with nothing promised in it.
+    pub fn settled(&mut self, now: Time, class: usize) -> Settled {
+        self.backlog_at(now, class);
+        let service = self.in_service(now).filter(|p| self.classes.len() == 1 || usize::from(p.class()) == class);
+        let service = service.map_or(Count::default(), |p| Count { packets: 1, bytes: u64::from(p.size) });
+        let account = &self.classes[class];
+        let (waiting, started, area) = match &self.queue {
+            Queue::Fifo(fifo) => {
+                let waiting = Count { packets: fifo.waiting as u64, bytes: fifo.backlog };
+                let future = self.line.iter().skip(self.line.len() - fifo.waiting).map(|p| {
+                    let start = Self::start_of(self.clock, self.delay, p);
+                    u128::from(p.size) * u128::from(start.0 - now.0)
+                });
+                let started = account.arrived.minus(account.dropped).minus(waiting);
+                (waiting, started, account.area - future.sum::<u128>())
+            }
+            Queue::Managed(m) => {
+                let queue = &m.queues[class];
+                let since = u128::from(queue.backlog.bytes) * u128::from(now.since(queue.touched).0);
+                (queue.backlog, account.started, account.area + since)
+            }
+        };
+        Settled {
+            arrived: account.arrived,
+            dropped: account.dropped,
+            sent: started.minus(service),
+            queued: waiting.plus(service),
+            area,
+        }
+    }
+
+    /// Ends the warm-up: remembers the accounts and starts the maxima anew.
+    pub fn end_warmup(&mut self, now: Time) {
+        for class in 0..self.classes.len() {
+            let settled = self.settled(now, class);
+            self.base.classes[class] = settled;
+            self.classes[class].max = self.backlog_at(now, class);
+        }
+        self.base.busy = self.busy_at(now);
+        self.base.blocked = self.blocked_at(now);
+    }
+
+    /// Visits every data packet at this port: waiting, in transmission or on the line.
+    pub fn visit(&self, f: &mut dyn FnMut(&Packet)) {
+        self.line.iter().filter(|p| !p.is_control()).for_each(&mut *f);
+        if let Queue::Managed(m) = &self.queue {
+            m.queues.iter().for_each(|q| q.waiting.visit(f));
+        }
+    }
+}

@@ -1,0 +1,475 @@
+//! What a run has measured, in the units of the report: packets, bytes, seconds, bit/s.
+
+use crate::ledger::{Count, FlowAccount};
+use crate::plan::NodeKind;
+use crate::port::Queue;
+use crate::world::{FabricState, World};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use tailback_measure::{Digest, Sketch};
+use tailback_units::Time;
+
+/// Version of the report's shape; it changes when a field changes its meaning.
+const SCHEMA: u32 = 1;
+
+/// One replication's results.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// Version of the program.
+    pub version: &'static str,
+    /// Version of this shape.
+    pub schema: u32,
+    /// The replication's seed.
+    pub seed: u64,
+    /// Versioned hash over the integers of the results: equal runs have equal digests everywhere.
+    pub digest: String,
+    /// Length of the run, warm-up included, seconds.
+    pub end_s: f64,
+    /// End of the warm-up, seconds.
+    pub warmup_s: f64,
+    /// Events handled; depends on the engine, so it is not in the digest.
+    pub events: u64,
+    /// Data packets that have completed transmission on a link, each link counted, since the start.
+    pub packet_hops: u64,
+    /// Control frames sent since the start.
+    pub control_frames: u64,
+    /// Per flow: packets born after the warm-up.
+    pub flows: Vec<FlowReport>,
+    /// Per class: the same.
+    pub classes: Vec<ClassReport>,
+    /// Per output port: from the end of the warm-up to the end.
+    pub ports: Vec<PortReport>,
+    /// Per node: the same.
+    pub nodes: Vec<NodeReport>,
+    /// Time series, where the scenario asks for them.
+    pub series: Option<Series>,
+}
+
+/// Packets and bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Packets.
+    pub packets: u64,
+    /// Bytes: of payload for flows and classes, as buffers count for ports.
+    pub bytes: u64,
+}
+
+/// One-way delay from the birth of a packet to its last bit at the destination.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Delay {
+    /// Packets.
+    pub count: u64,
+    /// Mean, seconds; none without packets.
+    pub mean_s: Option<f64>,
+    /// Largest, seconds.
+    pub max_s: Option<f64>,
+    /// Median, seconds; none where no sketch is kept. Quantiles are right to 0.4 %.
+    pub p50_s: Option<f64>,
+    /// 90th percentile, seconds.
+    pub p90_s: Option<f64>,
+    /// 99th percentile, seconds.
+    pub p99_s: Option<f64>,
+    /// 99.9th percentile, seconds.
+    pub p999_s: Option<f64>,
+}
+
+/// Where and why packets were lost.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct DropReport {
+    /// Port, such as `sw1->sw2`.
+    #[serde(rename = "where")]
+    pub place: String,
+    /// Why.
+    pub reason: String,
+    /// Packets.
+    pub packets: u64,
+}
+
+/// One flow's results. offered = delivered + dropped + in_network, always.
+#[derive(Clone, Debug, Serialize)]
+pub struct FlowReport {
+    /// Its name.
+    pub name: String,
+    /// Its group's name.
+    pub group: String,
+    /// Sending host.
+    pub from: String,
+    /// Receiving host.
+    pub to: String,
+    /// Traffic class.
+    pub class: u8,
+    /// Handed to the network.
+    pub offered: Counts,
+    /// Received.
+    pub delivered: Counts,
+    /// Lost.
+    pub dropped: Counts,
+    /// Neither yet.
+    pub in_network: Counts,
+    /// Packets that arrived after a later one of the flow, since the start.
+    pub reordered: u64,
+    /// Losses by place and reason.
+    pub drops: Vec<DropReport>,
+    /// Delay.
+    pub delay: Delay,
+}
+
+/// One class's results.
+#[derive(Clone, Debug, Serialize)]
+pub struct ClassReport {
+    /// The class, 0 highest.
+    pub class: u8,
+    /// Handed to the network.
+    pub offered: Counts,
+    /// Received.
+    pub delivered: Counts,
+    /// Lost.
+    pub dropped: Counts,
+    /// Neither yet.
+    pub in_network: Counts,
+    /// Delay, with quantiles.
+    pub delay: Delay,
+}
+
+/// One output port's results.
+#[derive(Clone, Debug, Serialize)]
+pub struct PortReport {
+    /// Name, such as `sw1->sw2`.
+    pub name: String,
+    /// Its node.
+    pub node: String,
+    /// The neighbour.
+    pub to: String,
+    /// Link rate at the end, bit/s.
+    pub rate_bps: u64,
+    /// Share of the time spent transmitting, control frames included, 0 to 1.
+    pub utilisation: f64,
+    /// Time in which data waited and the transmitter idled, seconds.
+    pub stopped_s: f64,
+    /// Notifications handed to this port for sending, since the start.
+    pub notifications_sent: u64,
+    /// Notifications obeyed at this port, since the start.
+    pub notifications_received: u64,
+    /// Per class.
+    pub classes: Vec<PortClassReport>,
+}
+
+/// One class at one port. At the warm-up's end some are queued: arrived + queued then = sent +
+/// dropped + queued now.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct PortClassReport {
+    /// Came to the queue.
+    pub arrived: Counts,
+    /// Completed transmission.
+    pub sent: Counts,
+    /// Lost here.
+    pub dropped: Counts,
+    /// Waiting or in transmission at the end.
+    pub queued: Counts,
+    /// Most bytes waiting.
+    pub max_bytes: u64,
+    /// Time average of the bytes waiting.
+    pub mean_bytes: f64,
+}
+
+/// One node's results.
+#[derive(Clone, Debug, Serialize)]
+pub struct NodeReport {
+    /// Its name.
+    pub name: String,
+    /// `host` or `switch`.
+    pub kind: &'static str,
+    /// Time average of the bytes waiting at all its ports.
+    pub mean_bytes: f64,
+    /// Most bytes that waited in one class of one port.
+    pub max_queue_bytes: u64,
+    /// Packets lost in its queues.
+    pub dropped_packets: u64,
+}
+
+/// Time series.
+#[derive(Clone, Debug, Serialize)]
+pub struct Series {
+    /// Instants of the samples, seconds.
+    pub time_s: Vec<f64>,
+    /// By port name.
+    pub ports: BTreeMap<String, PortSeries>,
+    /// By flow group.
+    pub flows: BTreeMap<String, FlowSeries>,
+    /// Packets in the network.
+    pub in_network_packets: Vec<u64>,
+}
+
+/// One port's time series.
+#[derive(Clone, Debug, Serialize)]
+pub struct PortSeries {
+    /// Bytes waiting.
+    pub queue_bytes: Vec<u64>,
+    /// Whether data waits while the transmitter idles.
+    pub stopped: Vec<bool>,
+    /// Bytes sent since the start.
+    pub sent_bytes: Vec<u64>,
+}
+
+/// One group's time series.
+#[derive(Clone, Debug, Serialize)]
+pub struct FlowSeries {
+    /// Payload bytes delivered since the start.
+    pub delivered_bytes: Vec<u64>,
+}
+
+impl From<Count> for Counts {
+    fn from(count: Count) -> Counts {
+        Counts { packets: count.packets, bytes: count.bytes }
+    }
+}
+
+fn secs(ps: u64) -> f64 {
+    ps as f64 * 1e-12
+}
+
+impl Delay {
+    fn of(count: u64, sum: u128, max: u64, sketch: Option<&Sketch>) -> Delay {
+        let some = count > 0;
+        let quantile = |q| sketch.and_then(|s| s.quantile(q)).map(secs);
+        Delay {
+            count,
+            mean_s: some.then(|| sum as f64 / count as f64 * 1e-12),
+            max_s: some.then(|| secs(max)),
+            p50_s: quantile(0.5),
+            p90_s: quantile(0.9),
+            p99_s: quantile(0.99),
+            p999_s: quantile(0.999),
+        }
+    }
+}
+
+fn in_network(account: &FlowAccount, measured: usize) -> Count {
+    account.offered[measured].minus(account.delivered[measured].plus(account.dropped[measured]))
+}
+
+impl World {
+    /// The results so far, after a check that no packet has vanished or doubled.
+    ///
+    /// # Panics
+    /// When conservation is violated: that is an error of the program.
+    pub fn report(&mut self) -> Report {
+        self.check_conservation();
+        let mut digest = Digest::new();
+        let flows = self.flow_reports(&mut digest);
+        let classes = self.class_reports(&flows, &mut digest);
+        let ports = self.port_reports(&mut digest);
+        let nodes = self.node_reports(&ports);
+        let hops = |p: &mut crate::port::Port, now| (0..p.classes.len()).map(|c| p.settled(now, c).sent.packets).sum::<u64>();
+        let now = self.now;
+        let packet_hops = self.ports.iter_mut().map(|p| hops(p, now)).sum();
+        let control_frames = self.ports.iter().map(|p| if let Queue::Managed(m) = &p.queue { m.sent_control } else { 0 }).sum();
+        digest.u64(packet_hops);
+        digest.u64(control_frames);
+        Report {
+            version: env!("CARGO_PKG_VERSION"),
+            schema: SCHEMA,
+            seed: self.plan.seed,
+            digest: digest.finish(),
+            end_s: self.now.as_secs(),
+            warmup_s: self.plan.warmup.as_secs(),
+            events: self.events,
+            packet_hops,
+            control_frames,
+            flows,
+            classes,
+            ports,
+            nodes,
+            series: self.series(),
+        }
+    }
+
+    fn node_name(&self, node: u16) -> &str {
+        &self.plan.nodes[usize::from(node)].name
+    }
+
+    fn port_name(&self, port: u32) -> String {
+        let p = &self.ports[port as usize];
+        let name = format!("{}->{}", self.node_name(p.from), self.node_name(p.to));
+        // Parallel links between the same nodes are told apart by their link's number.
+        let same = |other: &crate::port::Port| other.from == p.from && other.to == p.to;
+        if self.ports.iter().filter(|other| same(other)).count() > 1 { format!("{name}#{}", port / 2) } else { name }
+    }
+
+    fn flow_reports(&self, digest: &mut Digest) -> Vec<FlowReport> {
+        let report = |(index, account): (usize, &FlowAccount)| {
+            let plan = &self.plan.flows[index];
+            for count in [account.offered, account.delivered, account.dropped].iter().flatten() {
+                digest.u64(count.packets);
+                digest.u64(count.bytes);
+            }
+            digest.u128(account.delay_sum);
+            digest.u64(account.delay_max);
+            digest.u64(account.reordered);
+            if let Some(delays) = &account.delays {
+                digest.sketch(delays);
+            }
+            let causes = self.ledger.causes.range((index as u32, 0, tailback_qdisc::Reason::BufferFull)..);
+            let causes = causes.take_while(|((flow, ..), _)| *flow as usize == index);
+            let drops = causes.map(|((_, port, why), packets)| {
+                digest.u64(u64::from(*port));
+                digest.u64(*packets);
+                DropReport { place: self.port_name(*port), reason: why.to_string(), packets: *packets }
+            });
+            FlowReport {
+                name: plan.name.clone(),
+                group: plan.group.clone(),
+                from: self.node_name(plan.from).to_owned(),
+                to: self.node_name(plan.to).to_owned(),
+                class: plan.class,
+                offered: account.offered[1].into(),
+                delivered: account.delivered[1].into(),
+                dropped: account.dropped[1].into(),
+                in_network: in_network(account, 1).into(),
+                reordered: account.reordered,
+                drops: drops.collect(),
+                delay: Delay::of(
+                    account.delivered[1].packets,
+                    account.delay_sum,
+                    account.delay_max,
+                    account.delays.as_deref(),
+                ),
+            }
+        };
+        self.ledger.flows.iter().enumerate().map(report).collect()
+    }
+
+    fn class_reports(&self, flows: &[FlowReport], digest: &mut Digest) -> Vec<ClassReport> {
+        let report = |(class, sketch): (usize, &Sketch)| {
+            digest.sketch(sketch);
+            let of_class = |get: fn(&FlowReport) -> Counts| {
+                let flows = flows.iter().filter(|f| usize::from(f.class) == class).map(get);
+                flows.fold(Counts::default(), |a, b| Counts { packets: a.packets + b.packets, bytes: a.bytes + b.bytes })
+            };
+            ClassReport {
+                class: class as u8,
+                offered: of_class(|f| f.offered),
+                delivered: of_class(|f| f.delivered),
+                dropped: of_class(|f| f.dropped),
+                in_network: of_class(|f| f.in_network),
+                delay: Delay::of(sketch.count(), sketch.sum(), sketch.max().unwrap_or(0), Some(sketch)),
+            }
+        };
+        self.ledger.class_delays.iter().enumerate().map(report).collect()
+    }
+
+    fn port_reports(&mut self, digest: &mut Digest) -> Vec<PortReport> {
+        let now = self.now;
+        let span = now.since(self.plan.warmup).0;
+        let mut reports = Vec::with_capacity(self.ports.len());
+        for index in 0..self.ports.len() {
+            let name = self.port_name(index as u32);
+            let p = &mut self.ports[index];
+            let busy = p.busy_at(now) - p.base.busy;
+            let blocked = p.blocked_at(now) - p.base.blocked;
+            digest.u64(busy);
+            digest.u64(blocked);
+            let mut classes = Vec::with_capacity(p.classes.len());
+            for class in 0..p.classes.len() {
+                let (settled, base, max) = (p.settled(now, class), p.base.classes[class], p.classes[class].max);
+                let area = settled.area - base.area;
+                digest.u128(area);
+                digest.u64(max);
+                for count in [settled.arrived, settled.sent, settled.dropped, settled.queued] {
+                    digest.u64(count.packets);
+                    digest.u64(count.bytes);
+                }
+                classes.push(PortClassReport {
+                    arrived: settled.arrived.minus(base.arrived).into(),
+                    sent: settled.sent.minus(base.sent).into(),
+                    dropped: settled.dropped.minus(base.dropped).into(),
+                    queued: settled.queued.into(),
+                    max_bytes: max,
+                    mean_bytes: if span == 0 { 0.0 } else { area as f64 / span as f64 },
+                });
+            }
+            let (sent, received) = match &p.queue {
+                Queue::Managed(m) => (m.notices_sent, m.notices_received),
+                Queue::Fifo(_) => (0, 0),
+            };
+            digest.u64(sent);
+            digest.u64(received);
+            let (node, to, rate) = (p.from, p.to, p.rate.0);
+            reports.push(PortReport {
+                name,
+                node: self.node_name(node).to_owned(),
+                to: self.node_name(to).to_owned(),
+                rate_bps: rate,
+                utilisation: if span == 0 { 0.0 } else { busy as f64 / span as f64 },
+                stopped_s: secs(blocked),
+                notifications_sent: sent,
+                notifications_received: received,
+                classes,
+            });
+        }
+        reports
+    }
+
+    fn node_reports(&self, ports: &[PortReport]) -> Vec<NodeReport> {
+        let report = |(node, state): (&crate::plan::NodePlan, &crate::world::Node)| {
+            let classes = || state.ports.iter().flat_map(|p| &ports[*p as usize].classes);
+            NodeReport {
+                name: node.name.clone(),
+                kind: if matches!(node.kind, NodeKind::Host(_)) { "host" } else { "switch" },
+                mean_bytes: classes().map(|c| c.mean_bytes).sum(),
+                max_queue_bytes: classes().map(|c| c.max_bytes).max().unwrap_or(0),
+                dropped_packets: classes().map(|c| c.dropped.packets).sum(),
+            }
+        };
+        self.plan.nodes.iter().zip(&self.nodes).map(report).collect()
+    }
+
+    fn series(&self) -> Option<Series> {
+        let recorder = self.recorder.as_ref()?;
+        let port = |(index, queue): (usize, &Vec<u64>)| {
+            let series = PortSeries {
+                queue_bytes: queue.clone(),
+                stopped: recorder.stopped[index].clone(),
+                sent_bytes: recorder.sent[index].clone(),
+            };
+            (self.port_name(index as u32), series)
+        };
+        let mut flows: BTreeMap<String, FlowSeries> = BTreeMap::new();
+        for (index, delivered) in recorder.delivered.iter().enumerate() {
+            let empty = || FlowSeries { delivered_bytes: vec![0; delivered.len()] };
+            let group = flows.entry(self.plan.flows[index].group.clone()).or_insert_with(empty);
+            group.delivered_bytes.iter_mut().zip(delivered).for_each(|(sum, bytes)| *sum += bytes);
+        }
+        Some(Series {
+            time_s: recorder.times.iter().map(|t: &Time| t.as_secs()).collect(),
+            ports: recorder.queue.iter().enumerate().map(port).collect(),
+            flows,
+            in_network_packets: recorder.in_network.clone(),
+        })
+    }
+
+    /// offered = delivered + dropped + in the network, per flow, the last counted one by one where
+    /// the packets are; and arrived = sent + dropped + queued, per port and class.
+    fn check_conservation(&mut self) {
+        let mut found = vec![0u64; self.ledger.flows.len()];
+        let mut count = |packet: &tailback_qdisc::Packet| found[packet.flow() as usize] += 1;
+        self.ports.iter().for_each(|p| p.visit(&mut count));
+        for node in &self.nodes {
+            if let FabricState::Crossbar(crossbar) = &node.fabric {
+                crossbar.visit(&mut count);
+            }
+        }
+        for (index, account) in self.ledger.flows.iter().enumerate() {
+            let missing = in_network(account, 0).plus(in_network(account, 1)).packets;
+            assert_eq!(found[index], missing, "flow {}: packets in the network", self.plan.flows[index].name);
+        }
+        let now = self.now;
+        for index in 0..self.ports.len() {
+            let name = self.port_name(index as u32);
+            for class in 0..self.ports[index].classes.len() {
+                let s = self.ports[index].settled(now, class);
+                assert_eq!(s.arrived, s.sent.plus(s.dropped).plus(s.queued), "port {name}, class {class}: arrived = sent + dropped + queued");
+            }
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! The response of one output port to notifications: what is stopped or slowed, and by whom.
+//!
+//! Several congested queues may name the same traffic. Each cause is remembered and clears only
+//! itself, so a port that two downstream queues have stopped goes on when both are relieved.
+
+use crate::notice::{Body, Cause, Notice};
+use crate::plan::{Response, Scope};
+use tailback_qdisc::{Gate, Packet};
+use tailback_units::{Dur, Rate, Time, TxClock};
+
+/// Quanta of PAUSE frames are 512 bit times (802.3 Annex 31B), that is 64 bytes.
+const QUANTUM_BYTES: u64 = 64;
+
+/// The state of a port that obeys notifications.
+#[derive(Debug)]
+pub(crate) struct Responder {
+    response: Response,
+    reasons: Vec<Body>,
+    limiters: Vec<Limiter>,
+    /// End of the PAUSE in force; in the past if none is.
+    paused_until: Time,
+    /// The same by class (802.1Qbb).
+    class_paused_until: [Time; 8],
+    /// What is stopped at the moment.
+    gate: Gate,
+}
+
+/// Traffic that is slowed down.
+#[derive(Debug)]
+struct Limiter {
+    target: Target,
+    /// Share of the link's rate, above 0 and below 1.
+    fraction: f64,
+    /// Causes that hold it down.
+    holds: Vec<Cause>,
+    /// When the next frame may go.
+    next: Time,
+    /// When the fraction next changes.
+    step: Time,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Target {
+    Port,
+    Class(u8),
+    Destination(u16, Option<u8>),
+}
+
+impl Target {
+    fn covers(self, packet: &Packet) -> bool {
+        match self {
+            Target::Port => true,
+            Target::Class(class) => packet.class() == class,
+            Target::Destination(destination, class) => {
+                packet.dst == destination && class.is_none_or(|c| c == packet.class())
+            }
+        }
+    }
+    fn close(self, gate: &mut Gate) {
+        match self {
+            Target::Port => gate.close_port(),
+            Target::Class(class) => gate.close_class(class),
+            Target::Destination(destination, class) => gate.close_destination(destination, class),
+        }
+    }
+}
+
+fn targets(body: &Body) -> Vec<Target> {
+    let class = body.cause.class;
+    match body.scope {
+        Scope::Plain => vec![Target::Port],
+        Scope::Class => vec![Target::Class(class)],
+        Scope::Destination => body.destinations.iter().map(|d| Target::Destination(*d, None)).collect(),
+        Scope::ClassDestination => body.destinations.iter().map(|d| Target::Destination(*d, Some(class))).collect(),
+    }
+}
+
+impl Responder {
+    pub fn new(response: Response) -> Responder {
+        Responder {
+            response,
+            reasons: Vec::new(),
+            limiters: Vec::new(),
+            paused_until: Time::ZERO,
+            class_paused_until: [Time::ZERO; 8],
+            gate: Gate::default(),
+        }
+    }
+
+    /// What may leave now. Valid until the next `apply`, `sent` or [`Responder::next_change`].
+    pub fn gate(&self) -> &Gate {
+        &self.gate
+    }
+
+    /// Takes a notification at the instant of its effect.
+    pub fn apply(&mut self, now: Time, notice: Notice, rate: Rate) {
+        match notice {
+            Notice::Off(body) => match self.response {
+                Response::Block => self.stop(body),
+                Response::Rate { .. } => self.slow(now, &body),
+            },
+            Notice::On(body) => {
+                self.restart(&body);
+                self.release(&body);
+            }
+            Notice::Pause(quanta) => self.paused_until = now + quanta_time(quanta, rate),
+            Notice::PriorityPause { enabled, quanta } => {
+                for class in (0..8).filter(|c| enabled & (1 << c) != 0) {
+                    self.class_paused_until[class] = now + quanta_time(quanta[class], rate);
+                }
+            }
+        }
+        self.refresh(now);
+    }
+
+    fn stop(&mut self, body: Body) {
+        match self.reasons.iter_mut().find(|r| r.cause == body.cause) {
+            Some(reason) => {
+                reason.destinations.extend(body.destinations);
+                reason.destinations.sort_unstable();
+                reason.destinations.dedup();
+            }
+            None => self.reasons.push(body),
+        }
+    }
+
+    fn restart(&mut self, body: &Body) {
+        if let Some(at) = self.reasons.iter().position(|r| r.cause == body.cause) {
+            let reason = &mut self.reasons[at];
+            reason.destinations.retain(|d| !body.destinations.contains(d));
+            if reason.destinations.is_empty() {
+                self.reasons.swap_remove(at);
+            }
+        }
+    }
+
+    fn slow(&mut self, now: Time, body: &Body) {
+        let Response::Rate { decrease, floor, interval, .. } = self.response else { return };
+        for target in targets(body) {
+            let at = match self.limiters.iter().position(|l| l.target == target) {
+                Some(at) => at,
+                None => {
+                    let fresh = Limiter { target, fraction: 1.0, holds: Vec::new(), next: now, step: now + interval };
+                    self.limiters.push(fresh);
+                    self.limiters.len() - 1
+                }
+            };
+            let limiter = &mut self.limiters[at];
+            if !limiter.holds.contains(&body.cause) {
+                limiter.holds.push(body.cause);
+                limiter.fraction = (limiter.fraction * decrease).max(floor);
+                limiter.step = now + interval;
+            }
+        }
+    }
+
+    fn release(&mut self, body: &Body) {
+        let released = targets(body);
+        for limiter in self.limiters.iter_mut().filter(|l| released.contains(&l.target)) {
+            limiter.holds.retain(|c| *c != body.cause);
+        }
+    }
+
+    /// Counts a frame that starts now against the limiters that cover it.
+    pub fn sent(&mut self, now: Time, packet: &Packet, clock: TxClock) {
+        if self.limiters.is_empty() {
+            return;
+        }
+        let tx = clock.tx_time(u32::from(packet.wire)).0 as f64;
+        for limiter in self.limiters.iter_mut().filter(|l| l.target.covers(packet)) {
+            limiter.next = limiter.next.max(now) + Dur((tx / limiter.fraction) as u64);
+        }
+        self.refresh(now);
+    }
+
+    /// Steps the limiters and pauses that have come due, and sets the gate anew.
+    pub fn refresh(&mut self, now: Time) {
+        if let Response::Rate { decrease, floor, increase, interval } = self.response {
+            for limiter in &mut self.limiters {
+                while limiter.step <= now {
+                    limiter.fraction = if limiter.holds.is_empty() {
+                        limiter.fraction + increase
+                    } else {
+                        (limiter.fraction * decrease).max(floor)
+                    };
+                    limiter.step += interval;
+                }
+            }
+            self.limiters.retain(|l| l.fraction < 1.0);
+        }
+        let gate = &mut self.gate;
+        gate.open_all();
+        if self.paused_until > now {
+            gate.close_port();
+        }
+        for class in (0..8).filter(|c| self.class_paused_until[usize::from(*c)] > now) {
+            gate.close_class(class);
+        }
+        for reason in &self.reasons {
+            targets(reason).into_iter().for_each(|t| t.close(gate));
+        }
+        for limiter in self.limiters.iter().filter(|l| l.next > now) {
+            limiter.target.close(gate);
+        }
+    }
+
+    /// When the gate changes by the passing of time alone; never, if it does not.
+    pub fn next_change(&self, now: Time) -> Time {
+        let pauses = self.class_paused_until.iter().chain([&self.paused_until]).copied();
+        let limits = self.limiters.iter().flat_map(|l| [l.next, l.step]);
+        pauses.chain(limits).filter(|t| *t > now).min().unwrap_or(Time::NEVER)
+    }
+}
+
+/// How long `quanta` last at `rate`.
+pub(crate) fn quanta_time(quanta: u16, rate: Rate) -> Dur {
+    let bytes = u32::try_from(u64::from(quanta) * QUANTUM_BYTES).expect("65535 quanta are 4 MB");
+    rate.clock().tx_time(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn body(port: u32, scope: Scope, destinations: &[u16]) -> Body {
+        Body { cause: Cause { port, class: 1, destination: None }, scope, destinations: destinations.to_vec() }
+    }
+    const RATE: Rate = Rate::mbit(100);
+
+    #[test]
+    fn a_port_stopped_by_two_queues_goes_on_when_both_are_relieved() {
+        let mut r = Responder::new(Response::Block);
+        r.apply(Time(0), Notice::Off(body(1, Scope::Plain, &[])), RATE);
+        r.apply(Time(0), Notice::Off(body(2, Scope::Plain, &[])), RATE);
+        r.apply(Time(1), Notice::On(body(1, Scope::Plain, &[])), RATE);
+        assert!(!r.gate().admits(0, 0));
+        r.apply(Time(2), Notice::On(body(2, Scope::Plain, &[])), RATE);
+        assert!(r.gate().is_open());
+    }
+
+    #[test]
+    fn xon_clears_exactly_the_addresses_of_its_cause() {
+        let mut r = Responder::new(Response::Block);
+        r.apply(Time(0), Notice::Off(body(1, Scope::Destination, &[5, 6])), RATE);
+        r.apply(Time(0), Notice::Off(body(1, Scope::Destination, &[7])), RATE);
+        r.apply(Time(0), Notice::Off(body(2, Scope::Destination, &[6])), RATE);
+        r.apply(Time(1), Notice::On(body(1, Scope::Destination, &[5, 6, 7])), RATE);
+        assert!(r.gate().admits(0, 5) && r.gate().admits(0, 7) && !r.gate().admits(0, 6));
+    }
+
+    #[test]
+    fn class_and_destination_together_stop_neither_alone() {
+        let mut r = Responder::new(Response::Block);
+        r.apply(Time(0), Notice::Off(body(1, Scope::ClassDestination, &[5])), RATE);
+        assert!(!r.gate().admits(1, 5) && r.gate().admits(0, 5) && r.gate().admits(1, 6));
+    }
+
+    #[test]
+    fn a_pause_lasts_its_quanta_and_a_later_one_replaces_it() {
+        let mut r = Responder::new(Response::Block);
+        r.apply(Time(0), Notice::Pause(10), RATE);
+        assert_eq!(r.next_change(Time(0)), Time(0) + Dur::from_ns(51_200));
+        r.apply(Time(1), Notice::Pause(1), RATE);
+        assert_eq!(r.next_change(Time(1)), Time(1) + Dur::from_ns(5_120));
+        r.apply(Time(2), Notice::Pause(0), RATE);
+        assert!(r.gate().is_open());
+    }
+
+    #[test]
+    fn the_longest_pause_is_3_355_s_at_10_mbit() {
+        assert_eq!(quanta_time(65_535, Rate::mbit(10)).0 / 1_000_000_000, 3_355);
+        assert_eq!(quanta_time(1, Rate::mbit(1000)), Dur::from_ns(512));
+    }
+
+    #[test]
+    fn a_slowed_port_halves_at_each_step_and_recovers_by_addition() {
+        let law = Response::Rate { decrease: 0.5, floor: 0.1, increase: 0.25, interval: Dur(100) };
+        let mut r = Responder::new(law);
+        r.apply(Time(0), Notice::Off(body(1, Scope::Plain, &[])), RATE);
+        assert_eq!(r.limiters[0].fraction, 0.5);
+        r.refresh(Time(100));
+        assert_eq!(r.limiters[0].fraction, 0.25);
+        r.refresh(Time(1000));
+        assert_eq!(r.limiters[0].fraction, 0.1);
+        r.apply(Time(1001), Notice::On(body(1, Scope::Plain, &[])), RATE);
+        r.refresh(Time(1200));
+        assert!((r.limiters[0].fraction - 0.6).abs() < 1e-12);
+        r.refresh(Time(1500));
+        assert!(r.limiters.is_empty() && r.gate().is_open());
+    }
+}

@@ -1,0 +1,108 @@
+//! Arrivals: control frames are obeyed, data is delivered or forwarded.
+
+use super::{FabricState, World};
+use crate::agenda::Kind;
+use crate::port::Queue;
+use tailback_qdisc::{Packet, Reason};
+use tailback_units::{Dur, Time};
+
+/// Frames that an output queue may hold before a crossbar stops filling it.
+const OUTPUT_FRAMES: u64 = 1;
+
+impl World {
+    /// The oldest frame on the line of `port` has arrived at the other end.
+    #[inline]
+    pub(super) fn arrive(&mut self, port: u32) {
+        let now = self.now;
+        let p = &mut self.ports[port as usize];
+        let Some(front) = p.line.front() else { return };
+        if front.at != now {
+            // The link went down in between and lost what was on it.
+            return;
+        }
+        let Some(mut packet) = p.take_arrived() else { return };
+        let next = p.line.front().map(|n| n.at);
+        let node = p.to;
+        let lost = !packet.is_control() && p.loss.as_mut().is_some_and(|l| l.takes());
+        if let Some(at) = next {
+            self.schedule(at, Kind::Arrive, port);
+        }
+        if packet.is_control() {
+            self.receive_notice(port, packet);
+            return;
+        }
+        if lost {
+            self.ledger.drop(packet, port, Reason::LinkLoss);
+            return;
+        }
+        if packet.dst == node {
+            self.ledger.deliver(packet, now);
+            return;
+        }
+        packet.at = self.tail_of(port, &packet);
+        self.forward(node, packet, port);
+    }
+
+    /// When the last byte of a packet that has just arrived is in: now, but later at a cut-through switch.
+    #[inline]
+    fn tail_of(&self, port: u32, packet: &Packet) -> Time {
+        let p = &self.ports[port as usize];
+        match &p.queue {
+            Queue::Managed(m) => m.cut.map_or(self.now, |header| {
+                let wire = u32::from(packet.wire);
+                self.now + (p.clock.tx_time(wire) - p.clock.tx_time(header.min(wire)))
+            }),
+            Queue::Fifo(_) => self.now,
+        }
+    }
+
+    /// Sends a packet on from a switch, by way of its fabric.
+    #[inline]
+    fn forward(&mut self, node: u16, packet: Packet, via: u32) {
+        let output = self.route(node, packet.dst);
+        let node = &mut self.nodes[usize::from(node)];
+        let FabricState::Crossbar(crossbar) = &mut node.fabric else {
+            return self.enqueue(output, packet, Some(via));
+        };
+        let local = |port: u32| node.ports.iter().position(|p| *p == port).expect("a switch forwards between its ports");
+        let (input, to) = (local(via ^ 1), local(output));
+        match crossbar.accept(input, to, packet) {
+            Ok(()) => self.match_output(output),
+            Err(packet) => self.ledger.drop(packet, via, Reason::InputBufferFull),
+        }
+    }
+
+    /// Lets a frame cross to the output `port` if its queue has room and a head of line wants it.
+    pub(super) fn match_output(&mut self, port: u32) {
+        let p = &self.ports[port as usize];
+        let Queue::Managed(m) = &p.queue else { return };
+        if m.queues.iter().map(|q| q.backlog.packets).sum::<u64>() > OUTPUT_FRAMES {
+            return;
+        }
+        let (clock, at) = (p.clock, usize::from(p.from));
+        let node = &mut self.nodes[at];
+        let Some(output) = node.ports.iter().position(|p| *p == port) else { return };
+        let FabricState::Crossbar(crossbar) = &mut node.fabric else { return };
+        let Some(input) = crossbar.start(output) else { return };
+        let Some((_, packet)) = &crossbar.inputs[input].crossing else { return };
+        let time = clock.tx_time(u32::from(packet.wire)).0 as f64 / crossbar.speedup;
+        let (component, at) = (node.ports[input], self.now + Dur((time as u64).max(1)));
+        self.schedule(at, Kind::Crossed, component);
+    }
+
+    /// The frame crossing from the input that shares its link with `port` is at its output.
+    pub(super) fn crossed(&mut self, port: u32) {
+        let at = usize::from(self.ports[port as usize].from);
+        let node = &mut self.nodes[at];
+        let Some(input) = node.ports.iter().position(|p| *p == port) else { return };
+        let FabricState::Crossbar(crossbar) = &mut node.fabric else { return };
+        let Some((output, packet)) = crossbar.finish(input) else { return };
+        let output = node.ports[output];
+        self.enqueue(output, packet, Some(port ^ 1));
+        // Output and input are free again: each output may have been waiting for this input.
+        for k in 0..self.nodes[at].ports.len() {
+            let candidate = self.nodes[at].ports[k];
+            self.match_output(candidate);
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Sources: bursts in, packets out.
+
+use super::World;
+use crate::agenda::Kind;
+use crate::plan::{FlowPlan, Framing, Length, Plan};
+use tailback_qdisc::{Packet, Traits};
+use tailback_random::Rng;
+use tailback_traffic::{Burst, Source};
+use tailback_units::Time;
+
+/// A flow's source at work.
+#[derive(Debug)]
+pub(super) struct Flow {
+    source: Option<Source>,
+    rng: Rng,
+    /// The burst that is due at `next.at`.
+    next: Burst,
+    /// When the source stops.
+    stop: Time,
+    from: u16,
+    to: u16,
+    class: u8,
+    seq: u32,
+}
+
+impl Flow {
+    pub fn new(flow: &FlowPlan, plan: &Plan) -> Flow {
+        Flow {
+            source: None,
+            rng: Rng::named(plan.seed, &format!("source {}", flow.name)),
+            next: Burst { at: Time::NEVER, bytes: 0 },
+            stop: flow.stop,
+            from: flow.from,
+            to: flow.to,
+            class: flow.class,
+            seq: 0,
+        }
+    }
+}
+
+impl Framing {
+    /// Bytes that a buffer counts and bytes on the wire, for a payload.
+    #[inline]
+    fn lengths(&self, payload: u32) -> (u32, u32) {
+        let frame = (payload + self.header).max(self.min_frame);
+        let wire = frame + self.overhead;
+        let size = match self.buffer {
+            Length::Payload => payload,
+            Length::Frame => frame,
+            Length::Wire => wire,
+        };
+        (size, wire)
+    }
+}
+
+impl World {
+    /// Starts (or restarts) a flow's source at `at`.
+    pub(super) fn start_flow(&mut self, index: u32, at: Time) {
+        let flow = &mut self.flows[index as usize];
+        let mut source = self.plan.flows[index as usize].model.start(at, &mut flow.rng);
+        let first = source.next(&mut flow.rng);
+        flow.source = Some(source);
+        self.arm(index, first);
+    }
+
+    /// Stops a flow's source; what it has sent goes on.
+    pub(super) fn stop_flow(&mut self, index: u32) {
+        let flow = &mut self.flows[index as usize];
+        flow.source = None;
+        flow.next.at = Time::NEVER;
+    }
+
+    #[inline]
+    fn arm(&mut self, index: u32, burst: Option<Burst>) {
+        let flow = &mut self.flows[index as usize];
+        match burst {
+            Some(burst) if burst.at < flow.stop => {
+                flow.next = burst;
+                self.schedule(burst.at, Kind::Emit, index);
+            }
+            _ => flow.next.at = Time::NEVER,
+        }
+    }
+
+    /// A flow's next burst is due: cuts it into full packets and a remainder.
+    #[inline]
+    pub(super) fn emit(&mut self, index: u32) {
+        let now = self.now;
+        let flow = &mut self.flows[index as usize];
+        if flow.next.at != now {
+            // Stopped, or restarted with another first burst, since this event was scheduled.
+            return;
+        }
+        let mut left = flow.next.bytes;
+        let next = flow.source.as_mut().and_then(|s| s.next(&mut flow.rng));
+        let (from, to, traits) = (flow.from, flow.to, Traits::data(flow.class, now >= self.plan.warmup));
+        self.arm(index, next);
+        let port = self.route(from, to);
+        let mtu = self.plan.framing.mtu;
+        while left > 0 {
+            let payload = left.min(u64::from(mtu)) as u32;
+            left -= u64::from(payload);
+            let (size, wire) = self.plan.framing.lengths(payload);
+            let flow = &mut self.flows[index as usize];
+            let mut packet = Packet::new(index, traits, now, flow.seq, to);
+            flow.seq = flow.seq.wrapping_add(1);
+            packet.payload = payload as u16;
+            packet.size = size as u16;
+            packet.wire = wire as u16;
+            self.ledger.offer(&packet);
+            self.enqueue(port, packet, None);
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! The world: everything that exists in a run, and the loop that moves it.
+
+mod arrive;
+mod change;
+mod emit;
+mod new;
+mod notify;
+mod observe;
+mod respond;
+mod transmit;
+
+use crate::agenda::{Agenda, Key, Kind};
+use crate::crossbar::Crossbar;
+use crate::ledger::Ledger;
+use crate::notice::Notices;
+use crate::plan::{BackPressure, Plan};
+use crate::port::Port;
+use emit::Flow;
+use observe::Recorder;
+use std::sync::Arc;
+use tailback_qdisc::Dropped;
+use tailback_units::Time;
+
+/// A run under way.
+#[derive(Debug)]
+pub struct World {
+    pub(crate) now: Time,
+    agenda: Agenda,
+    /// Two per link: side s of link l is port 2 l + s; its way back is the port with the last bit flipped.
+    pub(crate) ports: Vec<Port>,
+    pub(crate) nodes: Vec<Node>,
+    /// The port to take at a node for a destination: `routes[node * nodes + destination]`.
+    routes: Vec<u32>,
+    flows: Vec<Flow>,
+    pub(crate) ledger: Ledger,
+    notices: Notices,
+    /// Filled by disciplines, emptied after each call.
+    dropped: Vec<Dropped>,
+    pub(crate) recorder: Option<Recorder>,
+    pub(crate) plan: Plan,
+    next_change: usize,
+    pub(crate) events: u64,
+    done: bool,
+}
+
+/// A host or a switch at work.
+#[derive(Debug)]
+pub(crate) struct Node {
+    /// Its output ports.
+    pub ports: Vec<u32>,
+    pub is_host: bool,
+    /// Whether it obeys notifications: a switch always, a host by configuration.
+    obeys: bool,
+    backpressure: Option<Arc<BackPressure>>,
+    pub fabric: FabricState,
+}
+
+/// A switch's fabric at work.
+#[derive(Debug)]
+pub(crate) enum FabricState {
+    /// Frames go to their output queue at once (a cut-through switch differs in the ports that lead
+    /// to it, which announce a frame when its first bytes have arrived).
+    Direct,
+    /// The same, with memory shared by the output queues.
+    Shared {
+        memory: u64,
+        alpha: f64,
+        /// Buffer bytes in use.
+        used: u64,
+    },
+    Crossbar(Box<Crossbar>),
+}
+
+/// Whether a run goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Events remain before the end.
+    Running,
+    /// The end has been reached.
+    Done,
+}
+
+impl World {
+    /// Handles at most `budget` events.
+    pub fn run(&mut self, budget: u64) -> Status {
+        let end = self.plan.end;
+        for handled in 0..budget {
+            let Some((time, key)) = self.agenda.pop_until(end) else {
+                self.events += handled;
+                self.now = end;
+                self.done = true;
+                return Status::Done;
+            };
+            self.step(time, key);
+        }
+        self.events += budget;
+        Status::Running
+    }
+
+    /// Runs to the end.
+    pub fn run_to_end(&mut self) {
+        while self.run(1 << 20) == Status::Running {}
+    }
+
+    #[inline]
+    fn step(&mut self, time: Time, key: Key) {
+        debug_assert!(time >= self.now, "time runs forwards");
+        self.now = time;
+        let component = key.component();
+        match key.kind() {
+            Kind::TxDone => self.tx_done(component),
+            Kind::Crossed => self.crossed(component),
+            Kind::Arrive => self.arrive(component),
+            Kind::Respond => self.respond(component),
+            Kind::Wake => self.wake(component),
+            Kind::Refresh => self.refresh(component),
+            Kind::Emit => self.emit(component),
+            Kind::Change => self.change(),
+            Kind::WarmedUp => self.end_warmup(),
+            Kind::Sample => self.sample(),
+        }
+    }
+
+    /// The instant of the last event, or the end.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// How much of the simulated time has passed, 0 to 1.
+    pub fn progress(&self) -> f64 {
+        if self.done { 1.0 } else { self.now.0 as f64 / self.plan.end.0.max(1) as f64 }
+    }
+
+    #[inline]
+    fn schedule(&mut self, time: Time, kind: Kind, component: u32) {
+        self.agenda.push(time, Key::new(kind, component));
+    }
+
+    /// The port that leads from `node` to `destination`.
+    #[inline]
+    fn route(&self, node: u16, destination: u16) -> u32 {
+        self.routes[usize::from(node) * self.nodes.len() + usize::from(destination)]
+    }
+
+    fn end_warmup(&mut self) {
+        let now = self.now;
+        self.ports.iter_mut().for_each(|p| p.end_warmup(now));
+    }
+}

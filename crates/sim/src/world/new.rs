@@ -1,0 +1,198 @@
+//! From a plan to a world before its first event.
+
+use super::emit::Flow;
+use super::observe::Recorder;
+use super::{FabricState, Node, World};
+use crate::agenda::{Agenda, Key, Kind};
+use crate::crossbar::Crossbar;
+use crate::detector::Detector;
+use crate::ledger::Ledger;
+use crate::notice::Notices;
+use crate::plan::{BackPressure, Change, ChangeKind, Engine, Fabric, LinkPlan, NO_ROUTE, NodeKind, Plan, Scope};
+use crate::port::{Base, ClassAccount, ClassQueue, Fifo, Loss, Managed, Port, Queue, Settled, Waiting};
+use crate::responder::Responder;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use tailback_qdisc::discipline::by_destination::ByDestination;
+use tailback_qdisc::{Discipline, Packet, Spec};
+use tailback_random::Rng;
+use tailback_units::{Dur, Time};
+
+impl World {
+    /// The world of `plan` at time zero. The plan has been checked; an inconsistent one panics.
+    pub fn new(plan: Plan) -> World {
+        assert!(plan.flows.len() < Packet::MAX_FLOWS as usize, "at most 2^24 flows");
+        assert!(plan.links.len() * 2 < Key::MAX_COMPONENTS as usize, "at most 2^27 links");
+        let nodes = plan.nodes.len();
+        let ports: Vec<Port> =
+            plan.links.iter().enumerate().flat_map(|(l, link)| [0, 1].map(|side| port(&plan, l, link, side))).collect();
+        let mut routes = vec![NO_ROUTE; nodes * nodes];
+        for (node, row) in plan.routes.iter().enumerate() {
+            for (destination, &link) in row.iter().enumerate().filter(|(_, link)| **link != NO_ROUTE) {
+                let side = u32::from(usize::from(plan.links[link as usize].ends[0]) != node);
+                routes[node * nodes + destination] = 2 * link + side;
+            }
+        }
+        let ledger = Ledger::new(plan.flows.len(), usize::from(plan.classes), plan.per_flow_delay);
+        let mut world = World {
+            now: Time::ZERO,
+            agenda: Agenda::default(),
+            nodes: (0..nodes).map(|n| node(&plan, n, &ports)).collect(),
+            ports,
+            routes,
+            flows: plan.flows.iter().map(|f| Flow::new(f, &plan)).collect(),
+            ledger,
+            notices: Notices::default(),
+            dropped: Vec::new(),
+            recorder: plan.sample.map(|_| Recorder::default()),
+            next_change: 0,
+            events: 0,
+            done: false,
+            plan,
+        };
+        for flow in 0..world.flows.len() as u32 {
+            world.start_flow(flow, world.plan.flows[flow as usize].start);
+        }
+        world.schedule(world.plan.warmup, Kind::WarmedUp, 0);
+        if let Some(interval) = world.plan.sample {
+            world.schedule(Time::ZERO + interval, Kind::Sample, 0);
+        }
+        if let Some(first) = world.plan.timeline.first() {
+            world.schedule(first.at, Kind::Change, 0);
+        }
+        world
+    }
+}
+
+fn node(plan: &Plan, n: usize, ports: &[Port]) -> Node {
+    let outputs: Vec<u32> = (0..ports.len() as u32).filter(|p| usize::from(ports[*p as usize].from) == n).collect();
+    let count = outputs.len();
+    match &plan.nodes[n].kind {
+        NodeKind::Host(host) => Node {
+            ports: outputs,
+            is_host: true,
+            obeys: host.obeys,
+            backpressure: None,
+            fabric: FabricState::Direct,
+        },
+        NodeKind::Switch(switch) => Node {
+            ports: outputs,
+            is_host: false,
+            obeys: true,
+            backpressure: switch.backpressure.clone().map(Arc::new),
+            fabric: match switch.fabric {
+                Fabric::OutputQueued | Fabric::CutThrough { .. } => FabricState::Direct,
+                Fabric::SharedMemory { memory, alpha } => FabricState::Shared { memory, alpha, used: 0 },
+                Fabric::InputFifo { buffer } => {
+                    FabricState::Crossbar(Box::new(Crossbar::new(count, usize::from(plan.classes), false, buffer, 1.0)))
+                }
+                Fabric::VirtualOutputQueues { buffer, speedup } => {
+                    FabricState::Crossbar(Box::new(Crossbar::new(count, usize::from(plan.classes), true, buffer, speedup)))
+                }
+            },
+        },
+    }
+}
+
+/// The back-pressure that may act on a port: that of the neighbour, if it would notify this node
+/// and this node would obey.
+fn neighbour_backpressure(plan: &Plan, from: u16, to: u16) -> Option<&BackPressure> {
+    let NodeKind::Switch(neighbour) = &plan.nodes[usize::from(to)].kind else { return None };
+    let law = neighbour.backpressure.as_ref()?;
+    match &plan.nodes[usize::from(from)].kind {
+        NodeKind::Switch(_) => Some(law),
+        NodeKind::Host(host) => (law.end_stations && host.obeys).then_some(law),
+    }
+}
+
+fn by_address(scope: Scope) -> bool {
+    matches!(scope, Scope::Destination | Scope::ClassDestination)
+}
+
+fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize) -> Port {
+    let (from, to) = (link.ends[side], link.ends[1 - side]);
+    let name = format!("{}->{} #{l}", plan.nodes[usize::from(from)].name, plan.nodes[usize::from(to)].name);
+    let queue = &link.queue[side];
+    let own = match &plan.nodes[usize::from(from)].kind {
+        NodeKind::Switch(switch) => Some(switch),
+        NodeKind::Host(_) => None,
+    };
+    let (latency, cut) = match &plan.nodes[usize::from(to)].kind {
+        NodeKind::Switch(s) => (s.latency, if let Fabric::CutThrough { header } = s.fabric { Some(header) } else { None }),
+        NodeKind::Host(_) => (Dur::ZERO, None),
+    };
+    let neighbour = neighbour_backpressure(plan, from, to);
+    let own_pressure = own.and_then(|s| s.backpressure.as_ref());
+    let l32 = l as u32;
+    let changes = |c: &Change| {
+        matches!(c.what, ChangeKind::LinkDown(x) | ChangeKind::LinkUp(x) | ChangeKind::LinkRate(x, _) | ChangeKind::LinkDelay(x, _) if x == l32)
+    };
+    let plain_fifo = plan.engine == Engine::Merged
+        && plan.classes == 1
+        && queue.discipline == Spec::default()
+        && neighbour.is_none()
+        && own_pressure.is_none()
+        && link.jitter == Dur::ZERO
+        && cut.is_none()
+        && own.is_none_or(|s| s.fabric == Fabric::OutputQueued)
+        && !plan.timeline.iter().any(changes);
+    let queue = if plain_fifo {
+        Queue::Fifo(Fifo::new(queue.limits[0]))
+    } else {
+        // Who names addresses stops them upstream: there the queues are kept by destination. A
+        // switch of its own keeps the same order of queues, so that its list of addresses is right.
+        let selective = [neighbour, own_pressure].into_iter().flatten().find(|b| by_address(b.scope));
+        let class_queue = |limit: u64| {
+            let waiting = match selective {
+                Some(b) if own.is_some() => Waiting::ByDestination(ByDestination::new(limit, b.partition)),
+                Some(_) => Waiting::ByDestination(ByDestination::new(limit, false)),
+                None => Waiting::Discipline(queue.discipline.build(limit)),
+            };
+            let detector = own_pressure.map(|b| Detector::new(b.detection, limit));
+            ClassQueue::new(waiting, limit, detector)
+        };
+        Queue::Managed(Box::new(Managed {
+            queues: queue.limits.iter().map(|limit| class_queue(*limit)).collect(),
+            tx_pending: false,
+            up: true,
+            jitter: link.jitter,
+            cut,
+            control: VecDeque::new(),
+            responder: neighbour.map(|b| Box::new(Responder::new(b.response))),
+            effects: VecDeque::new(),
+            wake_at: Time::NEVER,
+            asserted: [0; 8],
+            refreshing: false,
+            blocked_since: None,
+            blocked: 0,
+            sent_control: 0,
+            notices_sent: 0,
+            notices_received: 0,
+            rng: Rng::named(plan.seed, &format!("port {name}")),
+        }))
+    };
+    let classes = usize::from(plan.classes);
+    Port {
+        clock: link.rate[side].clock(),
+        delay: link.delay + latency,
+        free: Time::ZERO,
+        line: VecDeque::new(),
+        queue,
+        to,
+        from,
+        loss: (link.loss > 0.0)
+            .then(|| Box::new(Loss { probability: link.loss, rng: Rng::named(plan.seed, &format!("loss {name}")) })),
+        busy: 0,
+        classes: vec![ClassAccount::default(); classes],
+        base: Base { classes: vec![Settled::default(); classes], ..Base::default() },
+        rate: link.rate[side],
+        latency,
+    }
+}
+
+const _: fn() = || {
+    // A world moves between threads, and a discipline with it.
+    fn is_send<T: Send>() {}
+    is_send::<World>();
+    is_send::<Discipline>();
+};

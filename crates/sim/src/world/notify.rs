@@ -1,0 +1,207 @@
+//! Congested queues tell the neighbours (Tobagi, Fraleigh and Noureddine: detection, notification).
+
+use super::World;
+use crate::agenda::Kind;
+use crate::detector::{Episode, Turn};
+use crate::notice::{Body, Cause, MAX_ADDRESSES, Notice};
+use crate::plan::{Addresses, BackPressure, Notify, Scope, Signal};
+use crate::port::{ClassQueue, Queue, Waiting};
+use crate::responder::quanta_time;
+use std::sync::Arc;
+
+fn has_addresses(scope: Scope) -> bool {
+    matches!(scope, Scope::Destination | Scope::ClassDestination)
+}
+
+/// What a detector is fed: the bytes that share a limit with a packet to `destination`.
+fn level(queue: &ClassQueue, destination: u16) -> (u64, Option<u16>) {
+    match &queue.waiting {
+        Waiting::ByDestination(q) if q.is_partitioned() => (q.bytes_to(destination), Some(destination)),
+        _ => (queue.backlog.bytes, None),
+    }
+}
+
+impl World {
+    fn class_queue(&mut self, port: u32, class: usize) -> &mut ClassQueue {
+        match &mut self.ports[port as usize].queue {
+            Queue::Managed(m) => &mut m.queues[class],
+            Queue::Fifo(_) => unreachable!("only managed ports detect congestion"),
+        }
+    }
+
+    /// Judges a class queue after an enqueue (`via` is where the packet came from) or a dequeue.
+    pub(super) fn detect(&mut self, port: u32, class: usize, destination: u16, via: Option<u32>) {
+        let now = self.now;
+        let Some(law) = self.nodes[usize::from(self.ports[port as usize].from)].backpressure.clone() else { return };
+        let queue = self.class_queue(port, class);
+        let (bytes, congested_destination) = level(queue, destination);
+        let empty = queue.backlog.packets == 0;
+        let Some(detector) = &mut queue.detector else { return };
+        let turn = detector.observe(now, bytes, congested_destination);
+        match turn {
+            Turn::Congested => self.begin_episode(port, class, congested_destination, &law),
+            Turn::Relieved => self.end_episode(port, class, congested_destination, &law),
+            Turn::Stays => self.extend_episode(port, class, congested_destination, destination, via, &law),
+        }
+        if empty && via.is_none() {
+            if let Some(detector) = &mut self.class_queue(port, class).detector {
+                detector.feeders.clear();
+            }
+        }
+    }
+
+    fn begin_episode(&mut self, port: u32, class: usize, destination: Option<u16>, law: &Arc<BackPressure>) {
+        let addresses = if has_addresses(law.scope) { self.addresses(port, class, destination, law) } else { Vec::new() };
+        let node = usize::from(self.ports[port as usize].from);
+        let candidates = self.nodes[node].ports.clone();
+        let detector = self.class_queue(port, class).detector.as_ref();
+        let feeders = detector.map_or_else(Vec::new, |d| d.feeders.clone());
+        let targets: Vec<u32> = (candidates.into_iter())
+            .filter(|out| *out != port && self.may_notify(*out, law))
+            .filter(|out| law.notify == Notify::All || feeders.contains(&(*out ^ 1)))
+            .collect();
+        let cause = Cause { port, class: class as u8, destination };
+        for target in &targets {
+            self.assert_congestion(*target, cause, &addresses, law, true);
+        }
+        if let Some(detector) = &mut self.class_queue(port, class).detector {
+            detector.episodes.push(Episode { destination, targets, addresses });
+        }
+    }
+
+    fn end_episode(&mut self, port: u32, class: usize, destination: Option<u16>, law: &Arc<BackPressure>) {
+        let Some(detector) = &mut self.class_queue(port, class).detector else { return };
+        let Some(at) = detector.episodes.iter().position(|e| e.destination == destination) else { return };
+        let episode = detector.episodes.swap_remove(at);
+        let cause = Cause { port, class: class as u8, destination };
+        for target in episode.targets {
+            self.assert_congestion(target, cause, &episode.addresses, law, false);
+        }
+    }
+
+    /// During an episode: a new address in the buffer and a new feeding neighbour must be told too.
+    fn extend_episode(
+        &mut self,
+        port: u32,
+        class: usize,
+        congested: Option<u16>,
+        destination: u16,
+        via: Option<u32>,
+        law: &Arc<BackPressure>,
+    ) {
+        let Some(via) = via else { return };
+        let back = via ^ 1;
+        let may_notify = back != port && self.may_notify(back, law);
+        let Some(detector) = &mut self.class_queue(port, class).detector else { return };
+        let Some(episode) = detector.episode(congested) else { return };
+        let cause = Cause { port, class: class as u8, destination: congested };
+        let is_new = has_addresses(law.scope) && law.addresses == Addresses::Buffer && !episode.addresses.contains(&destination);
+        let joins = law.notify == Notify::Feeding && may_notify && !episode.targets.contains(&back);
+        if is_new {
+            episode.addresses.push(destination);
+        }
+        let told = if is_new { episode.targets.clone() } else { Vec::new() };
+        if joins {
+            episode.targets.push(back);
+        }
+        let whole = if joins { episode.addresses.clone() } else { Vec::new() };
+        for target in told {
+            self.send_addresses(target, cause, &[destination], law, true);
+        }
+        if joins {
+            self.assert_congestion(back, cause, &whole, law, true);
+        }
+    }
+
+    /// Whether the neighbour behind `out` is told at all.
+    fn may_notify(&self, out: u32, law: &BackPressure) -> bool {
+        !self.nodes[usize::from(self.ports[out as usize].to)].is_host || law.end_stations
+    }
+
+    fn addresses(&mut self, port: u32, class: usize, destination: Option<u16>, law: &BackPressure) -> Vec<u16> {
+        match (destination, law.addresses) {
+            (Some(destination), Addresses::Buffer) => vec![destination],
+            (_, Addresses::FilteringDatabase) => {
+                let node = self.ports[port as usize].from;
+                let all = 0..self.nodes.len() as u16;
+                all.filter(|d| self.nodes[usize::from(*d)].is_host && self.route(node, *d) == port).collect()
+            }
+            (None, Addresses::Buffer) => match &self.class_queue(port, class).waiting {
+                Waiting::ByDestination(q) => q.destinations().collect(),
+                Waiting::Discipline(_) => Vec::new(),
+            },
+        }
+    }
+
+    /// Says (or takes back) to the neighbour behind `target` that `cause` is congested.
+    fn assert_congestion(&mut self, target: u32, cause: Cause, addresses: &[u16], law: &Arc<BackPressure>, on: bool) {
+        match law.signal {
+            Signal::OnOff => self.send_addresses(target, cause, addresses, law, on),
+            Signal::Mac { .. } => {
+                let class = if law.scope == Scope::Class { usize::from(cause.class) } else { 0 };
+                let Queue::Managed(m) = &mut self.ports[target as usize].queue else { return };
+                let asserted = &mut m.asserted[class];
+                let before = *asserted;
+                *asserted = if on { before + 1 } else { before - 1 };
+                // A PAUSE of zero releases everything: it goes out only when no queue asks any more.
+                if before == 0 || *asserted == 0 {
+                    self.send_pause(target, law, Some(class));
+                }
+            }
+        }
+    }
+
+    /// Idealised notifications, the addresses split over as many frames as they need.
+    fn send_addresses(&mut self, target: u32, cause: Cause, addresses: &[u16], law: &BackPressure, off: bool) {
+        let body = |destinations: &[u16]| Body { cause, scope: law.scope, destinations: destinations.to_vec() };
+        let notice = |body| if off { Notice::Off(body) } else { Notice::On(body) };
+        if has_addresses(law.scope) {
+            for part in addresses.chunks(MAX_ADDRESSES) {
+                self.send_notice(target, notice(body(part)));
+            }
+        } else {
+            self.send_notice(target, notice(body(&[])));
+        }
+    }
+
+    /// A PAUSE or priority PAUSE with the state of `changed` (or, in a refresh, of all that ask).
+    fn send_pause(&mut self, target: u32, law: &BackPressure, changed: Option<usize>) {
+        let Signal::Mac { quanta } = law.signal else { return };
+        let p = &mut self.ports[target as usize];
+        let rate = p.rate;
+        let Queue::Managed(m) = &mut p.queue else { return };
+        let asks = |class: usize| m.asserted[class] > 0;
+        let time = |class: usize| if asks(class) { quanta } else { 0 };
+        let notice = if law.scope == Scope::Class {
+            let named = |class: usize| changed == Some(class) || asks(class);
+            let enabled = (0..8).filter(|c| named(*c)).fold(0, |mask, c| mask | 1 << c);
+            Notice::PriorityPause { enabled, quanta: core::array::from_fn(time) }
+        } else {
+            Notice::Pause(time(0))
+        };
+        if !m.refreshing && (0..8).any(asks) {
+            m.refreshing = true;
+            // Half of the time leaves room for the frame in transmission on the way.
+            let at = self.now + quanta_time(quanta, rate) / 2;
+            self.schedule(at, Kind::Refresh, target);
+        }
+        self.send_notice(target, notice);
+    }
+
+    /// A standing PAUSE is repeated before it expires.
+    pub(super) fn refresh(&mut self, port: u32) {
+        let Some(law) = self.nodes[usize::from(self.ports[port as usize].from)].backpressure.clone() else { return };
+        let Queue::Managed(m) = &mut self.ports[port as usize].queue else { return };
+        m.refreshing = false;
+        if m.asserted.iter().any(|a| *a > 0) {
+            self.send_pause(port, &law, None);
+        }
+    }
+
+    fn send_notice(&mut self, port: u32, notice: Notice) {
+        let Queue::Managed(m) = &mut self.ports[port as usize].queue else { return };
+        m.notices_sent += 1;
+        m.control.push_back(notice);
+        self.kick(port);
+    }
+}

@@ -1,0 +1,87 @@
+//! Notified ports stop, slow down and go on.
+
+use super::World;
+use crate::agenda::Kind;
+use crate::port::{Queue, Waiting};
+use tailback_qdisc::{Cx, Packet, Qdisc};
+use tailback_units::{Dur, Time};
+
+impl World {
+    /// A control frame that left by `port` has been received in full at the other end: it takes
+    /// effect on the way back, after the response time.
+    pub(super) fn receive_notice(&mut self, port: u32, frame: Packet) {
+        let notice = self.notices.take(frame.seq);
+        let (sender, receiver) = (self.ports[port as usize].from, self.ports[port as usize].to);
+        if !self.nodes[usize::from(receiver)].obeys {
+            return;
+        }
+        let delay = self.nodes[usize::from(sender)].backpressure.as_ref().map_or(Dur::ZERO, |b| b.response_time);
+        let back = port ^ 1;
+        let Queue::Managed(m) = &mut self.ports[back as usize].queue else { return };
+        m.notices_received += 1;
+        let at = self.now + delay;
+        let first = m.effects.is_empty();
+        m.effects.push_back((at, notice));
+        if delay == Dur::ZERO && first {
+            self.respond(back);
+        } else if first {
+            self.schedule(at, Kind::Respond, back);
+        }
+    }
+
+    /// The oldest notifications at `port` take effect.
+    pub(super) fn respond(&mut self, port: u32) {
+        let now = self.now;
+        let p = &mut self.ports[port as usize];
+        let rate = p.rate;
+        let Queue::Managed(m) = &mut p.queue else { return };
+        while m.effects.front().is_some_and(|(at, _)| *at <= now) {
+            if let (Some((_, notice)), Some(responder)) = (m.effects.pop_front(), &mut m.responder) {
+                responder.apply(now, notice, rate);
+            }
+        }
+        let later = m.effects.front().map(|(at, _)| *at);
+        let change = m.responder.as_ref().map_or(Time::NEVER, |r| r.next_change(now));
+        if let Some(at) = later {
+            self.schedule(at, Kind::Respond, port);
+        }
+        self.wake_at(port, change);
+        self.kick(port);
+    }
+
+    /// Sees to it that `port` looks again at `at`, if not earlier.
+    pub(super) fn wake_at(&mut self, port: u32, at: Time) {
+        let Queue::Managed(m) = &mut self.ports[port as usize].queue else { return };
+        if at < m.wake_at {
+            m.wake_at = at;
+            self.schedule(at, Kind::Wake, port);
+        }
+    }
+
+    /// A port looks again: a pause has expired, a limiter has stepped or lets a frame pass, a
+    /// discipline asked for it.
+    pub(super) fn wake(&mut self, port: u32) {
+        let now = self.now;
+        let Queue::Managed(m) = &mut self.ports[port as usize].queue else { return };
+        if m.wake_at != now {
+            return;
+        }
+        m.wake_at = Time::NEVER;
+        let mut cx = Cx { rng: &mut m.rng, dropped: &mut self.dropped };
+        for queue in &mut m.queues {
+            if let Waiting::Discipline(d) = &mut queue.waiting {
+                if d.next_wakeup().is_some_and(|at| at <= now) {
+                    d.wake(now, &mut cx);
+                }
+            }
+        }
+        let mut change = Time::NEVER;
+        if let Some(responder) = &mut m.responder {
+            responder.refresh(now);
+            change = responder.next_change(now);
+        }
+        self.count_dropped(port);
+        self.wake_at(port, change);
+        self.kick(port);
+    }
+}

@@ -1,0 +1,225 @@
+//! Output ports at work: enqueue, start of transmission, end of transmission.
+
+use super::{FabricState, World};
+use crate::agenda::Kind;
+use crate::port::{Enqueued, Managed, Port, Queue};
+use tailback_qdisc::{Cx, Packet, Qdisc, Reason};
+use tailback_units::Time;
+
+impl World {
+    /// Puts a packet into the queue of `port`. `via` is the upstream port that it came by, none if
+    /// it was born here.
+    #[inline]
+    pub(super) fn enqueue(&mut self, port: u32, packet: Packet, via: Option<u32>) {
+        let p = &mut self.ports[port as usize];
+        if matches!(p.queue, Queue::Fifo(_)) {
+            match p.fifo_enqueue(self.now, packet) {
+                Enqueued::OnLine { first: None } => {}
+                Enqueued::OnLine { first: Some(at) } => self.schedule(at, Kind::Arrive, port),
+                Enqueued::Full(packet) => self.ledger.drop(packet, port, Reason::BufferFull),
+            }
+        } else {
+            self.enqueue_managed(port, packet, via);
+        }
+    }
+
+    fn enqueue_managed(&mut self, port: u32, mut packet: Packet, via: Option<u32>) {
+        let now = self.now;
+        let p = &mut self.ports[port as usize];
+        let class = usize::from(packet.class());
+        let (size, destination) = (u64::from(packet.size), packet.dst);
+        let account = &mut p.classes[class];
+        account.arrived.add(size);
+        let Queue::Managed(m) = &mut p.queue else { unreachable!("plain FIFO ports have their own enqueue") };
+        let queue = &mut m.queues[class];
+        if let FabricState::Shared { memory, alpha, used } = &mut self.nodes[usize::from(p.from)].fabric {
+            let free = *memory - *used;
+            if size > free || (queue.backlog.bytes + size) as f64 > *alpha * free as f64 {
+                account.dropped.add(size);
+                self.ledger.drop(packet, port, Reason::SharedMemoryFull);
+                return;
+            }
+            *used += size;
+        }
+        queue.settle(now, account);
+        queue.backlog.add(size);
+        // A cut-through frame carries the arrival of its tail here, which may still be to come.
+        packet.at = packet.at.max(now);
+        queue.waiting.enqueue(now, packet, &mut Cx { rng: &mut m.rng, dropped: &mut self.dropped });
+        if let (Some(detector), Some(via)) = (&mut queue.detector, via) {
+            if !detector.feeders.contains(&via) {
+                detector.feeders.push(via);
+            }
+        }
+        self.count_dropped(port);
+        self.kick(port);
+        let p = &mut self.ports[port as usize];
+        let Queue::Managed(m) = &mut p.queue else { return };
+        let backlog = m.queues[class].backlog.bytes;
+        p.classes[class].max = p.classes[class].max.max(backlog);
+        if m.queues[class].detector.is_some() {
+            self.detect(port, class, destination, via);
+        }
+    }
+
+    /// Counts what a discipline has dropped in its last call.
+    pub(super) fn count_dropped(&mut self, port: u32) {
+        while let Some(dropped) = self.dropped.pop() {
+            let p = &mut self.ports[port as usize];
+            let Queue::Managed(m) = &mut p.queue else { unreachable!("only managed ports have a discipline") };
+            let (class, size) = (usize::from(dropped.packet.class()), u64::from(dropped.packet.size));
+            let queue = &mut m.queues[class];
+            queue.settle(self.now, &mut p.classes[class]);
+            queue.backlog.bytes -= size;
+            queue.backlog.packets -= 1;
+            p.classes[class].dropped.add(size);
+            let from = usize::from(p.from);
+            self.give_back(from, size);
+            self.ledger.drop(dropped.packet, port, dropped.why);
+        }
+    }
+
+    /// Returns memory to a switch that shares it.
+    fn give_back(&mut self, node: usize, size: u64) {
+        if let FabricState::Shared { used, .. } = &mut self.nodes[node].fabric {
+            *used -= size;
+        }
+    }
+
+    /// The transmitter of `port` falls free.
+    pub(super) fn tx_done(&mut self, port: u32) {
+        if let Queue::Managed(m) = &mut self.ports[port as usize].queue {
+            m.tx_pending = false;
+            self.start(port);
+        }
+    }
+
+    /// Starts a transmission at a managed port if its transmitter is free, or sees to it that it
+    /// will be started when it is.
+    pub(super) fn kick(&mut self, port: u32) {
+        let now = self.now;
+        let p = &mut self.ports[port as usize];
+        let Queue::Managed(m) = &mut p.queue else { return };
+        if m.tx_pending {
+            return;
+        }
+        if p.free > now {
+            m.tx_pending = true;
+            let free = p.free;
+            self.schedule(free, Kind::TxDone, port);
+        } else {
+            self.start(port);
+        }
+    }
+
+    /// Starts the next transmission at a managed port whose transmitter is free: a control frame if
+    /// one waits, else the highest class that the gate admits.
+    fn start(&mut self, port: u32) {
+        let now = self.now;
+        let p = &mut self.ports[port as usize];
+        let Queue::Managed(m) = &mut p.queue else { return };
+        if !m.up {
+            return;
+        }
+        if let Some(notice) = m.control.pop_front() {
+            m.sent_control += 1;
+            let handle = self.notices.put(notice.clone());
+            let mut frame = Packet::new(0, tailback_qdisc::Traits::control(), now, handle, p.to);
+            frame.wire = notice.wire();
+            self.transmit(port, frame);
+            return;
+        }
+        let mut cx = Cx { rng: &mut m.rng, dropped: &mut self.dropped };
+        let open = tailback_qdisc::Gate::default();
+        let gate = m.responder.as_ref().map_or(&open, |r| r.gate());
+        let next = (m.queues.iter_mut().enumerate())
+            .filter(|(class, queue)| queue.backlog.packets > 0 && gate.admits_class(*class as u8))
+            .find_map(|(_, queue)| queue.waiting.dequeue(now, gate, &mut cx));
+        let Some(packet) = next else {
+            self.count_dropped(port);
+            self.note_blocked(port);
+            return;
+        };
+        if let Some(responder) = &mut m.responder {
+            responder.sent(now, &packet, p.clock);
+        }
+        if let Some(since) = m.blocked_since.take() {
+            m.blocked += now.since(since).0;
+        }
+        let (class, size, destination) = (usize::from(packet.class()), u64::from(packet.size), packet.dst);
+        let queue = &mut m.queues[class];
+        queue.settle(now, &mut p.classes[class]);
+        queue.backlog.bytes -= size;
+        queue.backlog.packets -= 1;
+        p.classes[class].started.add(size);
+        let detects = queue.detector.is_some();
+        let from = usize::from(p.from);
+        self.give_back(from, size);
+        self.transmit(port, packet);
+        if !self.dropped.is_empty() {
+            self.count_dropped(port);
+        }
+        if detects {
+            self.detect(port, class, destination, None);
+        }
+        if matches!(self.nodes[from].fabric, FabricState::Crossbar(_)) {
+            self.match_output(port);
+        }
+    }
+
+    /// Puts a frame onto the line, its transmission beginning now.
+    fn transmit(&mut self, port: u32, mut frame: Packet) {
+        let now = self.now;
+        let p = &mut self.ports[port as usize];
+        let wire = u32::from(frame.wire);
+        // A frame whose tail is still arriving (cut-through) keeps the transmitter until it has left.
+        let end = (now + p.clock.tx_time(wire)).max(if frame.is_control() { Time::ZERO } else { frame.at });
+        p.begin(now, end);
+        let Port { clock, delay, line, queue, .. } = p;
+        let Queue::Managed(m) = queue else { unreachable!("plain FIFO ports transmit by themselves") };
+        let mut at = match m.cut {
+            Some(header) if !frame.is_control() => Time(end.0 - clock.tx_time(wire).0) + clock.tx_time(header.min(wire)) + *delay,
+            _ => end + *delay,
+        };
+        if m.jitter.0 > 0 {
+            at += tailback_units::Dur(m.rng.below(m.jitter.0 + 1));
+        }
+        // Order is kept, whatever jitter and changes of delay do.
+        at = at.max(line.back().map_or(at, |last| last.at));
+        frame.at = at;
+        let first = line.is_empty();
+        line.push_back(frame);
+        let more = Self::something_waits(m) && !m.tx_pending;
+        m.tx_pending |= more;
+        if first {
+            self.schedule(at, Kind::Arrive, port);
+        }
+        if more {
+            self.schedule(end, Kind::TxDone, port);
+        }
+    }
+
+    fn something_waits(m: &Managed) -> bool {
+        !m.control.is_empty() || m.queues.iter().any(|q| q.backlog.packets > 0)
+    }
+
+    /// Data may wait though the transmitter is free: notes since when, and when to look again.
+    fn note_blocked(&mut self, port: u32) {
+        let now = self.now;
+        let Queue::Managed(m) = &mut self.ports[port as usize].queue else { return };
+        if m.queues.iter().all(|q| q.backlog.packets == 0) {
+            if let Some(since) = m.blocked_since.take() {
+                m.blocked += now.since(since).0;
+            }
+            return;
+        }
+        m.blocked_since.get_or_insert(now);
+        let wakeups = m.queues.iter().filter_map(|q| match &q.waiting {
+            crate::port::Waiting::Discipline(d) => d.next_wakeup(),
+            crate::port::Waiting::ByDestination(_) => None,
+        });
+        let gate = m.responder.as_ref().map_or(Time::NEVER, |r| r.next_change(now));
+        let at = wakeups.chain([gate]).min().unwrap_or(Time::NEVER);
+        self.wake_at(port, at);
+    }
+}
