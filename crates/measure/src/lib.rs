@@ -1,1 +1,14 @@
-//! Placeholder.
+//! Measurement: sketches of delays, digests of results, the statistics of replications, and the
+//! closed forms that simulations are tested against.
+//!
+//! A run records integers into a [`Sketch`] and, at its end, writes them into a [`Digest`];
+//! [`statistics`] turns the results of several replications into intervals; [`oracle`] holds what
+//! queueing theory says the answer must be.
+
+mod digest;
+pub mod oracle;
+mod sketch;
+pub mod statistics;
+
+pub use digest::Digest;
+pub use sketch::{Bucket, Sketch};

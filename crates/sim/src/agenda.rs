@@ -70,39 +70,46 @@ impl Key {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    time: Time,
-    key: Key,
+/// Time and key as one number, so that a comparison has no branch: time above, key below.
+type Rank = u128;
+
+#[inline]
+fn rank(time: Time, key: Key) -> Rank {
+    Rank::from(time.0) << 32 | Rank::from(key.0)
 }
 
-impl Entry {
-    /// Time and key as one number: a single comparison without branches.
-    #[inline]
-    fn rank(self) -> u128 {
-        u128::from(self.time.0) << 32 | u128::from(self.key.0)
-    }
-}
+/// Later than every event: fills the places behind the heap's end.
+const NOTHING: Rank = Rank::MAX;
 
 /// A 4-ary implicit heap. A popped root stays as a hole that the next push fills, since most events
-/// schedule the next one of their own component: one sift instead of two.
-#[derive(Debug, Default)]
+/// schedule the next one of their own component: one sift instead of two. Four places of padding
+/// behind the end let a parent always look at four children.
+#[derive(Debug)]
 pub(crate) struct Agenda {
-    heap: Vec<Entry>,
+    heap: Vec<Rank>,
+    /// Entries, the hole included.
+    len: usize,
     hole: bool,
+}
+
+impl Default for Agenda {
+    fn default() -> Agenda {
+        Agenda { heap: vec![NOTHING; 4], len: 0, hole: false }
+    }
 }
 
 impl Agenda {
     /// Adds an event.
     #[inline]
     pub fn push(&mut self, time: Time, key: Key) {
-        let entry = Entry { time, key };
+        let entry = rank(time, key);
         if self.hole {
             self.hole = false;
             self.sift_down(entry);
         } else {
-            self.heap.push(entry);
-            self.sift_up(self.heap.len() - 1, entry);
+            self.heap.push(NOTHING);
+            self.len += 1;
+            self.sift_up(entry);
         }
     }
 
@@ -111,30 +118,40 @@ impl Agenda {
     pub fn pop_until(&mut self, end: Time) -> Option<(Time, Key)> {
         if self.hole {
             self.hole = false;
-            let last = self.heap.pop()?;
-            if !self.heap.is_empty() {
-                self.sift_down(last);
-            }
+            self.close_hole();
         }
-        let next = *self.heap.first()?;
-        if next.time > end {
+        let next = self.heap[0];
+        let time = Time((next >> 32) as u64);
+        if self.len == 0 || time > end {
             return None;
         }
         self.hole = true;
-        Some((next.time, next.key))
+        Some((time, Key(next as u32)))
     }
 
     /// Events pending, stale ones included.
     #[cfg(test)]
     pub fn len(&self) -> usize {
-        self.heap.len() - usize::from(self.hole)
+        self.len - usize::from(self.hole)
     }
 
+    /// Fills the hole at the root with the last entry.
+    fn close_hole(&mut self) {
+        self.len -= 1;
+        self.heap.pop();
+        let last = std::mem::replace(&mut self.heap[self.len], NOTHING);
+        if self.len > 0 {
+            self.sift_down(last);
+        }
+    }
+
+    /// Lets `entry` rise from the last place.
     #[inline]
-    fn sift_up(&mut self, mut at: usize, entry: Entry) {
+    fn sift_up(&mut self, entry: Rank) {
+        let mut at = self.len - 1;
         while at > 0 {
             let parent = (at - 1) / 4;
-            if self.heap[parent].rank() <= entry.rank() {
+            if self.heap[parent] <= entry {
                 break;
             }
             self.heap[at] = self.heap[parent];
@@ -145,32 +162,24 @@ impl Agenda {
 
     /// Puts `entry` at the root and lets it sink.
     #[inline]
-    fn sift_down(&mut self, entry: Entry) {
-        let heap = self.heap.as_mut_slice();
-        let rank = entry.rank();
+    fn sift_down(&mut self, entry: Rank) {
         let mut at = 0;
         loop {
             let first = 4 * at + 1;
-            if first >= heap.len() {
+            if first >= self.len {
                 break;
             }
-            let last = (first + 4).min(heap.len());
-            let mut least = first;
-            let mut least_rank = heap[first].rank();
-            for (child, candidate) in heap[first + 1..last].iter().enumerate() {
-                let candidate = candidate.rank();
-                if candidate < least_rank {
-                    least_rank = candidate;
-                    least = first + 1 + child;
-                }
-            }
-            if least_rank >= rank {
+            let Some(&[a, b, c, d]) = self.heap[first..].first_chunk::<4>() else { break };
+            let (left, left_at) = if b < a { (b, 1) } else { (a, 0) };
+            let (right, right_at) = if d < c { (d, 3) } else { (c, 2) };
+            let (least, least_at) = if right < left { (right, right_at) } else { (left, left_at) };
+            if least >= entry {
                 break;
             }
-            heap[at] = heap[least];
-            at = least;
+            self.heap[at] = least;
+            at = first + least_at;
         }
-        heap[at] = entry;
+        self.heap[at] = entry;
     }
 }
 

@@ -201,14 +201,6 @@ impl ClassQueue {
     }
 }
 
-/// What an enqueue at a [`Fifo`] came to.
-pub(crate) enum Enqueued {
-    /// On the line; its arrival must go on the agenda if the line was empty.
-    OnLine { first: Option<Time> },
-    /// Refused.
-    Full(Packet),
-}
-
 impl Port {
     /// The start of the transmission of a packet on the line of a [`Fifo`].
     #[inline]
@@ -216,21 +208,30 @@ impl Port {
         Time(packet.at.0 - delay.0 - clock.tx_time(u32::from(packet.wire)).0)
     }
 
-    /// Enqueues at a [`Fifo`]; the port must have one.
+    /// Whether a [`Fifo`] has room for a packet of `size` buffer bytes; counts the arrival, and the
+    /// drop if it has not.
     #[inline]
-    pub fn fifo_enqueue(&mut self, now: Time, mut packet: Packet) -> Enqueued {
+    pub fn fifo_admits(&mut self, now: Time, size: u64) -> bool {
         let Queue::Fifo(fifo) = &mut self.queue else { unreachable!("only plain FIFO ports come here") };
         let account = &mut self.classes[0];
-        let size = u64::from(packet.size);
         account.arrived.add(size);
         Self::expire(fifo, &self.line, self.clock, self.delay, now);
-        if fifo.backlog + size > fifo.limit {
+        let admits = fifo.backlog + size <= fifo.limit;
+        if !admits {
             account.dropped.add(size);
-            return Enqueued::Full(packet);
         }
+        admits
+    }
+
+    /// Puts a packet that has been admitted onto the line; returns its arrival if the line was
+    /// empty, since it must then go on the agenda.
+    #[inline]
+    pub fn fifo_push(&mut self, now: Time, mut packet: Packet) -> Option<Time> {
+        let Queue::Fifo(fifo) = &mut self.queue else { unreachable!("only plain FIFO ports come here") };
         let tx = self.clock.tx_time(u32::from(packet.wire));
         let start = self.free.max(now);
         if start > now {
+            let (size, account) = (u64::from(packet.size), &mut self.classes[0]);
             fifo.waiting += 1;
             fifo.backlog += size;
             account.max = account.max.max(fifo.backlog);
@@ -241,7 +242,7 @@ impl Port {
         packet.at = self.free + self.delay;
         let first = self.line.is_empty().then_some(packet.at);
         self.line.push_back(packet);
-        Enqueued::OnLine { first }
+        first
     }
 
     /// The oldest frame on the line, which has arrived.

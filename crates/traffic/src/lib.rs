@@ -1,1 +1,47 @@
-//! Placeholder.
+//! Traffic models: when a source sends and how much.
+//!
+//! A [`Model`] is a scenario's parameters, one file per model under `model/` and one line in
+//! `registry.rs`. Started at an instant with a random stream of its own, it gives a [`Source`],
+//! which answers [`Source::next`] with one [`Burst`] after another. A burst is handed over whole;
+//! cutting it into packets is the host's work.
+
+mod check;
+mod frames;
+mod model;
+mod phase;
+mod registry;
+mod renewal;
+mod spacing;
+mod trace_format;
+mod truncation;
+
+use tailback_units::Time;
+
+pub use model::{
+    bernoulli::Bernoulli, bulk::Bulk, cbr::Cbr, on_off::OnOff, poisson::Poisson, self_similar::SelfSimilar,
+    trace::Trace, uniform_fixed::UniformFixed, uniform_uniform::UniformUniform, video::Video,
+};
+pub use phase::Phase;
+pub use registry::{Model, Source};
+pub use renewal::{Distribution, Pareto};
+pub use trace_format::{Format, TraceError, parse_trace};
+pub use truncation::Truncation;
+
+/// The largest burst that any source hands over, in bytes (2^40). A Pareto size without truncation
+/// has no largest value; this keeps byte counters far from overflow.
+pub const LARGEST_BURST: u64 = 1 << 40;
+
+/// What a source hands to its host at one instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Burst {
+    /// When, never earlier than the burst before.
+    pub at: Time,
+    /// How many payload bytes, 1 to [`LARGEST_BURST`].
+    pub bytes: u64,
+}
+
+/// A burst, unless its time has run past what [`Time`] can hold: then the source is silent.
+#[inline]
+fn burst(at: Time, bytes: u64) -> Option<Burst> {
+    (at < Time::NEVER).then_some(Burst { at, bytes })
+}

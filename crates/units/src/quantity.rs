@@ -142,7 +142,8 @@ pub fn parse_fraction(text: &str) -> Result<f64, QuantityError> {
 fn parse(text: &str, units: &Units) -> Result<u64, QuantityError> {
     let Units { what, example, .. } = units;
     let trimmed = text.trim();
-    let split = trimmed.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '_' | '-' | '+'))).unwrap_or(trimmed.len());
+    let split =
+        trimmed.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '_' | '-' | '+'))).unwrap_or(trimmed.len());
     let (number, unit) = (&trimmed[..split], trimmed[split..].trim());
     if number.starts_with('-') {
         return Err(QuantityError(format!("`{text}` is negative; {what} is at least zero")));
@@ -161,7 +162,9 @@ fn parse(text: &str, units: &Units) -> Result<u64, QuantityError> {
         return Err(QuantityError(format!("`{unit}` is not a unit of {what}; the units are {}", known.join(", "))));
     };
     decimal(number, factor).ok_or_else(|| {
-        QuantityError(format!("`{text}` is malformed, finer than the smallest unit, or too large; {what} is written such as \"{example}\""))
+        QuantityError(format!(
+            "`{text}` is malformed, finer than the smallest unit, or too large; {what} is written such as \"{example}\""
+        ))
     })
 }
 
@@ -174,7 +177,8 @@ fn decimal(number: &str, factor: u128) -> Option<u64> {
         if s.is_empty() || s.len() > 20 || !s.bytes().all(|b| b.is_ascii_digit()) { None } else { s.parse().ok() }
     };
     let scale = 10u128.checked_pow(u32::try_from(fraction.replace('_', "").len()).ok()?)?;
-    let parts = digits(whole)?.checked_mul(factor)?.checked_mul(scale)?.checked_add(digits(fraction)?.checked_mul(factor)?)?;
+    let parts =
+        digits(whole)?.checked_mul(factor)?.checked_mul(scale)?.checked_add(digits(fraction)?.checked_mul(factor)?)?;
     if parts % scale != 0 {
         return None;
     }

@@ -2,7 +2,7 @@
 
 use super::{FabricState, World};
 use crate::agenda::Kind;
-use crate::port::{Enqueued, Managed, Port, Queue};
+use crate::port::{Managed, Port, Queue};
 use tailback_qdisc::{Cx, Packet, Qdisc, Reason};
 use tailback_units::Time;
 
@@ -13,10 +13,12 @@ impl World {
     pub(super) fn enqueue(&mut self, port: u32, packet: Packet, via: Option<u32>) {
         let p = &mut self.ports[port as usize];
         if matches!(p.queue, Queue::Fifo(_)) {
-            match p.fifo_enqueue(self.now, packet) {
-                Enqueued::OnLine { first: None } => {}
-                Enqueued::OnLine { first: Some(at) } => self.schedule(at, Kind::Arrive, port),
-                Enqueued::Full(packet) => self.ledger.drop(packet, port, Reason::BufferFull),
+            if p.fifo_admits(self.now, u64::from(packet.size)) {
+                if let Some(at) = p.fifo_push(self.now, packet) {
+                    self.schedule(at, Kind::Arrive, port);
+                }
+            } else {
+                self.ledger.drop(packet, port, Reason::BufferFull);
             }
         } else {
             self.enqueue_managed(port, packet, via);

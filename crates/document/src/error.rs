@@ -1,0 +1,224 @@
+//! Where an error is and what it says.
+
+use core::fmt;
+use serde::{Deserialize, Serialize};
+
+/// One step from a document's root towards a value.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Step {
+    /// Into a table, by key.
+    Key(String),
+    /// Into a list, by index from 0.
+    Index(usize),
+}
+
+impl From<&str> for Step {
+    fn from(key: &str) -> Step {
+        Step::Key(key.to_owned())
+    }
+}
+impl From<String> for Step {
+    fn from(key: String) -> Step {
+        Step::Key(key)
+    }
+}
+impl From<usize> for Step {
+    fn from(index: usize) -> Step {
+        Step::Index(index)
+    }
+}
+
+/// Where something is in a document: `links[2].rate`; empty for the document itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Path(pub Vec<Step>);
+
+impl Path {
+    /// The document itself.
+    pub const fn root() -> Path {
+        Path(Vec::new())
+    }
+    /// The path one step further.
+    #[must_use]
+    pub fn join(&self, step: impl Into<Step>) -> Path {
+        let mut steps = self.0.clone();
+        steps.push(step.into());
+        Path(steps)
+    }
+    /// The path continued by all steps of `tail`.
+    #[must_use]
+    pub fn join_path(&self, tail: &Path) -> Path {
+        Path(self.0.iter().chain(&tail.0).cloned().collect())
+    }
+    /// The path without its last step; none for the root.
+    pub fn parent(&self) -> Option<Path> {
+        let (_, init) = self.0.split_last()?;
+        Some(Path(init.to_vec()))
+    }
+    /// Reads dotted text such as `links[2].rate` or `flows["a.b"].source`; none when it is
+    /// malformed. Text in brackets that is not a number is a key.
+    pub fn parse(text: &str) -> Option<Path> {
+        let mut steps = Vec::new();
+        let mut rest = text;
+        while !rest.is_empty() {
+            if let Some(inner) = rest.strip_prefix('[') {
+                if let Some(quoted) = inner.strip_prefix('"') {
+                    let end = quoted.find("\"]")?;
+                    steps.push(Step::from(&quoted[..end]));
+                    rest = &quoted[end + 2..];
+                } else {
+                    let end = inner.find(']')?;
+                    let name = &inner[..end];
+                    if name.is_empty() {
+                        return None;
+                    }
+                    steps.push(name.parse::<usize>().map_or_else(|_| Step::from(name), Step::Index));
+                    rest = &inner[end + 1..];
+                }
+            } else {
+                let end = rest.find(['.', '[']).unwrap_or(rest.len());
+                if end == 0 {
+                    return None;
+                }
+                steps.push(Step::from(&rest[..end]));
+                rest = &rest[end..];
+            }
+            match rest.strip_prefix('.') {
+                Some("") => return None,
+                Some(after) => rest = after,
+                None if rest.is_empty() || rest.starts_with('[') => {}
+                None => return None,
+            }
+        }
+        Some(Path(steps))
+    }
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, step) in self.0.iter().enumerate() {
+            match step {
+                Step::Index(n) => write!(f, "[{n}]")?,
+                Step::Key(key) if key.is_empty() || key.contains(['.', '[', ']', '"', ' ']) => {
+                    write!(f, "[\"{key}\"]")?
+                }
+                Step::Key(key) if i == 0 => f.write_str(key)?,
+                Step::Key(key) => write!(f, ".{key}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A value that has the right type and makes no sense: found by a parameter struct's `check`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Invalid {
+    /// The field, relative to the struct, dotted where it lies deeper; empty for the whole.
+    pub path: String,
+    /// A sentence that says what to change.
+    pub message: String,
+}
+
+impl Invalid {
+    /// A complaint about the field `path` ("" for the whole struct).
+    pub fn new(path: impl Into<String>, message: impl Into<String>) -> Invalid {
+        Invalid { path: path.into(), message: message.into() }
+    }
+    /// The same complaint seen from the struct that holds this one in `field`.
+    #[must_use]
+    pub fn within(self, field: &str) -> Invalid {
+        let path = match self.path.as_str() {
+            "" => field.to_owned(),
+            inner if inner.starts_with('[') => format!("{field}{inner}"),
+            inner => format!("{field}.{inner}"),
+        };
+        Invalid { path, ..self }
+    }
+}
+
+impl fmt::Display for Invalid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.path.is_empty() { f.write_str(&self.message) } else { write!(f, "{}: {}", self.path, self.message) }
+    }
+}
+impl std::error::Error for Invalid {}
+
+/// What is wrong at a path.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Problem {
+    /// The path's last key is not one of those that may stand there.
+    UnknownKey,
+    /// The table at the path lacks this key.
+    MissingKey(String),
+    /// The value at the path cannot be used.
+    Value,
+}
+
+/// Why a document could not be decoded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DecodeError {
+    /// Where.
+    pub path: Path,
+    /// What.
+    pub problem: Problem,
+    /// What is wrong, in a phrase.
+    pub message: String,
+    /// What to write instead, when known.
+    pub help: Option<String>,
+}
+
+/// Starts a [`DecodeError`] that travels through serde as text; it occurs in no written message.
+const CARRIED: char = '\u{1}';
+
+impl DecodeError {
+    /// An error about the value at `path`.
+    pub fn value(path: Path, message: impl Into<String>, help: Option<String>) -> DecodeError {
+        DecodeError { path, problem: Problem::Value, message: message.into(), help }
+    }
+    /// Packs the error into a serde error, for `Deserialize` implementations with an inner path:
+    /// serde's errors carry text only, so path and help travel inside it until [`decode`](crate::decode()) unpacks them.
+    pub fn carry<E: serde::de::Error>(self) -> E {
+        // Serialising strings and integers into a string cannot fail.
+        E::custom(format!("{CARRIED}{}", serde_json::to_string(&self).unwrap_or_default()))
+    }
+    /// Unpacks what [`carry`](Self::carry) packed.
+    pub(crate) fn carried(text: &str) -> Option<DecodeError> {
+        serde_json::from_str(text.strip_prefix(CARRIED)?).ok()
+    }
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.path.0.is_empty() {
+            write!(f, "{}: ", self.path)?;
+        }
+        f.write_str(&self.message)?;
+        self.help.as_ref().map_or(Ok(()), |help| write!(f, "; {help}"))
+    }
+}
+impl std::error::Error for DecodeError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_displayed_path_parses_back() {
+        for text in ["", "run", "links[2].rate", "flows[\"a.b\"].source.burst", "switches.sw1.ports.sw0", "a[0][1]"] {
+            assert_eq!(Path::parse(text).unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn malformed_paths_are_refused() {
+        for text in [".a", "a.", "a..b", "a[", "a[]", "a[\"b]", "a]b[0]c"] {
+            assert_eq!(Path::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_complaint_seen_from_outside_keeps_its_inner_path() {
+        assert_eq!(Invalid::new("", "no").within("source").path, "source");
+        assert_eq!(Invalid::new("burst", "no").within("source").path, "source.burst");
+        assert_eq!(Invalid::new("[1]", "no").within("list").path, "list[1]");
+    }
+}

@@ -1,0 +1,78 @@
+//! "Did you mean": the nearest of the names that would have been right.
+
+/// The candidate nearest to `word`, if one is near enough to be what was meant.
+///
+/// Compared without case and with `_` as `-`; up to a third of the letters may differ, and at
+/// least one; failing that, a candidate that begins with the word (or the other way round).
+pub fn suggest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let plain = |s: &str| s.to_lowercase().replace('_', "-");
+    let word = plain(word);
+    let letters = word.chars().count();
+    let mut best: Option<(usize, &str)> = None;
+    let mut prefixed: Option<&str> = None;
+    for candidate in candidates {
+        let other = plain(candidate);
+        let distance = strsim::damerau_levenshtein(&word, &other);
+        // A third of the longer word: "bufer" finds "buffer", "x" does not find "cbr".
+        let allowed = (letters.max(other.chars().count()) / 3).max(1).min(letters.saturating_sub(1));
+        if distance <= allowed && best.is_none_or(|(d, _)| distance < d) {
+            best = Some((distance, candidate));
+        }
+        if prefixed.is_none()
+            && letters >= 2
+            && (other.starts_with(&word) || (other.len() >= 3 && word.starts_with(&other)))
+        {
+            prefixed = Some(candidate);
+        }
+    }
+    best.map(|(_, candidate)| candidate).or(prefixed)
+}
+
+/// Names for a sentence: `a`, `b` and `c`, each in backquotes, cut after twelve.
+pub fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    const MOST: usize = 12;
+    let quoted: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
+    match quoted.as_slice() {
+        [] => "(none)".to_owned(),
+        [one] => one.clone(),
+        [most @ .., last] if most.len() < MOST => format!("{} and {last}", most.join(", ")),
+        all => format!("{} and {} more", all[..MOST].join(", "), all.len() - MOST),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn typing_mistakes_are_recognised_and_strangers_are_not() {
+        let keys = ["buffer", "discipline", "response-time", "rate"];
+        for (word, meant) in [
+            ("bufer", Some("buffer")),
+            ("Buffer", Some("buffer")),
+            ("response_time", Some("response-time")),
+            ("resp", Some("response-time")),
+            ("rates", Some("rate")),
+            ("discpiline", Some("discipline")),
+            ("colour", None),
+            ("x", None),
+            ("", None),
+        ] {
+            assert_eq!(suggest(word, keys), meant, "{word}");
+        }
+    }
+
+    #[test]
+    fn of_two_near_names_the_nearer_is_suggested() {
+        assert_eq!(suggest("sw11", ["sw1", "sw111", "sw21"]), Some("sw1"));
+        assert_eq!(suggest("pareto-onn", ["pareto", "pareto-on"]), Some("pareto-on"));
+    }
+
+    #[test]
+    fn lists_read_as_prose() {
+        assert_eq!(listed([]), "(none)");
+        assert_eq!(listed(["a"]), "`a`");
+        assert_eq!(listed(["a", "b", "c"]), "`a`, `b` and `c`");
+        assert!(listed((0..40).map(|_| "n")).ends_with("and 28 more"));
+    }
+}

@@ -1,0 +1,55 @@
+//! Fair shares of one resource.
+
+/// Weighted max–min fair shares of `capacity` (Bertsekas and Gallager 1992, section 6.5.2): each
+/// (demand, weight) gets its demand or the water level times its weight, whichever is less, and the
+/// level is such that either the capacity or the demands are used up. Demands are at least 0 (or
+/// infinite), weights above 0; shares are in the capacity's unit and the order given.
+pub fn max_min(capacity: f64, claims: &[(f64, f64)]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..claims.len()).collect();
+    order.sort_by(|&a, &b| (claims[a].0 / claims[a].1).total_cmp(&(claims[b].0 / claims[b].1)));
+    let mut shares = vec![0.0; claims.len()];
+    let mut left = capacity;
+    // The claims in order of the level at which each is satisfied.
+    for (i, &claim) in order.iter().enumerate() {
+        let (demand, weight) = claims[claim];
+        let weights: f64 = order[i..].iter().map(|&c| claims[c].1).sum();
+        shares[claim] = demand.min(left * weight / weights);
+        left -= shares[claim];
+    }
+    shares
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn close(told: &[f64], expected: &[f64]) -> bool {
+        told.len() == expected.len() && told.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12)
+    }
+
+    #[test]
+    fn small_demands_are_met_and_large_ones_share_the_rest() {
+        assert!(close(&max_min(10.0, &[(2.0, 1.0), (8.0, 1.0), (10.0, 1.0)]), &[2.0, 4.0, 4.0]));
+        assert!(close(&max_min(10.0, &[(f64::INFINITY, 1.0), (1.0, 1.0), (f64::INFINITY, 2.0)]), &[3.0, 1.0, 6.0]));
+    }
+
+    #[test]
+    fn enough_capacity_meets_every_demand_and_none_meets_no_demand() {
+        assert!(close(&max_min(100.0, &[(2.0, 1.0), (8.0, 5.0)]), &[2.0, 8.0]));
+        assert!(close(&max_min(0.0, &[(2.0, 1.0), (8.0, 5.0)]), &[0.0, 0.0]));
+        assert!(max_min(1.0, &[]).is_empty());
+    }
+
+    #[test]
+    fn nobody_can_gain_without_taking_from_someone_at_or_below_his_level() {
+        let claims = [(5.0, 1.0), (1.0, 3.0), (9.0, 2.0), (4.0, 0.5), (0.0, 1.0)];
+        let shares = max_min(8.0, &claims);
+        assert!((shares.iter().sum::<f64>() - 8.0).abs() < 1e-12);
+        let level = |i: usize| shares[i] / claims[i].1;
+        for i in 0..claims.len() {
+            if shares[i] < claims[i].0 - 1e-12 {
+                assert!((0..claims.len()).all(|j| level(j) <= level(i) + 1e-12), "claim {i}");
+            }
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! How evenly something is shared.
+
+/// Jain's index (Σx)²/(n·Σx²), 1/n (one has all) to 1 (equal shares); shares are at least 0.
+/// None when there are no shares or all are zero (Jain, Chiu and Hawe 1984).
+pub fn jain(shares: &[f64]) -> Option<f64> {
+    let sum: f64 = shares.iter().sum();
+    let squares: f64 = shares.iter().map(|x| x * x).sum();
+    (squares > 0.0).then(|| sum * sum / (shares.len() as f64 * squares))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_index_runs_from_one_over_n_to_one() {
+        assert_eq!(jain(&[5.0; 4]), Some(1.0));
+        assert_eq!(jain(&[9.0, 0.0, 0.0, 0.0]), Some(0.25));
+        assert_eq!(jain(&[1.0, 3.0]), Some(0.8));
+        assert_eq!(jain(&[0.0, 0.0]), None);
+    }
+}

@@ -1,0 +1,74 @@
+//! Where the warm-up ends: the marginal standard error rule on batches of five.
+
+use super::Moments;
+
+/// Observations per batch.
+const BATCH: usize = 5;
+/// Fewer batches than this decide nothing.
+const FEWEST: usize = 10;
+/// Truncations that would leave fewer batches than this are not considered: their spread is small
+/// by accident (Hoad, Robinson and Davies 2010).
+const LEFT: usize = 5;
+
+/// Number of observations to discard from the start, by MSER-5 (White 1997; White, Cobb and
+/// Spratt 2000): the truncation d of the batch means that minimises Σ(xᵢ − mean)²/(n − d)² over
+/// what remains. None when the minimum lies in the second half or there are fewer than 50
+/// observations: then the run is too short to say.
+pub fn mser5(values: &[f64]) -> Option<usize> {
+    if values.iter().any(|x| !x.is_finite()) {
+        return None;
+    }
+    let batches: Vec<f64> = values.chunks_exact(BATCH).map(|b| b.iter().sum::<f64>() / BATCH as f64).collect();
+    if batches.len() < FEWEST {
+        return None;
+    }
+    let mut remaining = Moments::new();
+    let mut best = (f64::INFINITY, 0);
+    // From the end towards the start, so that each truncation adds one batch to the moments.
+    for (d, &batch) in batches.iter().enumerate().rev() {
+        remaining.push(batch);
+        let n = remaining.count() as f64;
+        let statistic = remaining.squares() / (n * n);
+        // `<=`: of equally good truncations, the one that discards least.
+        if remaining.count() >= LEFT as u64 && statistic <= best.0 {
+            best = (statistic, d);
+        }
+    }
+    (best.1 <= batches.len() / 2).then_some(best.1 * BATCH)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailback_random::{Rng, maths};
+
+    fn noise(n: usize, mut level: impl FnMut(usize) -> f64) -> Vec<f64> {
+        let mut rng = Rng::named(5, "mser");
+        (0..n).map(|i| level(i) + rng.normal()).collect()
+    }
+
+    #[test]
+    fn a_step_is_cut_off_where_it_ends() {
+        let told = mser5(&noise(2_000, |i| if i < 300 { 20.0 } else { 5.0 })).unwrap();
+        assert!((300..=330).contains(&told), "cut at {told}");
+    }
+
+    #[test]
+    fn an_exponential_transient_is_cut_off_after_a_few_time_constants() {
+        let told = mser5(&noise(5_000, |i| -30.0 * maths::exp(-(i as f64) / 100.0))).unwrap();
+        assert!((150..=900).contains(&told), "cut at {told}");
+    }
+
+    #[test]
+    fn a_stationary_series_loses_little_and_a_constant_one_nothing() {
+        assert!(mser5(&noise(5_000, |_| 3.0)).unwrap() < 1_000);
+        assert_eq!(mser5(&[7.0; 100]), Some(0));
+    }
+
+    #[test]
+    fn a_series_that_still_drifts_has_no_warm_up_end() {
+        assert_eq!(mser5(&noise(1_000, |i| if i < 700 { 0.0 } else { 50.0 })), None);
+        assert_eq!(mser5(&[1.0; 49]), None);
+        assert_eq!(mser5(&[f64::NAN; 100]), None);
+    }
+}

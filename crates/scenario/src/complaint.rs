@@ -1,0 +1,62 @@
+//! What is wrong with a document, before it is known where in a file that stands.
+
+use tailback_document::{DecodeError, Invalid, Path, Problem};
+
+/// Whether a complaint is about a key or about what stands behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum On {
+    Key,
+    Value,
+}
+
+/// One thing that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Complaint {
+    pub path: Path,
+    pub on: On,
+    /// What is wrong, in a phrase.
+    pub message: String,
+    /// What to change, where the message does not say it.
+    pub help: Option<String>,
+}
+
+impl From<DecodeError> for Complaint {
+    fn from(e: DecodeError) -> Complaint {
+        let on = if e.problem == Problem::UnknownKey { On::Key } else { On::Value };
+        Complaint { path: e.path, on, message: e.message, help: e.help }
+    }
+}
+
+/// Collects complaints; the same one twice (from nodes made by one `count`) is kept once.
+#[derive(Debug, Default)]
+pub(crate) struct Complaints(Vec<Complaint>);
+
+impl Complaints {
+    /// About the value at `path`.
+    pub fn value(&mut self, path: Path, message: impl Into<String>, help: impl Into<String>) {
+        self.push(path, On::Value, message.into(), Some(help.into()));
+    }
+    /// About the last key of `path`.
+    pub fn key(&mut self, path: Path, message: impl Into<String>, help: impl Into<String>) {
+        self.push(path, On::Key, message.into(), Some(help.into()));
+    }
+    /// What a `check` found in the parameters at `base`.
+    pub fn invalid(&mut self, base: &Path, found: Result<(), Invalid>) {
+        if let Err(Invalid { path, message }) = found {
+            let inner = Path::parse(&path).unwrap_or_else(|| Path(vec![path.into()]));
+            self.push(base.join_path(&inner), On::Value, message, None);
+        }
+    }
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+    pub fn into_vec(self) -> Vec<Complaint> {
+        self.0
+    }
+    fn push(&mut self, path: Path, on: On, message: String, help: Option<String>) {
+        let complaint = Complaint { path, on, message, help };
+        if !self.0.contains(&complaint) {
+            self.0.push(complaint);
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! `[[flows]]`: who sends what to whom.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_traffic::Model;
+use tailback_units::Dur;
+
+/// Flows that are alike, reported together under one name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct FlowGroup {
+    /// Name of the group, unique. A single flow has this name; several are name[1], name[2], …
+    #[schemars(example = "data")]
+    pub name: String,
+    /// Sending host, by name or pattern (`*`, `?`, `[12]`, `[1-3]`).
+    #[schemars(example = "h1")]
+    pub from: String,
+    /// Receiving host, by name or pattern.
+    #[schemars(example = "h2")]
+    pub to: String,
+    /// Which senders go with which receivers. Absent: every sender with a single receiver (or every receiver with a single
+    /// sender), and "zip" when there are equally many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pair: Option<Pair>,
+    /// Traffic class, 0 (highest) to below `network.classes`.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 7))]
+    pub class: u8,
+    /// When the source starts; before the end of the run.
+    #[serde(default)]
+    pub start: Dur,
+    /// When the source stops, after `start`; absent, never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<Dur>,
+    /// What each flow sends.
+    pub source: Model,
+}
+
+/// Which senders go with which receivers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pair {
+    /// The first with the first, the second with the second, …
+    Zip,
+    /// Every sender with every receiver, but never with itself.
+    All,
+}

@@ -1,0 +1,71 @@
+//! The scenario document: one file per section, in the order in which a document is read.
+//!
+//! The types are the truth: the JSON Schema, the explanations and the canonical form all come
+//! from them. What serde can check stands in the types; what needs a second look at the whole
+//! stands in `build`.
+
+mod backpressure;
+mod flows;
+mod network;
+mod run;
+mod timeline;
+mod topology;
+mod written;
+
+pub use backpressure::{
+    Addresses, BackPressure, Block, Detection, FillRate, Mac, Notify, OnOff, RateControl, Response, Scope, Signal,
+    Watermark,
+};
+pub use flows::{FlowGroup, Pair};
+pub use network::{FrameLength, Framing, FramingTable, Network, Routing, default_discipline};
+pub use run::{Engine, Metric, Precision, Run, Warmup};
+pub use timeline::{Change, State};
+pub use topology::{
+    CutThrough, Ends, Host, InputFifo, Link, OutputQueued, Port, SharedMemory, Switch, SwitchModel, VirtualOutputQueues,
+};
+pub use written::{Length, Limit, Limits, Rates};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The version of the document that this program reads and writes.
+pub const VERSION: u32 = 1;
+
+/// A scenario: a network, what is sent through it, and for how long.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Document {
+    /// Version of the document's format: 1.
+    #[schemars(range(min = 1, max = 1), example = 1)]
+    pub tailback: u32,
+    /// One line that says what this scenario shows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// As much more as is worth saying.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// How long, how often and with which seed.
+    pub run: Run,
+    /// Classes, framing, routing, and what holds for every switch unless it says otherwise.
+    #[serde(default)]
+    pub network: Network,
+    /// Back-pressure of every switch that has none of its own; absent, switches only drop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backpressure: Option<BackPressure>,
+    /// End stations by name. `h = { count = 3 }` makes h1, h2 and h3; without `count` the name is one host's.
+    #[serde(default)]
+    pub hosts: BTreeMap<String, Host>,
+    /// Switches by name. `sw = { count = 3 }` makes sw1, sw2 and sw3; without `count` the name is one switch's.
+    #[serde(default)]
+    pub switches: BTreeMap<String, Switch>,
+    /// Full-duplex links between hosts and switches.
+    #[serde(default)]
+    pub links: Vec<Link>,
+    /// Groups of flows from host to host.
+    #[serde(default)]
+    pub flows: Vec<FlowGroup>,
+    /// Changes at given instants: links that fail, sources that stop, thresholds that move.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub timeline: Vec<Change>,
+}

@@ -1,0 +1,215 @@
+//! `[network]`: what holds everywhere.
+
+use super::{Limit, Limits};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Value, json};
+use std::borrow::Cow;
+use tailback_document::{DecodeError, Path, decode, suggest};
+use tailback_qdisc::Spec;
+use tailback_sim::plan;
+use tailback_units::Size;
+
+/// Classes, routing and framing, and the buffers and discipline of every switch that says nothing else.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Network {
+    /// Number of traffic classes, 1 to 8. Class 0 is the highest; priority is strict and does not interrupt a frame.
+    #[serde(default = "one_class")]
+    #[schemars(range(min = 1, max = 8))]
+    pub classes: u8,
+    /// "tree" refuses links that form a cycle; "shortest-path" takes the fewest hops, and of equal ways the one that
+    /// stands first under `links`.
+    #[serde(default)]
+    pub routing: Routing,
+    /// Which lengths a packet has: "ethernet", "none", or a table.
+    #[serde(default)]
+    pub framing: Framing,
+    /// Limit of each class at each output port of a switch; a frame that does not fit is dropped whole.
+    #[serde(default = "fifty_kilobytes")]
+    pub buffer: Limits,
+    /// Queue discipline of each class at each output port of a switch.
+    #[serde(default = "default_discipline")]
+    pub discipline: Spec,
+}
+
+impl Default for Network {
+    fn default() -> Network {
+        Network {
+            classes: one_class(),
+            routing: Routing::default(),
+            framing: Framing::default(),
+            buffer: fifty_kilobytes(),
+            discipline: default_discipline(),
+        }
+    }
+}
+
+fn one_class() -> u8 {
+    1
+}
+fn fifty_kilobytes() -> Limits {
+    Limits::Each(Limit::Bytes(Size(50_000)))
+}
+/// The discipline of a queue about which a document says nothing.
+pub fn default_discipline() -> Spec {
+    decode(json!({ "kind": "drop-tail" })).expect("drop-tail is registered and has a default for every parameter")
+}
+
+/// How ways through the network are found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Routing {
+    /// There is one way between any two nodes; a cycle is refused and named.
+    #[default]
+    Tree,
+    /// The fewest hops; of equal ways the one over the link that stands first.
+    ShortestPath,
+}
+
+/// Which lengths a packet has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Framing {
+    /// IEEE 802.3: payloads up to 1500 B, 18 B of header and check sequence, frames of at least 64 B, 20 B of preamble
+    /// and gap on the wire; buffers count frames.
+    #[default]
+    Ethernet,
+    /// A packet is its payload, of up to 65535 B, in buffers and on the wire.
+    None,
+    /// As the table says.
+    Table(FramingTable),
+}
+
+/// Framing in numbers; what is left out is as in Ethernet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct FramingTable {
+    /// Largest payload of a packet, 1 B to 1 MB; a burst is cut into payloads of this size and a rest.
+    #[serde(default = "mtu")]
+    pub mtu: Size,
+    /// Added to the payload to make a frame, 0 B to 1 MB.
+    #[serde(default = "header")]
+    pub header: Size,
+    /// A shorter frame is padded to this, 0 B to 1 MB.
+    #[serde(default = "min_frame")]
+    pub min_frame: Size,
+    /// Added to the frame on the wire, 0 B to 1 MB.
+    #[serde(default = "overhead")]
+    pub overhead: Size,
+    /// What a buffer's limit counts.
+    #[serde(default)]
+    pub buffer: FrameLength,
+}
+
+fn mtu() -> Size {
+    Size(1500)
+}
+fn header() -> Size {
+    Size(18)
+}
+fn min_frame() -> Size {
+    Size(64)
+}
+fn overhead() -> Size {
+    Size(20)
+}
+
+/// One of the three lengths of a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FrameLength {
+    /// Payload and header, padded to the least frame.
+    #[default]
+    Frame,
+    /// What the source handed over.
+    Payload,
+    /// Frame, preamble and gap.
+    Wire,
+}
+
+impl Framing {
+    const PRESETS: [(&'static str, Framing); 2] = [("ethernet", Framing::Ethernet), ("none", Framing::None)];
+
+    /// The preset in numbers.
+    pub fn table(self) -> FramingTable {
+        match self {
+            Framing::Ethernet => FramingTable {
+                mtu: mtu(),
+                header: header(),
+                min_frame: min_frame(),
+                overhead: overhead(),
+                buffer: FrameLength::Frame,
+            },
+            Framing::None => FramingTable {
+                mtu: Size(65_535),
+                header: Size(0),
+                min_frame: Size(0),
+                overhead: Size(0),
+                buffer: FrameLength::Payload,
+            },
+            Framing::Table(table) => table,
+        }
+    }
+}
+
+impl FramingTable {
+    /// The same for the engine; lengths above 4 GB, which the checks refuse, saturate.
+    pub fn plan(&self) -> plan::Framing {
+        let bytes = |size: Size| u32::try_from(size.0).unwrap_or(u32::MAX);
+        plan::Framing {
+            mtu: bytes(self.mtu),
+            header: bytes(self.header),
+            min_frame: bytes(self.min_frame),
+            overhead: bytes(self.overhead),
+            buffer: match self.buffer {
+                FrameLength::Payload => plan::Length::Payload,
+                FrameLength::Frame => plan::Length::Frame,
+                FrameLength::Wire => plan::Length::Wire,
+            },
+        }
+    }
+    /// What a packet with `payload` bytes takes in a buffer, in bytes.
+    pub fn in_buffer(&self, payload: u64) -> u64 {
+        let frame = payload.saturating_add(self.header.0).max(self.min_frame.0);
+        match self.buffer {
+            FrameLength::Payload => payload,
+            FrameLength::Frame => frame,
+            FrameLength::Wire => frame.saturating_add(self.overhead.0),
+        }
+    }
+}
+
+impl Serialize for Framing {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Framing::Ethernet => s.serialize_str("ethernet"),
+            Framing::None => s.serialize_str("none"),
+            Framing::Table(table) => table.serialize(s),
+        }
+    }
+}
+impl<'de> Deserialize<'de> for Framing {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(d)?;
+        let Some(text) = value.as_str() else { return decode(value).map(Framing::Table).map_err(DecodeError::carry) };
+        Framing::PRESETS.iter().find(|(name, _)| *name == text).map(|(_, framing)| *framing).ok_or_else(|| {
+            let help = suggest(text, Framing::PRESETS.iter().map(|(name, _)| *name)).map_or_else(
+                || "write \"ethernet\", \"none\", or a table such as { mtu = \"9000B\" }".to_owned(),
+                |near| format!("did you mean \"{near}\"?"),
+            );
+            DecodeError::value(Path::root(), format!("`{text}` is not a framing"), Some(help)).carry()
+        })
+    }
+}
+impl JsonSchema for Framing {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "Framing".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let table = generator.subschema_for::<FramingTable>();
+        json_schema!({ "anyOf": [{ "enum": ["ethernet", "none"] }, table], "format": "\"ethernet\", \"none\" or a table", "examples": ["ethernet"] })
+    }
+}

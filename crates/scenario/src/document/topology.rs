@@ -1,0 +1,250 @@
+//! `[hosts]`, `[switches]` and `[[links]]`.
+
+use super::{BackPressure, Length, Limit, Limits, Rates};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use tailback_document::{DecodeError, Invalid, Path, decode, kinds};
+use tailback_qdisc::Spec;
+use tailback_units::{Dur, Fraction, Size};
+
+/// An end station, or several alike.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Host {
+    /// Makes so many hosts, the name followed by 1, 2, …; 1 to 4096. Absent, the name is one host's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 4096))]
+    pub count: Option<u32>,
+    /// Limit of the transmit queue of each class.
+    #[serde(default = "unlimited")]
+    pub buffer: Limit,
+    /// Whether it obeys back-pressure notifications, where hosts get any (`end-stations`).
+    #[serde(default = "yes")]
+    pub obeys: bool,
+}
+
+fn unlimited() -> Limit {
+    Limit::Unlimited
+}
+fn yes() -> bool {
+    true
+}
+
+/// A switch, or several alike. What is left out is as `[network]` and `[backpressure]` say.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Switch {
+    /// Makes so many switches, the name followed by 1, 2, …; 1 to 4096. Absent, the name is one switch's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 4096))]
+    pub count: Option<u32>,
+    /// Limit of each class at each output port, in place of that of `[network]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub buffer: Option<Limits>,
+    /// Queue discipline, in place of that of `[network]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub discipline: Option<Spec>,
+    /// Time from the end of a frame's reception to its place in the output queue.
+    #[serde(default)]
+    pub latency: Dur,
+    /// Where frames wait and how they get across.
+    #[serde(default)]
+    pub model: SwitchModel,
+    /// In place of `[backpressure]` as a whole; `{ scope = "none" }` switches it off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backpressure: Option<BackPressure>,
+    /// Overrides for the output ports towards given neighbours, by name or pattern; a name goes before a pattern.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub ports: BTreeMap<String, Port>,
+}
+
+/// An output port that differs from the others of its switch.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Port {
+    /// Limit of each class, in place of the switch's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub buffer: Option<Limits>,
+    /// Queue discipline, in place of the switch's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub discipline: Option<Spec>,
+}
+
+kinds! {
+    /// Where frames wait in a switch and how they get across.
+    pub enum SwitchModel {
+        "output-queued" => OutputQueued(OutputQueued),
+        "shared-memory" => SharedMemory(SharedMemory),
+        "input-fifo" => InputFifo(InputFifo),
+        "virtual-output-queues" => VirtualOutputQueues(VirtualOutputQueues),
+        "cut-through" => CutThrough(CutThrough),
+    }
+}
+
+impl Default for SwitchModel {
+    fn default() -> SwitchModel {
+        SwitchModel::OutputQueued(OutputQueued {})
+    }
+}
+
+/// A non-blocking fabric; frames wait at their output port only.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct OutputQueued {}
+
+impl OutputQueued {
+    /// Nothing can be wrong.
+    pub fn check(&self) -> Result<(), Invalid> {
+        Ok(())
+    }
+}
+
+/// Output queues in one memory under dynamic thresholds (Choudhury and Hahne 1998): a queue may hold at most `alpha` times
+/// the memory that is free.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct SharedMemory {
+    /// The whole memory.
+    pub memory: Size,
+    /// Share of the free memory that one queue may take, above 0 and at most 1024.
+    #[serde(default = "one")]
+    #[schemars(range(min = 0, max = 1024))]
+    pub alpha: f64,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+impl SharedMemory {
+    /// Queues can grow.
+    pub fn check(&self) -> Result<(), Invalid> {
+        if self.alpha > 0.0 && self.alpha <= 1024.0 {
+            return Ok(());
+        }
+        Err(Invalid::new("alpha", format!("`alpha` = {} is not above 0 and at most 1024; the usual values are 0.5 to 8", self.alpha)))
+    }
+}
+
+/// A crossbar with one FIFO per input port, whose head blocks what is behind it (Karol, Hluchyj and Morgan 1987).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct InputFifo {
+    /// Limit of each input's FIFO.
+    pub buffer: Size,
+}
+
+impl InputFifo {
+    /// Whether it holds a frame is checked where framing is known.
+    pub fn check(&self) -> Result<(), Invalid> {
+        Ok(())
+    }
+}
+
+/// A crossbar with one queue per input and output, so that no head blocks another output's frames.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct VirtualOutputQueues {
+    /// Limit of each input's memory.
+    pub buffer: Size,
+    /// Crossing speed relative to the output's rate, 1 to 1000.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 1000))]
+    pub speedup: f64,
+}
+
+impl VirtualOutputQueues {
+    /// The crossbar is at least as fast as the output.
+    pub fn check(&self) -> Result<(), Invalid> {
+        if (1.0..=1000.0).contains(&self.speedup) {
+            return Ok(());
+        }
+        Err(Invalid::new("speedup", format!("`speedup` = {} is not from 1 (as fast as the output) to 1000", self.speedup)))
+    }
+}
+
+/// Output queues, where a frame may leave while its tail still arrives.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct CutThrough {
+    /// Bytes of the frame that must have arrived before the decision; 1 B to 64 kB.
+    #[serde(default = "first_bytes")]
+    pub header: Size,
+}
+
+fn first_bytes() -> Size {
+    Size(64)
+}
+
+impl CutThrough {
+    /// There is something to decide by.
+    pub fn check(&self) -> Result<(), Invalid> {
+        if (1..=64_000).contains(&self.header.0) {
+            return Ok(());
+        }
+        Err(Invalid::new("header", format!("`header` = \"{}\" is not from \"1B\" to \"64kB\"; Ethernet decides after \"14B\" to \"64B\"", self.header)))
+    }
+}
+
+/// A full-duplex link, or one for each node that a pattern matches.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Link {
+    /// The two ends, by name or pattern (`*`, `?`, `[12]`, `[1-3]`). One pattern: a link for each match. Two patterns with
+    /// equally many matches: a link for each pair, in order.
+    pub between: Ends,
+    /// Rate of both directions, or [forward, backward], where forward is from the first end; up to 10Tbit/s.
+    pub rate: Rates,
+    /// Propagation delay; "1us" when neither `delay` nor `length` is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Dur>,
+    /// In place of `delay`: length of the cable, at 5 ns per metre.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub length: Option<Length>,
+    /// Probability that a frame is lost on the link, whatever else happens.
+    #[serde(default)]
+    pub loss: Fraction,
+    /// Largest extra delay of a frame, drawn uniformly; frames keep their order.
+    #[serde(default)]
+    pub jitter: Dur,
+}
+
+/// The two ends of a link.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Ends(pub [String; 2]);
+
+impl<'de> Deserialize<'de> for Ends {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(d)?;
+        match value.as_array().map(Vec::len) {
+            Some(2) => decode(value).map(Ends),
+            found => {
+                let found = found.map_or_else(|| value.to_string(), |n| format!("a list of {n}"));
+                let help = Some("write the names of two nodes, such as [\"h1\", \"sw1\"]".to_owned());
+                Err(DecodeError::value(Path::root(), format!("a link has two ends, found {found}"), help))
+            }
+        }
+        .map_err(DecodeError::carry)
+    }
+}
+impl JsonSchema for Ends {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "Ends".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "array",
+            "items": { "type": "string" },
+            "minItems": 2,
+            "maxItems": 2,
+            "format": "two names or patterns",
+            "examples": [["h1", "sw1"]],
+        })
+    }
+}

@@ -1,0 +1,241 @@
+//! Values that a document writes in more than one way: a limit or "unlimited", one rate or two.
+
+use core::fmt;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
+use std::borrow::Cow;
+use tailback_document::{DecodeError, Path, decode};
+use tailback_units::{Dur, Rate, Size, parse_duration};
+
+/// A limit in bytes, or none: `"50kB"` or `"unlimited"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// At most so many bytes.
+    Bytes(Size),
+    /// As many as come.
+    Unlimited,
+}
+
+impl Limit {
+    /// The limit in bytes, none when unlimited.
+    pub fn bytes(self) -> Option<u64> {
+        match self {
+            Limit::Bytes(size) => Some(size.0),
+            Limit::Unlimited => None,
+        }
+    }
+}
+impl Serialize for Limit {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Limit::Bytes(size) => size.serialize(s),
+            Limit::Unlimited => s.serialize_str("unlimited"),
+        }
+    }
+}
+impl<'de> Deserialize<'de> for Limit {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        match Value::deserialize(d)? {
+            Value::String(text) if text == "unlimited" => Ok(Limit::Unlimited),
+            Value::String(text) if matches!(text.as_str(), "infinite" | "infinity" | "inf" | "none" | "unbounded") => {
+                Err(D::Error::custom(format!("`{text}` is not a size; write \"unlimited\" for a buffer without a limit")))
+            }
+            value => decode(value).map(Limit::Bytes).map_err(DecodeError::carry),
+        }
+    }
+}
+impl JsonSchema for Limit {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "Limit".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let size = generator.subschema_for::<Size>();
+        json_schema!({ "anyOf": [size, { "const": "unlimited" }], "format": "size or \"unlimited\"", "examples": ["50kB", "unlimited"] })
+    }
+}
+
+/// One limit for every class, or a list with one for each: `"50kB"` or `["50kB", "20kB"]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Limits {
+    /// Every class has this limit.
+    Each(Limit),
+    /// Class 0 first.
+    PerClass(Vec<Limit>),
+}
+
+impl Serialize for Limits {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Limits::Each(limit) => limit.serialize(s),
+            Limits::PerClass(limits) => limits.serialize(s),
+        }
+    }
+}
+impl<'de> Deserialize<'de> for Limits {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        match Value::deserialize(d)? {
+            list @ Value::Array(_) => decode(list).map(Limits::PerClass),
+            one => decode(one).map(Limits::Each),
+        }
+        .map_err(DecodeError::carry)
+    }
+}
+impl JsonSchema for Limits {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "Limits".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let limit = generator.subschema_for::<Limit>();
+        json_schema!({
+            "anyOf": [limit.clone(), { "type": "array", "items": limit, "minItems": 1, "maxItems": 8 }],
+            "format": "size, \"unlimited\", or a list with one for each class",
+            "examples": ["50kB", ["50kB", "20kB"]],
+        })
+    }
+}
+
+/// One rate for both directions, or `[forward, backward]`; forward is from the first end of `between`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rates(pub [Rate; 2]);
+
+impl Serialize for Rates {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        if self.0[0] == self.0[1] { self.0[0].serialize(s) } else { self.0.serialize(s) }
+    }
+}
+impl<'de> Deserialize<'de> for Rates {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        match Value::deserialize(d)? {
+            Value::Array(list) if list.len() != 2 => {
+                let message = format!("a link has one rate or two, [forward, backward]; here are {}", list.len());
+                Err(DecodeError::value(Path::root(), message, None))
+            }
+            list @ Value::Array(_) => decode(list).map(Rates),
+            one => decode(one).map(|rate| Rates([rate, rate])),
+        }
+        .map_err(DecodeError::carry)
+    }
+}
+impl JsonSchema for Rates {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "Rates".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let rate = generator.subschema_for::<Rate>();
+        json_schema!({
+            "anyOf": [rate.clone(), { "type": "array", "items": rate, "minItems": 2, "maxItems": 2 }],
+            "format": "rate, or [forward, backward]",
+            "examples": ["10Mbit/s", ["10Mbit/s", "1Mbit/s"]],
+        })
+    }
+}
+
+/// A length of cable: `"200m"` or `"2km"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Length {
+    millimetres: u64,
+}
+
+impl Length {
+    /// The propagation delay over this length at 5 ns/m, two thirds of the speed of light as in copper and fibre.
+    pub fn delay(self) -> Dur {
+        Dur(self.millimetres.saturating_mul(5))
+    }
+    /// Reads a number and a unit, mm, m or km; exact to the millimetre.
+    pub fn parse(text: &str) -> Result<Length, String> {
+        let refuse = || format!("`{text}` is not a length; write a number and mm, m or km, such as \"200m\"");
+        // A metre is a thousand millimetres as a nanosecond is a thousand picoseconds: the exact
+        // decimal parser of durations serves for lengths too.
+        let (number, like) = [("mm", "ps"), ("km", "us"), ("m", "ns")]
+            .iter()
+            .find_map(|(unit, like)| Some((text.trim().strip_suffix(unit)?.trim_end(), *like)))
+            .ok_or_else(refuse)?;
+        let plain = number.starts_with(|c: char| c.is_ascii_digit()) && number.ends_with(|c: char| c.is_ascii_digit());
+        let Dur(millimetres) =
+            if plain { parse_duration(&format!("{number}{like}")).map_err(|_| refuse())? } else { return Err(refuse()) };
+        Ok(Length { millimetres })
+    }
+}
+impl fmt::Display for Length {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (unit, n) in [("km", 1_000_000), ("m", 1_000)] {
+            if self.millimetres >= n && self.millimetres.is_multiple_of(n) {
+                return write!(f, "{}{unit}", self.millimetres / n);
+            }
+        }
+        write!(f, "{}mm", self.millimetres)
+    }
+}
+impl Serialize for Length {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_str(self)
+    }
+}
+impl<'de> Deserialize<'de> for Length {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        match Value::deserialize(d)? {
+            Value::String(text) => Length::parse(&text).map_err(D::Error::custom),
+            Value::Number(n) => Err(D::Error::custom(format!("`{n}` has no unit; a length is written such as \"200m\""))),
+            other => Err(D::Error::custom(format!("expected a length such as \"200m\", found {other}"))),
+        }
+    }
+}
+impl JsonSchema for Length {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "Length".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string",
+            "format": "length",
+            "pattern": "^\\s*[0-9][0-9_]*(\\.[0-9_]+)?\\s*(mm|m|km)\\s*$",
+            "examples": ["200m", "2km"],
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn two_hundred_metres_take_a_microsecond() {
+        assert_eq!(Length::parse("200m").unwrap().delay(), Dur::from_us(1));
+        assert_eq!(Length::parse("1.5 km").unwrap().delay(), Dur::from_ns(7_500));
+        assert_eq!(Length::parse("1500m").unwrap().to_string(), "1500m");
+    }
+
+    #[test]
+    fn what_is_no_length_is_refused() {
+        for text in ["200", "m", "-5m", "5 miles", "1..5m", "99999999999999999999km", "1e3m", "0.0001mm", ""] {
+            assert!(Length::parse(text).unwrap_err().contains("200m"), "{text}");
+        }
+    }
+
+    #[test]
+    fn one_or_several_read_and_write_alike() {
+        for value in [json!("50kB"), json!("unlimited"), json!(["50kB", "unlimited"])] {
+            assert_eq!(serde_json::to_value(decode::<Limits>(value.clone()).unwrap()).unwrap(), value);
+        }
+        for value in [json!("10Mbit/s"), json!(["10Mbit/s", "1Mbit/s"])] {
+            assert_eq!(serde_json::to_value(decode::<Rates>(value.clone()).unwrap()).unwrap(), value);
+        }
+        let e = decode::<Limits>(json!(["50kB", 20])).unwrap_err();
+        assert_eq!((e.path.to_string().as_str(), e.message.contains("has no unit")), ("[1]", true));
+    }
+}

@@ -1,0 +1,253 @@
+//! Where a document came from, so that an error can point at what the user wrote.
+
+use core::ops::Range;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use tailback_document::{Path, Step};
+use toml_edit::{Item, TableLike, TomlError};
+
+use crate::complaint::{Complaint, On};
+
+/// A document's file and the changes made to it since.
+#[derive(Clone, Debug)]
+pub(crate) struct Origin {
+    filename: String,
+    /// The text, when the places of its values are known (TOML).
+    text: Option<String>,
+    spans: BTreeMap<Path, Spans>,
+    sets: Vec<Set>,
+}
+
+/// Byte ranges of a key and of what stands behind it.
+#[derive(Clone, Debug)]
+struct Spans {
+    key: Option<Range<usize>>,
+    value: Option<Range<usize>>,
+}
+
+/// A change given as `path=value`, as on a command line.
+#[derive(Clone, Debug)]
+struct Set {
+    path: Path,
+    text: String,
+    value_at: usize,
+}
+
+/// A place in a text, ready to be shown.
+#[derive(Debug)]
+pub(crate) struct Place<'a> {
+    file: &'a str,
+    text: &'a str,
+    range: Range<usize>,
+    /// From 1.
+    pub line: usize,
+    /// In characters, from 1.
+    pub column: usize,
+}
+
+impl Origin {
+    /// Of a document that is no file.
+    pub fn nowhere(filename: &str) -> Origin {
+        Origin { filename: filename.to_owned(), text: None, spans: BTreeMap::new(), sets: Vec::new() }
+    }
+    pub fn filename(&self) -> &str {
+        &self.filename
+    }
+    /// Remembers that the value at `path` was given on the command line as `text`.
+    pub fn set(&mut self, path: Path, text: &str, value_at: usize) {
+        self.sets.push(Set { path, text: text.to_owned(), value_at });
+    }
+
+    /// Where the value at `path`, or its key, was written; failing that, the nearest table around it.
+    pub fn place(&self, path: &Path, on_key: bool) -> Option<Place<'_>> {
+        if let Some(set) = self.sets.iter().rev().find(|set| path.0.starts_with(&set.path.0)) {
+            let range = if on_key { 0..set.value_at.saturating_sub(1) } else { set.value_at..set.text.len() };
+            return Some(Place::new("--set", &set.text, range));
+        }
+        let text = self.text.as_deref()?;
+        let mut at = Some(path.clone());
+        while let Some(path_here) = at {
+            if let Some(spans) = self.spans.get(&path_here) {
+                let exact = path_here.0.len() == path.0.len();
+                let (first, second) = if on_key && exact { (&spans.key, &spans.value) } else { (&spans.value, &spans.key) };
+                if let Some(range) = first.as_ref().or(second.as_ref()) {
+                    return Some(Place::new(&self.filename, text, range.clone()));
+                }
+            }
+            at = path_here.parent();
+        }
+        Some(Place::new(&self.filename, text, 0..0))
+    }
+}
+
+/// Reads TOML into a tree, and remembers where everything stands.
+pub(crate) fn read_toml(text: &str, filename: &str) -> Result<(Value, Origin), (Vec<Complaint>, Origin)> {
+    let mut origin = Origin { text: Some(text.to_owned()), ..Origin::nowhere(filename) };
+    match toml_edit::Document::parse(text) {
+        Ok(document) => {
+            let mut walk = Walk { spans: &mut origin.spans, complaints: Vec::new() };
+            let tree = walk.table(document.as_table(), &Path::root());
+            let complaints = walk.complaints;
+            if complaints.is_empty() { Ok((tree, origin)) } else { Err((complaints, origin)) }
+        }
+        Err(e) => {
+            // The root's "value" is where the parser gave up.
+            let value = Some(e.span().unwrap_or(0..0));
+            origin.spans.insert(Path::root(), Spans { key: None, value });
+            let complaint = Complaint { path: Path::root(), on: On::Value, message: e.message().to_owned(), help: syntax_help(&e, text) };
+            Err((vec![complaint], origin))
+        }
+    }
+}
+
+/// What to write instead of what TOML does not allow.
+fn syntax_help(e: &TomlError, text: &str) -> Option<String> {
+    let found = e.span().and_then(|span| text.get(span)).unwrap_or("").trim();
+    Some(match e.message() {
+        m if m.starts_with("string values must be quoted") && found.is_empty() => "write a value after the `=`".to_owned(),
+        m if m.starts_with("string values must be quoted") => format!("write \"{found}\" in quotes"),
+        "duplicate key" => format!("`{found}` stands here for the second time; remove or rename one of the two (a list of tables is headed [[{found}]])"),
+        m if m.starts_with("invalid unquoted key") => "put keys with other characters in quotes".to_owned(),
+        _ => return None,
+    })
+}
+
+/// Turns a parsed document into a tree and notes where everything stands.
+struct Walk<'a> {
+    spans: &'a mut BTreeMap<Path, Spans>,
+    complaints: Vec<Complaint>,
+}
+
+impl Walk<'_> {
+    fn stands(&mut self, path: &Path, value: Option<Range<usize>>) {
+        // The root and implicit tables have empty spans: better to point at the key or the parent.
+        let value = value.filter(|span| !span.is_empty());
+        self.spans.entry(path.clone()).or_insert(Spans { key: None, value: None }).value = value;
+    }
+    fn item(&mut self, item: &Item, path: &Path) -> Value {
+        self.stands(path, item.span());
+        match item {
+            Item::None => Value::Null,
+            Item::Value(value) => self.value(value, path),
+            Item::Table(table) => self.table(table, path),
+            Item::ArrayOfTables(tables) => {
+                let element = |(i, table): (usize, &toml_edit::Table)| {
+                    let inner = path.join(i);
+                    self.stands(&inner, table.span());
+                    self.table(table, &inner)
+                };
+                Value::Array(tables.iter().enumerate().map(element).collect())
+            }
+        }
+    }
+    fn table(&mut self, table: &dyn TableLike, path: &Path) -> Value {
+        let mut map = Map::new();
+        for (key, item) in table.iter() {
+            let inner = path.join(key);
+            let span = table.key(key).and_then(toml_edit::Key::span);
+            self.spans.insert(inner.clone(), Spans { key: span, value: None });
+            map.insert(key.to_owned(), self.item(item, &inner));
+        }
+        Value::Object(map)
+    }
+    fn value(&mut self, value: &toml_edit::Value, path: &Path) -> Value {
+        match value {
+            toml_edit::Value::String(s) => Value::String(s.value().clone()),
+            toml_edit::Value::Integer(n) => Value::from(*n.value()),
+            toml_edit::Value::Float(x) if x.value().is_finite() => Value::from(*x.value()),
+            toml_edit::Value::Float(x) => {
+                self.refuse(path, format!("{} is not a number that can be used", x.value()), "write a finite number, or \"unlimited\" for a buffer")
+            }
+            toml_edit::Value::Boolean(b) => Value::Bool(*b.value()),
+            toml_edit::Value::Datetime(d) => {
+                self.refuse(path, format!("{} is a date", d.value()), "a scenario has durations, such as \"20ms\", and no dates")
+            }
+            toml_edit::Value::Array(list) => {
+                let element = |(i, value): (usize, &toml_edit::Value)| {
+                    let inner = path.join(i);
+                    self.stands(&inner, value.span());
+                    self.value(value, &inner)
+                };
+                Value::Array(list.iter().enumerate().map(element).collect())
+            }
+            toml_edit::Value::InlineTable(table) => self.table(table, path),
+        }
+    }
+    fn refuse(&mut self, path: &Path, message: String, help: &str) -> Value {
+        self.complaints.push(Complaint { path: path.clone(), on: On::Value, message, help: Some(help.to_owned()) });
+        Value::Null
+    }
+}
+
+impl<'a> Place<'a> {
+    fn new(file: &'a str, text: &'a str, range: Range<usize>) -> Place<'a> {
+        let floor = |mut at: usize| {
+            at = at.min(text.len());
+            while !text.is_char_boundary(at) {
+                at -= 1;
+            }
+            at
+        };
+        let start = floor(range.start);
+        // What lies at the end of a file is shown at the end of its last line that says something.
+        let start = if text[start..].trim().is_empty() { text[..start].trim_end().len() } else { start };
+        let end = floor(range.end).max(start);
+        let line = text[..start].matches('\n').count() + 1;
+        let column = text[line_start(text, start)..start].chars().count() + 1;
+        Place { file, text, range: start..end, line, column }
+    }
+
+    /// The place, its line with carets under the range, and the advice.
+    pub fn render(&self, message: &str, help: Option<&str>) -> String {
+        let start = line_start(self.text, self.range.start);
+        let line = self.text[start..].lines().next().unwrap_or("");
+        let until = self.range.end.min(start + line.len());
+        let width = self.text.get(self.range.start..until).map_or(0, |marked| marked.chars().count()).max(1);
+        let (line, before) = window(line, self.column - 1);
+        let number = self.line.to_string();
+        let gutter = " ".repeat(number.len());
+        // Wide ranges (a whole table) are marked at their beginning; the caret line stays in the window.
+        let carets = "^".repeat(width.min(line.chars().count().saturating_sub(before.chars().count()).max(1)));
+        let indent: String = before.chars().map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
+        let mut out = format!(
+            "error: {message}\n{gutter}--> {}:{}:{}\n{gutter} |\n{number} | {line}\n{gutter} | {indent}{carets}\n",
+            self.file, self.line, self.column
+        );
+        if let Some(help) = help {
+            out.push_str(&format!("{gutter} = help: {help}\n"));
+        }
+        out
+    }
+}
+
+fn line_start(text: &str, at: usize) -> usize {
+    text[..at].rfind('\n').map_or(0, |newline| newline + 1)
+}
+
+/// The part of a line around `column` that fits on a screen, and what of it stands before the column.
+fn window(line: &str, column: usize) -> (String, String) {
+    const WIDTH: usize = 140;
+    const LEAD: usize = 60;
+    let length = line.chars().count();
+    let from = if length <= WIDTH { 0 } else { column.saturating_sub(LEAD).min(length - WIDTH) };
+    let (head, tail) = (if from > 0 { "…" } else { "" }, if from + WIDTH < length { "…" } else { "" });
+    let shown: String = line.chars().skip(from).take(WIDTH).collect();
+    let before: String = line.chars().take(column).skip(from).collect();
+    (format!("{head}{shown}{tail}"), format!("{head}{before}"))
+}
+
+/// The tree's value at `path`.
+pub(crate) fn lookup<'a>(tree: &'a Value, path: &Path) -> Option<&'a Value> {
+    path.0.iter().try_fold(tree, |value, step| match step {
+        Step::Key(key) => value.get(key),
+        Step::Index(i) => value.get(i),
+    })
+}
+
+/// The tree's value at `path`, to be changed.
+pub(crate) fn lookup_mut<'a>(tree: &'a mut Value, path: &Path) -> Option<&'a mut Value> {
+    path.0.iter().try_fold(tree, |value, step| match step {
+        Step::Key(key) => value.get_mut(key),
+        Step::Index(i) => value.get_mut(i),
+    })
+}

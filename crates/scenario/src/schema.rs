@@ -1,0 +1,103 @@
+//! The JSON Schema of the document, and what it knows about a place in one.
+
+use crate::document::Document;
+use crate::origin::lookup;
+use crate::toml_out;
+use serde_json::{Map, Value, json};
+use std::sync::OnceLock;
+use tailback_document::{Path, Step};
+
+/// The schema of a scenario document (JSON Schema 2020-12), made from the types and their doc comments.
+pub fn schema() -> &'static Value {
+    static SCHEMA: OnceLock<Value> = OnceLock::new();
+    SCHEMA.get_or_init(|| {
+        let mut schema = schemars::schema_for!(Document);
+        schema.insert("title".to_owned(), "Tailback scenario".into());
+        schema.to_value()
+    })
+}
+
+/// The alternatives at a node: references followed, `anyOf` and `oneOf` opened.
+pub(crate) fn alternatives(node: &Value) -> Vec<&Value> {
+    if let Some(name) = node.get("$ref").and_then(Value::as_str).and_then(|r| r.strip_prefix("#/$defs/")) {
+        return schema()["$defs"].get(name).map_or_else(Vec::new, alternatives);
+    }
+    for choice in ["oneOf", "anyOf"] {
+        if let Some(list) = node.get(choice).and_then(Value::as_array) {
+            return list.iter().flat_map(alternatives).collect();
+        }
+    }
+    vec![node]
+}
+
+/// The schema of what stands at `path` in `tree`; none where nothing may stand.
+pub(crate) fn at(tree: &Value, path: &Path) -> Option<&'static Value> {
+    let mut node = schema();
+    for (depth, step) in path.0.iter().enumerate() {
+        let here = lookup(tree, &Path(path.0[..depth].to_vec()));
+        node = child(node, here, step)?;
+    }
+    Some(node)
+}
+
+fn child(node: &'static Value, here: Option<&Value>, step: &Step) -> Option<&'static Value> {
+    let alternatives = alternatives(node);
+    match step {
+        Step::Index(_) => alternatives.iter().find_map(|node| node.get("items")),
+        Step::Key(key) => {
+            let kind = here.and_then(|here| here.get("kind"));
+            let fits = |node: &&Value| kind.is_none() || node["properties"]["kind"].get("const") == kind;
+            let property = |node: &&'static Value| node.get("properties")?.get(key);
+            let any = |node: &&'static Value| node.get("additionalProperties").filter(|any| any.is_object());
+            let fitting = || alternatives.iter().copied().filter(|node| fits(&node));
+            fitting().find_map(|node| property(&node)).or_else(|| alternatives.iter().find_map(any))
+        }
+    }
+}
+
+/// A value that the schema accepts, to show or to go on with; none when it cannot be told.
+pub(crate) fn example(node: &Value) -> Option<Value> {
+    for node in alternatives(node) {
+        let first = |list: &str| node.get(list).and_then(|list| list.get(0)).cloned();
+        if let Some(value) = first("examples").or_else(|| node.get("const").cloned()).or_else(|| first("enum")) {
+            return Some(value);
+        }
+        let types = node.get("type").and_then(|t| t.as_str().or_else(|| t.get(0)?.as_str()));
+        let value = match types {
+            Some("object") => {
+                let required = node.get("required").and_then(Value::as_array);
+                let keys = required.into_iter().flatten().filter_map(Value::as_str);
+                let entry = |key: &str| Some((key.to_owned(), example(node.get("properties")?.get(key)?)?));
+                keys.map(entry).collect::<Option<Map<_, _>>>().map(Value::Object)
+            }
+            Some("array") => Some(json!([])),
+            Some("boolean") => Some(json!(true)),
+            Some("integer") => Some(node.get("minimum").filter(|n| n.as_i64() != Some(0)).cloned().unwrap_or(json!(1))),
+            Some("number") => Some(json!(1.0)),
+            Some("string") => Some(json!("name")),
+            _ => None,
+        };
+        if value.is_some() {
+            return value;
+        }
+    }
+    None
+}
+
+/// How to add `key`, which is missing in the table at `path`.
+pub(crate) fn how_to_add(tree: &Value, path: &Path, key: &str) -> Option<String> {
+    let node = at(tree, &path.join(key))?;
+    let example = example(node)?;
+    if path.0.is_empty() && let Value::Object(table) = &example {
+        let lines: Vec<String> = table.iter().map(|(key, value)| format!("{key} = {}", toml_out::value(value))).collect();
+        return Some(format!("add a section [{key}] with {}", lines.join(", ")));
+    }
+    let about = node.get("description").and_then(Value::as_str).map(|text| format!(": {}", first_sentence(text)));
+    Some(format!("add `{key} = {}`{}", toml_out::value(&example), about.unwrap_or_default()))
+}
+
+/// A description up to its first full stop, without it and on one line.
+pub(crate) fn first_sentence(text: &str) -> String {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    text.find(". ").map_or(text.trim_end_matches('.'), |end| &text[..end]).to_owned()
+}

@@ -1,0 +1,165 @@
+//! Changes given as `path=value`: `links[0].rate=10Mbit/s`, `flows[*].source.burst=6kB`.
+
+use crate::origin::lookup;
+use serde_json::{Map, Value};
+use tailback_document::{Path, Step, listed, suggest};
+
+/// Where a value given as text goes.
+pub(crate) struct Assignment {
+    /// Every place that the path names; several with `*`.
+    pub paths: Vec<Path>,
+    pub value: Value,
+}
+
+/// Finds the places of `path` in `tree` and reads `value` as TOML, or as plain text if it is none.
+///
+/// A step is a key (`run.seed`), an index from 0 (`links[0]`), the name of a list's entry
+/// (`flows[data]`), or `*` for all (`flows[*]`, `switches.*`).
+pub(crate) fn assignment(tree: &Value, path: &str, value: &str) -> Result<Assignment, String> {
+    let pattern = Path::parse(path.trim())
+        .filter(|pattern| !pattern.0.is_empty())
+        .ok_or_else(|| format!("`{path}` is not a path; write one such as run.duration, links[0].rate or flows[data].source.burst"))?;
+    let mut paths = Vec::new();
+    resolve(Some(tree), &pattern.0, &Path::root(), &mut paths)?;
+    Ok(Assignment { paths, value: value_of(value.trim()) })
+}
+
+/// Puts `value` at `path`; tables on the way that are missing are made.
+pub(crate) fn put(tree: &mut Value, path: &Path, value: Value) {
+    let mut at = tree;
+    for step in &path.0 {
+        if at.is_null() {
+            *at = Value::Object(Map::new());
+        }
+        at = match (step, at) {
+            (Step::Key(key), Value::Object(map)) => map.entry(key.clone()).or_insert(Value::Null),
+            (Step::Index(i), Value::Array(list)) if *i < list.len() => &mut list[*i],
+            // `resolve` made the path fit the tree.
+            _ => return,
+        };
+    }
+    *at = value;
+}
+
+fn resolve(tree: Option<&Value>, steps: &[Step], here: &Path, found: &mut Vec<Path>) -> Result<(), String> {
+    let Some((step, rest)) = steps.split_first() else {
+        found.push(here.clone());
+        return Ok(());
+    };
+    let mut onward = |step: Step| {
+        let next = here.join(step);
+        let value = tree.and_then(|value| lookup(value, &Path(next.0[here.0.len()..].to_vec())));
+        resolve(value, rest, &next, found)
+    };
+    let shown = || if here.0.is_empty() { "the scenario".to_owned() } else { format!("`{here}`") };
+    match (tree, step) {
+        (Some(Value::Object(map)), Step::Key(all)) if all == "*" => {
+            if map.is_empty() {
+                return Err(format!("{} is empty, so `*` names nothing", shown()));
+            }
+            map.keys().try_for_each(|key| onward(Step::Key(key.clone())))
+        }
+        (Some(Value::Array(list)), Step::Key(all)) if all == "*" => {
+            if list.is_empty() {
+                return Err(format!("{} is empty, so `*` names nothing", shown()));
+            }
+            (0..list.len()).try_for_each(|i| onward(Step::Index(i)))
+        }
+        (Some(Value::Array(list)), Step::Index(i)) => match list.len() {
+            n if *i < n => onward(step.clone()),
+            0 => Err(format!("{} is empty", shown())),
+            n => Err(format!("{} has {n} entries, [0] to [{}]; [{i}] is not one of them", shown(), n - 1)),
+        },
+        (Some(Value::Array(list)), Step::Key(name)) => {
+            let names = || list.iter().filter_map(|entry| entry.get("name")?.as_str());
+            match list.iter().position(|entry| entry.get("name").and_then(Value::as_str) == Some(name)) {
+                Some(i) => onward(Step::Index(i)),
+                None if names().next().is_none() => Err(format!("the entries of {} have no names; write an index such as [0]", shown())),
+                None => Err(match suggest(name, names()) {
+                    Some(near) => format!("no entry of {} is named `{name}`; did you mean `{near}`?", shown()),
+                    None => format!("no entry of {} is named `{name}`; there are {}", shown(), listed(names())),
+                }),
+            }
+        }
+        (Some(Value::Object(_)), Step::Key(_)) => onward(step.clone()),
+        (None | Some(Value::Null), Step::Key(key)) if key != "*" => onward(step.clone()),
+        (None | Some(Value::Null), _) => Err(format!("there is no {}", shown())),
+        (Some(Value::Object(_)), Step::Index(i)) => Err(format!("{} is a table and has no entry [{i}]; write .key", shown())),
+        (Some(scalar), _) => Err(format!("{} is {scalar}, which has nothing inside; set it as a whole", shown())),
+    }
+}
+
+fn value_of(text: &str) -> Value {
+    // A scenario has no dates and no infinities: such text is left to the field's own parser.
+    fn tree(value: &toml_edit::Value) -> Option<Value> {
+        Some(match value {
+            toml_edit::Value::String(s) => Value::String(s.value().clone()),
+            toml_edit::Value::Integer(n) => Value::from(*n.value()),
+            toml_edit::Value::Float(x) if x.value().is_finite() => Value::from(*x.value()),
+            toml_edit::Value::Boolean(b) => Value::Bool(*b.value()),
+            toml_edit::Value::Array(list) => Value::Array(list.iter().map(tree).collect::<Option<_>>()?),
+            toml_edit::Value::InlineTable(table) => {
+                Value::Object(table.iter().map(|(key, value)| Some((key.to_owned(), tree(value)?))).collect::<Option<_>>()?)
+            }
+            toml_edit::Value::Float(_) | toml_edit::Value::Datetime(_) => return None,
+        })
+    }
+    text.parse::<toml_edit::Value>().ok().as_ref().and_then(tree).unwrap_or_else(|| Value::String(text.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn paths(path: &str) -> Result<Vec<String>, String> {
+        let tree = json!({ "run": { "seed": 1 }, "links": [{ "rate": 1 }, { "rate": 2 }], "flows": [{ "name": "a" }, { "name": "b" }], "switches": { "s1": {}, "s2": {} } });
+        assignment(&tree, path, "1").map(|found| found.paths.iter().map(Path::to_string).collect())
+    }
+
+    #[test]
+    fn a_path_names_one_place_or_with_a_star_all() {
+        assert_eq!(paths("run.seed").unwrap(), ["run.seed"]);
+        assert_eq!(paths("links[1].rate").unwrap(), ["links[1].rate"]);
+        assert_eq!(paths("links[*].rate").unwrap(), ["links[0].rate", "links[1].rate"]);
+        assert_eq!(paths("flows[b].source.burst").unwrap(), ["flows[1].source.burst"]);
+        assert_eq!(paths("switches.*.buffer").unwrap(), ["switches.s1.buffer", "switches.s2.buffer"]);
+        assert_eq!(paths("backpressure.detection.high").unwrap(), ["backpressure.detection.high"]);
+    }
+
+    #[test]
+    fn a_path_to_nowhere_says_what_there_is() {
+        for (path, phrase) in [
+            ("links[2].rate", "has 2 entries, [0] to [1]"),
+            ("flows[c].class", "there are `a` and `b`"),
+            ("links[x].rate", "write an index"),
+            ("run.seed.x", "nothing inside"),
+            ("run[0]", "write .key"),
+            ("nothing.*", "there is no `nothing`"),
+            ("a..b", "is not a path"),
+            ("", "is not a path"),
+        ] {
+            let message = paths(path).unwrap_err();
+            assert!(message.contains(phrase), "{path}: {message}");
+        }
+    }
+
+    #[test]
+    fn a_value_is_toml_or_else_plain_text() {
+        for (text, value) in [
+            ("10Mbit/s", json!("10Mbit/s")),
+            ("\"10Mbit/s\"", json!("10Mbit/s")),
+            ("5", json!(5)),
+            ("0.5", json!(0.5)),
+            ("true", json!(true)),
+            ("plain", json!("plain")),
+            ("{ kind = \"mac\", quanta = 9 }", json!({ "kind": "mac", "quanta": 9 })),
+            ("[\"1kB\", \"2kB\"]", json!(["1kB", "2kB"])),
+            ("nan", json!("nan")),
+            ("2026-01-01", json!("2026-01-01")),
+            ("", json!("")),
+        ] {
+            assert_eq!(value_of(text), value, "{text}");
+        }
+    }
+}

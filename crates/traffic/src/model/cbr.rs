@@ -1,0 +1,76 @@
+//! Constant bit rate: equal packets at even intervals.
+
+use crate::spacing::Spacing;
+use crate::{Burst, Phase, burst, check};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_document::Invalid;
+use tailback_random::Rng;
+use tailback_units::{Dur, Fraction, Rate, Size, Time};
+
+/// Equal packets at even intervals. Give `rate` or `interval`, not both.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Cbr {
+    /// Payload of each packet, 1 B to 1 GB; above the network's MTU it is a burst of packets.
+    pub packet: Size,
+    /// Payload rate. The interval is packet/rate, exact in the long run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// Time between packets, above 0s and at most 13 days.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Dur>,
+    /// Each packet is late by a uniform time up to this fraction of the interval; the nominal times
+    /// stay even. Default 0.
+    #[serde(default)]
+    pub jitter: Fraction,
+    /// First packet after the start: "random" (uniform over one interval), "zero", or a duration.
+    /// Default "random".
+    #[serde(default)]
+    pub phase: Phase,
+}
+
+impl Cbr {
+    /// Whether the parameters make sense together.
+    pub fn check(&self) -> Result<(), Invalid> {
+        check::size("packet", self.packet, 1)?;
+        check::pace(self.packet, self.rate, self.interval)?;
+        check::within("jitter", self.jitter.0, 0.0, 1.0)
+    }
+
+    pub(crate) fn mean_rate_bps(&self) -> Option<f64> {
+        let spacing = check::pace(self.packet, self.rate, self.interval).ok()?;
+        Some(8.0 * self.packet.0 as f64 * spacing.per_second())
+    }
+
+    pub(crate) fn start(&self, at: Time, rng: &mut Rng) -> Source {
+        let spacing = check::pace(self.packet, self.rate, self.interval).expect(check::UNCHECKED);
+        let next = at + self.phase.draw(spacing.whole(), rng);
+        // At most one whole interval, so that no packet overtakes the next.
+        let jitter = (self.jitter.0 * spacing.whole() as f64) as u64;
+        Source { next, bytes: self.packet.0, jitter: jitter.min(spacing.whole()), spacing }
+    }
+}
+
+/// A constant-rate source.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// Nominal time of the next packet.
+    next: Time,
+    spacing: Spacing,
+    bytes: u64,
+    /// Largest lateness in picoseconds.
+    jitter: u64,
+}
+
+impl Source {
+    #[inline]
+    pub(crate) fn next(&mut self, rng: &mut Rng) -> Option<Burst> {
+        let mut at = self.next;
+        self.next += self.spacing.step();
+        if self.jitter > 0 {
+            at += Dur(rng.between(0, self.jitter));
+        }
+        burst(at, self.bytes)
+    }
+}

@@ -1,0 +1,160 @@
+//! Video from a file of frame sizes.
+//!
+//! The core opens no files: whoever reads the scenario reads the file too and hands its text to
+//! [`Trace::load`]. Before that a source sends nothing.
+
+use crate::frames::Pacer;
+use crate::trace_format::{Format, TraceError, parse_trace};
+use crate::{Burst, check, frames};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use tailback_document::Invalid;
+use tailback_random::Rng;
+use tailback_units::{Rate, Size, Time};
+
+/// Video frames of the sizes in a trace file, at even intervals.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Trace {
+    /// Path of the trace, relative to the scenario.
+    pub file: String,
+    /// "terse-bytes" (one size per line, in bytes), "terse-bits" (in bits), or "verbose" (frame
+    /// index, type, time in ms, bytes).
+    pub format: Format,
+    /// Frames in a second, 0.01 to 10000; times in the file are not used. Default 25 (the Würzburg,
+    /// Berlin and Arizona traces).
+    #[serde(default = "default_fps")]
+    pub fps: f64,
+    /// Scales all frames so that the mean payload rate is this; without it sizes stay as they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale_to: Option<Rate>,
+    /// Begins at a random frame and goes round; otherwise the trace is sent once, from its first
+    /// frame. Default true.
+    #[serde(rename = "loop", default = "default_repeat")]
+    pub repeat: bool,
+    /// Spreads each frame evenly over its 1/fps, in packets; otherwise a frame is one burst.
+    /// Default false.
+    #[serde(default)]
+    pub smooth: bool,
+    /// Payload of the packets of a smooth frame, 1 B to 1 GB. Default "1500B".
+    #[serde(default = "default_packet")]
+    pub packet: Size,
+    // Frame sizes in bytes, filled in by `load`; all sources of a model share them.
+    #[serde(skip)]
+    frames: Arc<[u32]>,
+}
+
+fn default_fps() -> f64 {
+    25.0
+}
+fn default_repeat() -> bool {
+    true
+}
+fn default_packet() -> Size {
+    Size(1_500)
+}
+
+impl Trace {
+    /// A trace with the default parameters, not yet loaded.
+    pub fn new(file: &str, format: Format) -> Trace {
+        Trace {
+            file: file.to_owned(),
+            format,
+            fps: default_fps(),
+            scale_to: None,
+            repeat: default_repeat(),
+            smooth: false,
+            packet: default_packet(),
+            frames: Arc::default(),
+        }
+    }
+
+    /// Takes the frames from the text of the file.
+    pub fn load(&mut self, text: &str) -> Result<(), TraceError> {
+        self.frames = parse_trace(text, self.format)?.into();
+        Ok(())
+    }
+
+    /// The frame sizes in bytes before scaling; empty until loaded.
+    pub fn frames(&self) -> &[u32] {
+        &self.frames
+    }
+
+    /// Whether the parameters make sense together; the file is checked when it is loaded.
+    pub fn check(&self) -> Result<(), Invalid> {
+        if self.file.is_empty() {
+            return Err(Invalid::new("file", "the path is empty; write the path of a trace file"));
+        }
+        frames::check(self.fps, self.packet)?;
+        match self.scale_to {
+            Some(rate) => {
+                let frame = rate.0 as f64 / 8.0 / self.fps;
+                check::within("scale-to", frame, 1.0, 1e9).map_err(|_| {
+                    Invalid::new("scale-to", format!("{rate} is {frame:.0} B per frame; it must be 1 B to 1 GB"))
+                })
+            }
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn mean_rate_bps(&self) -> Option<f64> {
+        self.scale_to.map(|rate| rate.0 as f64).or_else(|| self.mean_frame().map(|frame| 8.0 * self.fps * frame))
+    }
+
+    /// Mean bytes of a frame before scaling; none before loading.
+    fn mean_frame(&self) -> Option<f64> {
+        let sum: u64 = self.frames.iter().map(|&frame| u64::from(frame)).sum();
+        (sum > 0).then(|| sum as f64 / self.frames.len() as f64)
+    }
+
+    pub(crate) fn start(&self, at: Time, rng: &mut Rng) -> Source {
+        let pacer = Pacer::new(at, self.fps, self.smooth, self.packet);
+        let scale = match (self.scale_to, self.mean_frame()) {
+            (Some(rate), Some(frame)) => rate.0 as f64 / (8.0 * self.fps * frame),
+            _ => 1.0,
+        };
+        let frames = Arc::clone(&self.frames);
+        if self.repeat && !frames.is_empty() {
+            let position = rng.below(frames.len() as u64) as usize;
+            let pacer = pacer.with_random_phase(rng);
+            return Source { pacer, frames, position, repeat: true, scale };
+        }
+        Source { pacer, frames, position: 0, repeat: false, scale }
+    }
+}
+
+/// A source that replays a trace.
+#[derive(Clone, Debug)]
+pub struct Source {
+    pacer: Pacer,
+    frames: Arc<[u32]>,
+    /// The next frame; it may be one past the last.
+    position: usize,
+    repeat: bool,
+    scale: f64,
+}
+
+impl Source {
+    #[inline]
+    pub(crate) fn next(&mut self, _: &mut Rng) -> Option<Burst> {
+        let Source { pacer, frames, position, repeat, scale } = self;
+        // A loaded trace has a frame that is not empty, so going round ends.
+        pacer.next(|| {
+            if *repeat && *position == frames.len() {
+                *position = 0;
+            }
+            let frame = *frames.get(*position)?;
+            *position += 1;
+            Some(scaled(frame, *scale))
+        })
+    }
+}
+
+/// A frame's bytes after scaling; frames that had bytes keep at least one.
+fn scaled(frame: u32, scale: f64) -> u64 {
+    if frame == 0 {
+        return 0;
+    }
+    ((f64::from(frame) * scale + 0.5) as u64).clamp(1, crate::LARGEST_BURST)
+}

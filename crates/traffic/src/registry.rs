@@ -1,0 +1,68 @@
+//! The list of models. A new model is a file under `model/` and one line here.
+
+use crate::Burst;
+use crate::model::*;
+use tailback_random::Rng;
+use tailback_units::Time;
+
+/// Declares [`Model`] and [`Source`] and joins each model to its source. An enum dispatches rather
+/// than a trait object: `next` is called for every burst and is inlined into its caller.
+macro_rules! models {
+    ($($kind:literal => $Variant:ident in $module:ident),+ $(,)?) => {
+        tailback_document::kinds! {
+            /// What a source sends: when, and how many bytes.
+            pub enum Model {
+                $($kind => $Variant($module::$Variant)),+
+            }
+        }
+
+        /// A model at work: parameters in the form that drawing needs, and the state of one source.
+        #[derive(Clone, Debug)]
+        pub enum Source {
+            $(
+                #[doc = concat!("From a model of kind `", $kind, "`.")]
+                $Variant($module::Source),
+            )+
+        }
+
+        impl Model {
+            /// A source that starts at `at`, stationary from there on where the model has a
+            /// stationary form. The model must have passed `check`.
+            pub fn start(&self, at: Time, rng: &mut Rng) -> Source {
+                match self {
+                    $(Model::$Variant(model) => Source::$Variant(model.start(at, rng)),)+
+                }
+            }
+
+            /// Expected payload rate in bit/s over a long time; none where it has no meaning.
+            pub fn mean_rate_bps(&self) -> Option<f64> {
+                match self {
+                    $(Model::$Variant(model) => model.mean_rate_bps(),)+
+                }
+            }
+        }
+
+        impl Source {
+            /// The next burst, no earlier than the one before; none when there will be no more.
+            #[inline]
+            pub fn next(&mut self, rng: &mut Rng) -> Option<Burst> {
+                match self {
+                    $(Source::$Variant(source) => source.next(rng),)+
+                }
+            }
+        }
+    };
+}
+
+models! {
+    "cbr" => Cbr in cbr,
+    "poisson" => Poisson in poisson,
+    "uniform-fixed" => UniformFixed in uniform_fixed,
+    "uniform-uniform" => UniformUniform in uniform_uniform,
+    "on-off" => OnOff in on_off,
+    "self-similar" => SelfSimilar in self_similar,
+    "video" => Video in video,
+    "trace" => Trace in trace,
+    "bernoulli" => Bernoulli in bernoulli,
+    "bulk" => Bulk in bulk,
+}

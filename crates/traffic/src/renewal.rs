@@ -1,0 +1,209 @@
+//! Distributions of gaps and sizes, each with its equilibrium residual: the time from an arbitrary
+//! instant to the next renewal, with density P(X > x) / E[X] (Cox 1962, section 5.2). A source whose
+//! first gap is drawn from it is stationary from its start.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_random::{Rng, maths};
+
+/// Gaps uniform on 0 to twice the mean, in integers.
+#[derive(Clone, Debug)]
+pub struct UniformGap {
+    mean: u64,
+}
+
+impl UniformGap {
+    /// With this mean.
+    pub fn new(mean: u64) -> UniformGap {
+        UniformGap { mean }
+    }
+
+    /// A gap.
+    #[inline]
+    pub fn draw(&self, rng: &mut Rng) -> u64 {
+        rng.between(0, 2 * self.mean)
+    }
+
+    /// An equilibrium residual. With L = 2·mean, P(residual > x) = (1 − x/L)², inverted.
+    pub fn residual(&self, rng: &mut Rng) -> u64 {
+        (2.0 * self.mean as f64 * (1.0 - rng.uniform_above_zero().sqrt())) as u64
+    }
+}
+
+/// A Pareto distribution, P(X > x) = (xm/x)^shape for x ≥ xm, with a finite mean: shape above 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pareto {
+    shape: f64,
+    xm: f64,
+}
+
+impl Pareto {
+    /// With this mean (above 0) and shape (above 1): xm = mean·(shape − 1)/shape.
+    pub fn with_mean(mean: f64, shape: f64) -> Pareto {
+        Pareto { shape, xm: mean * (shape - 1.0) / shape }
+    }
+
+    /// The smallest value.
+    pub fn smallest(&self) -> f64 {
+        self.xm
+    }
+
+    /// A value.
+    #[inline]
+    pub fn draw(&self, rng: &mut Rng) -> f64 {
+        rng.pareto(self.shape, self.xm)
+    }
+
+    /// An equilibrium residual. Below xm its density is constant, 1/mean, which takes the share
+    /// xm/mean = (shape − 1)/shape; beyond, P(residual > x) = (xm/x)^(shape − 1) / shape: a Pareto
+    /// tail one lighter, of infinite mean when the shape is 2 or less.
+    pub fn residual(&self, rng: &mut Rng) -> f64 {
+        let survivor = rng.uniform_above_zero();
+        let beyond = survivor * self.shape;
+        if beyond > 1.0 {
+            let mean = self.xm * self.shape / (self.shape - 1.0);
+            return (1.0 - survivor) * mean;
+        }
+        self.xm * maths::pow(beyond, -1.0 / (self.shape - 1.0))
+    }
+
+    /// Exact mean of the smaller of X and `cap`:
+    /// xm·shape/(shape − 1) − xm/(shape − 1)·(xm/cap)^(shape − 1), or the cap itself below xm.
+    pub fn capped_mean(&self, cap: f64) -> f64 {
+        if cap <= self.xm {
+            return cap;
+        }
+        let tail = maths::pow(self.xm / cap, self.shape - 1.0);
+        self.xm * (self.shape - tail) / (self.shape - 1.0)
+    }
+}
+
+/// Family of the durations of an on/off source.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Distribution {
+    /// Memoryless.
+    #[default]
+    Exponential,
+    /// Heavy-tailed, with a shape.
+    Pareto,
+}
+
+/// A duration in picoseconds of either family.
+#[derive(Clone, Debug)]
+pub enum Gap {
+    /// With this mean.
+    Exponential(f64),
+    /// Heavy-tailed.
+    Pareto(Pareto),
+}
+
+impl Gap {
+    /// Of a family, with a mean; `shape` counts only for Pareto.
+    pub fn new(distribution: Distribution, mean: f64, shape: f64) -> Gap {
+        match distribution {
+            Distribution::Exponential => Gap::Exponential(mean),
+            Distribution::Pareto => Gap::Pareto(Pareto::with_mean(mean, shape)),
+        }
+    }
+
+    /// A duration, to the nearest picosecond.
+    #[inline]
+    pub fn draw(&self, rng: &mut Rng) -> u64 {
+        to_ps(match self {
+            Gap::Exponential(mean) => rng.exponential(*mean),
+            Gap::Pareto(pareto) => pareto.draw(rng),
+        })
+    }
+
+    /// An equilibrium residual; the exponential's is itself.
+    pub fn residual(&self, rng: &mut Rng) -> u64 {
+        to_ps(match self {
+            Gap::Exponential(mean) => rng.exponential(*mean),
+            Gap::Pareto(pareto) => pareto.residual(rng),
+        })
+    }
+}
+
+/// The nearest whole number; saturates.
+#[inline]
+pub fn to_ps(x: f64) -> u64 {
+    (x + 0.5) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailback_measure::statistics::{hill, kolmogorov_p_value, kolmogorov_statistic, mean};
+
+    const N: usize = 50_000;
+
+    fn fits(mut draw: impl FnMut(&mut Rng) -> f64, cdf: impl Fn(f64) -> f64) -> bool {
+        let mut rng = Rng::named(1, "renewal");
+        let values: Vec<f64> = (0..N).map(|_| draw(&mut rng)).collect();
+        kolmogorov_p_value(kolmogorov_statistic(&values, cdf), N) > 1e-3
+    }
+
+    #[test]
+    fn the_uniform_residual_has_the_equilibrium_distribution() {
+        let gap = UniformGap::new(1_000_000_000);
+        let cdf = |x: f64| 1.0 - (1.0 - x / 2e9) * (1.0 - x / 2e9);
+        assert!(fits(|rng| gap.residual(rng) as f64, cdf));
+        assert!(!fits(|rng| gap.draw(rng) as f64, cdf), "the test can tell a gap from its residual");
+    }
+
+    #[test]
+    fn the_pareto_residual_has_the_equilibrium_distribution() {
+        for shape in [1.2, 1.4, 2.5] {
+            let pareto = Pareto::with_mean(10.0, shape);
+            let xm = pareto.smallest();
+            let cdf = |x: f64| if x <= xm { x / 10.0 } else { 1.0 - maths::pow(xm / x, shape - 1.0) / shape };
+            assert!(fits(|rng| pareto.residual(rng), cdf), "shape {shape}");
+            assert!(!fits(|rng| pareto.draw(rng), cdf), "shape {shape}: told from the gap itself");
+        }
+    }
+
+    #[test]
+    fn what_an_observer_at_a_random_instant_waits_is_the_residual() {
+        // An observer far from the start of a renewal process of plain gaps, against the formula.
+        let pareto = Pareto::with_mean(1.0, 2.5);
+        let xm = pareto.smallest();
+        let cdf = |x: f64| if x <= xm { x } else { 1.0 - maths::pow(xm / x, 1.5) / 2.5 };
+        assert!(fits(
+            |rng| {
+                let mut t = 0.0;
+                while t < 50.0 {
+                    t += pareto.draw(rng);
+                }
+                t - 50.0
+            },
+            cdf
+        ));
+    }
+
+    #[test]
+    fn pareto_samples_have_the_shape_and_the_median_asked_for() {
+        for shape in [1.2, 1.4, 1.9] {
+            let pareto = Pareto::with_mean(24_000.0, shape);
+            let mut rng = Rng::named(2, "pareto");
+            let mut values: Vec<f64> = (0..100_001).map(|_| pareto.draw(&mut rng)).collect();
+            let told = hill(&values, 5_000).unwrap();
+            assert!((told / shape - 1.0).abs() < 0.05, "Hill {told} for {shape}");
+            values.sort_by(f64::total_cmp);
+            let median = pareto.smallest() * maths::pow(2.0, 1.0 / shape);
+            assert!((values[50_000] / median - 1.0).abs() < 0.02, "median {} for {median}", values[50_000]);
+        }
+    }
+
+    #[test]
+    fn the_capped_mean_is_that_of_capped_samples() {
+        let pareto = Pareto::with_mean(1.0, 1.4);
+        for cap in [0.1, 0.5, 5.0, 100.0] {
+            let mut rng = Rng::named(3, "cap");
+            let values: Vec<f64> = (0..400_000).map(|_| pareto.draw(&mut rng).min(cap)).collect();
+            let (told, exact) = (mean(&values).unwrap(), pareto.capped_mean(cap));
+            assert!((told / exact - 1.0).abs() < 0.02, "cap {cap}: {told} for {exact}");
+        }
+        assert!((pareto.capped_mean(1e30) - 1.0).abs() < 1e-9);
+    }
+}

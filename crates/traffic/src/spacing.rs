@@ -1,0 +1,83 @@
+//! Even spacing at a rate, in integers.
+
+use tailback_units::{Dur, Rate};
+
+/// A period in picoseconds whose fraction is carried from step to step, so that the long-run rate
+/// is exact and no float is touched.
+#[derive(Clone, Debug)]
+pub struct Spacing {
+    whole: u64,
+    /// The fraction is `rest` / `of`, below 1.
+    rest: u64,
+    of: u64,
+    carry: u64,
+}
+
+impl Spacing {
+    /// Items of `bytes` bytes at `rate`; none for a rate of zero. Saturates at 2^64 − 1 ps.
+    pub fn at_rate(bytes: u64, rate: Rate) -> Option<Spacing> {
+        let ps = u128::from(bytes) * 8_000_000_000_000;
+        let of = u128::from(rate.0);
+        let whole = u64::try_from(ps.checked_div(of)?).unwrap_or(u64::MAX);
+        // The remainder is below `of`, which came from a u64.
+        Some(Spacing { whole, rest: (ps % of) as u64, of: rate.0, carry: 0 })
+    }
+
+    /// Items at whole intervals.
+    pub fn every(interval: Dur) -> Spacing {
+        Spacing { whole: interval.0, rest: 0, of: 1, carry: 0 }
+    }
+
+    /// From one item to the next.
+    #[inline]
+    pub fn step(&mut self) -> Dur {
+        // Rates are below 2^63, so the sum of two values below `of` does not overflow.
+        self.carry += self.rest;
+        let full = self.carry >= self.of;
+        if full {
+            self.carry -= self.of;
+        }
+        Dur(self.whole + u64::from(full))
+    }
+
+    /// The whole picoseconds of the period.
+    pub fn whole(&self) -> u64 {
+        self.whole
+    }
+
+    /// The period in picoseconds, to the nearest one.
+    pub fn nearest(&self) -> u64 {
+        self.whole + u64::from(self.rest >= self.of - self.rest)
+    }
+
+    /// The period in picoseconds.
+    pub fn mean_ps(&self) -> f64 {
+        self.whole as f64 + self.rest as f64 / self.of as f64
+    }
+
+    /// How many items there are in a second.
+    pub fn per_second(&self) -> f64 {
+        1e12 / self.mean_ps()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_million_steps_take_exactly_as_long_as_the_rate_says() {
+        // 1000 bytes at 3 Mbit/s: 2 666 666 666.67 ps.
+        let mut spacing = Spacing::at_rate(1000, Rate::mbit(3)).unwrap();
+        let sum: u64 = (0..3_000_000).map(|_| spacing.step().0).sum();
+        assert_eq!(sum, 8_000_000_000_000_000);
+        assert_eq!(spacing.nearest(), 2_666_666_667);
+    }
+
+    #[test]
+    fn extreme_sizes_and_rates_saturate_instead_of_wrapping() {
+        assert_eq!(Spacing::at_rate(u64::MAX, Rate(1)).unwrap().whole(), u64::MAX);
+        assert_eq!(Spacing::at_rate(1, Rate(10_000_000_000_000)).unwrap().whole(), 0);
+        assert!(Spacing::at_rate(1, Rate(0)).is_none());
+    }
+}

@@ -1,0 +1,118 @@
+//! The usual text forms of frame-size traces.
+
+use core::fmt;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How a trace file is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Format {
+    /// One frame per line, in bytes (TU Berlin, Arizona State).
+    TerseBytes,
+    /// One frame per line, in bits (Rose, Würzburg; Garrett); rounded up to whole bytes.
+    TerseBits,
+    /// Four columns: frame index, type (I, P or B), time in ms, bytes (TU Berlin, Arizona State).
+    Verbose,
+}
+
+/// Why a trace was refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraceError {
+    /// Line from 1; 0 when it concerns the whole file.
+    pub line: usize,
+    /// A sentence that says what is wrong and what to do.
+    pub message: String,
+}
+
+impl fmt::Display for TraceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            0 => f.write_str(&self.message),
+            line => write!(f, "line {line}: {}", self.message),
+        }
+    }
+}
+impl std::error::Error for TraceError {}
+
+/// Most frames that a trace may have: 77 days at 30 frames per second, 800 MB in memory.
+const MOST_FRAMES: usize = 200_000_000;
+
+/// Frame sizes in bytes. Blank lines and comments (`#`) are skipped, in verbose files also header
+/// lines before the first frame; everything else must be a frame. At least one frame is not empty.
+pub fn parse_trace(text: &str, format: Format) -> Result<Vec<u32>, TraceError> {
+    let mut frames = Vec::new();
+    // Some exports begin with a byte-order mark.
+    for (number, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let frame = match format {
+            Format::TerseBytes => size(line),
+            Format::TerseBits => bits(line),
+            // A header can only come before the first frame, and never begins with a number.
+            Format::Verbose if frames.is_empty() && !line.starts_with(|c: char| c.is_ascii_digit() || c == '-') => {
+                continue;
+            }
+            Format::Verbose => verbose(line),
+        };
+        frames.push(frame.map_err(|message| TraceError { line: number + 1, message })?);
+        if frames.len() > MOST_FRAMES {
+            return Err(TraceError {
+                line: number + 1,
+                message: format!("the trace is longer than {MOST_FRAMES} frames; cut it"),
+            });
+        }
+    }
+    if frames.is_empty() {
+        return Err(TraceError { line: 0, message: "the trace has no frames; is the format right?".to_owned() });
+    }
+    if frames.iter().all(|&frame| frame == 0) {
+        return Err(TraceError {
+            line: 0,
+            message: "every frame of the trace is empty; is the format right?".to_owned(),
+        });
+    }
+    Ok(frames)
+}
+
+fn verbose(line: &str) -> Result<u32, String> {
+    let columns: Vec<&str> = line.split_whitespace().collect();
+    let &[index, kind, time, bytes] = columns.as_slice() else {
+        let found = columns.len();
+        return Err(format!("{found} columns instead of 4; a verbose trace has frame index, type, time in ms, bytes"));
+    };
+    number(index)?;
+    if !kind.chars().all(|c| c.is_ascii_alphabetic()) {
+        return Err(format!("the second column is `{kind}` instead of a frame type such as I, P or B"));
+    }
+    if !time.parse::<f64>().is_ok_and(|t| t.is_finite() && t >= 0.0) {
+        return Err(format!("the third column is `{time}` instead of a time in ms"));
+    }
+    size(bytes)
+}
+
+fn size(text: &str) -> Result<u32, String> {
+    let bytes = number(text)?;
+    u32::try_from(bytes).map_err(|_| format!("a frame of {bytes} bytes is too large; the limit is {}", u32::MAX))
+}
+
+fn bits(text: &str) -> Result<u32, String> {
+    let bytes = number(text)?.div_ceil(8);
+    u32::try_from(bytes).map_err(|_| format!("a frame of {bytes} bytes is too large; the limit is {}", u32::MAX))
+}
+
+/// A whole number that is not negative.
+fn number(text: &str) -> Result<u64, String> {
+    // A binary file given by mistake must not fill the screen.
+    let shown: String = text.chars().take(40).flat_map(char::escape_debug).collect();
+    if text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit()) {
+        let negative = text.strip_prefix('-').is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()));
+        let advice = if negative { "is negative" } else { "is not a whole number" };
+        let columns =
+            if text.contains(char::is_whitespace) { "; for four columns the format is \"verbose\"" } else { "" };
+        return Err(format!("`{shown}` {advice}{columns}"));
+    }
+    text.parse().map_err(|_| format!("`{shown}` is too large"))
+}

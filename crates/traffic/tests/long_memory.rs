@@ -1,0 +1,89 @@
+//! The Hurst parameter of the traffic that has one, and of the traffic that has none.
+
+use tailback_measure::statistics::variance_time;
+use tailback_random::Rng;
+use tailback_traffic::{Model, Poisson, SelfSimilar, Truncation};
+use tailback_units::{Dur, Rate, Size, Time};
+
+const BINS: usize = 1 << 18;
+
+/// Number of bursts in each interval of `width`.
+fn counts(model: &Model, width: Dur, seed: u64) -> Vec<f64> {
+    let mut rng = Rng::named(seed, "long memory");
+    let mut source = model.start(Time::ZERO, &mut rng);
+    let mut counts = vec![0.0; BINS];
+    while let Some(burst) = source.next(&mut rng) {
+        match counts.get_mut((burst.at.0 / width.0) as usize) {
+            Some(count) => *count += 1.0,
+            None => break,
+        }
+    }
+    counts
+}
+
+/// Bytes that leave a host's link in each interval of `width`, the bursts queued before it.
+fn sent(model: &Model, width: Dur, link: Rate, seed: u64) -> Vec<f64> {
+    let mut rng = Rng::named(seed, "long memory");
+    let mut source = model.start(Time::ZERO, &mut rng);
+    let per_bin = link.0 as f64 / 8.0 * width.as_secs();
+    let mut bytes = vec![0.0; BINS];
+    // When the link will be free, in bins.
+    let mut free = 0.0f64;
+    while let Some(burst) = source.next(&mut rng) {
+        let from = free.max(burst.at.0 as f64 / width.0 as f64);
+        free = from + burst.bytes as f64 / per_bin;
+        if from >= BINS as f64 {
+            break;
+        }
+        let mut x = from;
+        while x < free.min(BINS as f64) {
+            let bin = x.floor();
+            let end = free.min(bin + 1.0);
+            bytes[bin as usize] += (end - x) * per_bin;
+            x = end;
+        }
+    }
+    bytes
+}
+
+fn aggregate(truncate: Truncation) -> Model {
+    // Mean gap of one source: 100·8·6000/2e6 = 2.4 s.
+    let model = SelfSimilar {
+        burst: Size(6_000),
+        rate: Rate::mbit(2),
+        sources: 100,
+        alpha_size: 1.4,
+        alpha_gap: 1.4,
+        truncate,
+    };
+    Model::SelfSimilar(model)
+}
+
+#[test]
+fn poisson_traffic_has_no_memory() {
+    let model = Model::Poisson(Poisson { packet: Size(500), rate: None, interval: Some(Dur::from_ms(1)) });
+    for seed in 0..4 {
+        let told = variance_time(&counts(&model, Dur::from_ms(5), seed), 10, BINS / 50).unwrap();
+        assert!((told - 0.5).abs() < 0.05, "seed {seed}: {told}");
+    }
+}
+
+#[test]
+fn bursts_of_a_hundred_pareto_sources_have_a_hurst_parameter_of_0_8() {
+    for seed in 0..3 {
+        let series = counts(&aggregate(Truncation::None), Dur::from_ms(2_400), seed);
+        let told = variance_time(&series, 10, BINS / 50).unwrap();
+        eprintln!("counts seed {seed}: {told}");
+        assert!((told - 0.8).abs() < 0.1, "seed {seed}: {told}");
+    }
+}
+
+#[test]
+fn bytes_on_the_link_of_a_hundred_pareto_sources_have_a_hurst_parameter_of_0_8() {
+    for seed in 0..3 {
+        let series = sent(&aggregate(Truncation::None), Dur::from_ms(2_400), Rate::mbit(10), seed);
+        let told = variance_time(&series, 10, BINS / 50).unwrap();
+        eprintln!("bytes seed {seed}: {told}");
+        assert!((told - 0.8).abs() < 0.1, "seed {seed}: {told}");
+    }
+}

@@ -1,0 +1,228 @@
+//! What each model's definition says of its bursts.
+
+use tailback_document::Checked;
+use tailback_measure::statistics::{
+    Moments, chi_square_p_value, hill, index_of_dispersion, kolmogorov_p_value, kolmogorov_statistic, lag_one, mean,
+};
+use tailback_random::{Rng, maths};
+use tailback_traffic::{
+    Bernoulli, Burst, Cbr, Distribution, Model, OnOff, Phase, Poisson, SelfSimilar, Truncation, UniformFixed,
+    UniformUniform, Video,
+};
+use tailback_units::{Dur, Fraction, Rate, Size, Time};
+
+fn bursts(model: Model, n: usize) -> Vec<Burst> {
+    model.check().unwrap();
+    let mut rng = Rng::named(11, "models");
+    let mut source = model.start(Time::ZERO, &mut rng);
+    core::iter::from_fn(|| source.next(&mut rng)).take(n).collect()
+}
+
+fn gaps(bursts: &[Burst]) -> Vec<f64> {
+    bursts.windows(2).map(|w| w[1].at.since(w[0].at).as_secs()).collect()
+}
+
+fn cbr() -> Cbr {
+    Cbr { packet: Size(1_000), rate: Some(Rate::mbit(3)), interval: None, jitter: Fraction(0.0), phase: Phase::Zero }
+}
+
+#[test]
+fn cbr_is_exact_in_the_long_run_and_even_to_a_picosecond() {
+    let told = bursts(Model::Cbr(cbr()), 3_000_001);
+    assert_eq!(told[3_000_000].at, Time(8_000_000_000_000_000));
+    assert!(told.windows(2).all(|w| (2_666_666_666..=2_666_666_667).contains(&w[1].at.since(w[0].at).0)));
+}
+
+#[test]
+fn cbr_phase_is_what_was_asked_for() {
+    let first = |phase, seed| {
+        let mut rng = Rng::named(seed, "phase");
+        Model::Cbr(Cbr { phase, ..cbr() }).start(Time(5), &mut rng).next(&mut rng).unwrap().at.0
+    };
+    assert_eq!(first(Phase::Zero, 1), 5);
+    assert_eq!(first(Phase::After(Dur(70)), 1), 75);
+    let random: Vec<f64> = (0..2_000).map(|seed| first(Phase::Random, seed) as f64).collect();
+    let distance = kolmogorov_statistic(&random, |x| (x / 2_666_666_667.0).clamp(0.0, 1.0));
+    assert!(kolmogorov_p_value(distance, random.len()) > 1e-3);
+}
+
+#[test]
+fn cbr_jitter_delays_by_at_most_its_fraction_and_never_reorders() {
+    let told = bursts(Model::Cbr(Cbr { jitter: Fraction(1.0), ..cbr() }), 50_000);
+    let nominal = bursts(Model::Cbr(cbr()), 50_000);
+    let late: Vec<f64> = told.iter().zip(&nominal).map(|(a, b)| a.at.since(b.at).0 as f64).collect();
+    assert!(told.iter().zip(&nominal).all(|(a, b)| a.at >= b.at));
+    let distance = kolmogorov_statistic(&late, |x| (x / 2_666_666_666.0).clamp(0.0, 1.0));
+    assert!(kolmogorov_p_value(distance, late.len()) > 1e-3);
+    assert!(told.windows(2).all(|w| w[0].at <= w[1].at));
+}
+
+#[test]
+fn poisson_gaps_are_exponential_and_its_counts_have_a_dispersion_of_one() {
+    let model = Poisson { packet: Size(500), rate: None, interval: Some(Dur::from_ms(2)) };
+    let told = bursts(Model::Poisson(model), 200_001);
+    let gaps = gaps(&told);
+    let distance = kolmogorov_statistic(&gaps, |x| 1.0 - maths::exp(-x / 2e-3));
+    assert!(kolmogorov_p_value(distance, gaps.len()) > 1e-3);
+    let mut counts = vec![0.0; 3_900];
+    for burst in &told {
+        if let Some(count) = counts.get_mut((burst.at.0 / 100_000_000_000) as usize) {
+            *count += 1.0;
+        }
+    }
+    assert!((index_of_dispersion(&counts).unwrap() - 1.0).abs() < 0.1);
+}
+
+#[test]
+fn uniform_gaps_have_mean_t_and_a_squared_coefficient_of_variation_of_a_third() {
+    let model = UniformFixed { burst: Size(6_000), rate: Rate::mbit(2) };
+    let told = bursts(Model::UniformFixed(model), 200_000);
+    let moments: Moments = gaps(&told).into_iter().collect();
+    assert!((moments.mean().unwrap() / 0.024 - 1.0).abs() < 0.005);
+    let squared = moments.coefficient_of_variation().unwrap();
+    assert!((squared * squared - 1.0 / 3.0).abs() < 0.005);
+    assert!(told.iter().all(|b| b.bytes == 6_000));
+    assert!(gaps(&told).iter().all(|gap| *gap <= 0.048));
+}
+
+#[test]
+fn uniform_sizes_have_a_mean_of_the_nominal_burst_and_32_bytes() {
+    let model = UniformUniform { burst: Size(6_000), rate: Rate::mbit(2) };
+    assert_eq!(Model::UniformUniform(model.clone()).mean_rate_bps(), Some(2e6 * 6_032.0 / 6_000.0));
+    let told = bursts(Model::UniformUniform(model), 1_000_000);
+    let sizes: Moments = told.iter().map(|b| b.bytes as f64).collect();
+    // Standard error 3.4 bytes.
+    assert!((sizes.mean().unwrap() - 6_032.0).abs() < 14.0, "{sizes:?}");
+    let (least, most) = told.iter().fold((u64::MAX, 0), |(l, m), b| (l.min(b.bytes), m.max(b.bytes)));
+    assert!(least >= 64 && least < 80 && most <= 12_000 && most > 11_980);
+    let mut cells = [0.0; 20];
+    told.iter().for_each(|b| cells[((b.bytes - 64) * 20 / 11_937) as usize] += 1.0);
+    assert!(chi_square_p_value(&cells, &[50_000.0; 20]) > 1e-3);
+}
+
+#[test]
+fn an_on_off_source_sends_at_its_rate_or_not_at_all() {
+    for distribution in [Distribution::Exponential, Distribution::Pareto] {
+        let model = OnOff {
+            packet: Size(1_000),
+            rate: Rate::mbit(8),
+            on: Dur::from_ms(20),
+            off: Dur::from_ms(60),
+            distribution,
+            shape: 2.5,
+        };
+        let told = bursts(Model::OnOff(model), 400_000);
+        let even = gaps(&told).iter().filter(|gap| (**gap - 1e-3).abs() < 1e-9).count();
+        let shorter = gaps(&told).iter().filter(|gap| **gap < 0.999_999e-3).count();
+        assert_eq!(shorter, 0, "never faster than the rate");
+        // A gap holds an off period when an on period ended within it: once in 20 packets.
+        assert!((even as f64 / 400_000.0 - 0.95).abs() < 0.01, "{even}");
+        let rate = 8_000.0 * told.len() as f64 / told.last().unwrap().at.as_secs();
+        assert!((rate / 2e6 - 1.0).abs() < 0.03, "{rate}");
+    }
+}
+
+#[test]
+fn self_similar_sizes_are_pareto_and_cut_off_where_asked() {
+    let model = SelfSimilar {
+        burst: Size(24_000),
+        rate: Rate::mbit(10),
+        sources: 100,
+        alpha_size: 1.4,
+        alpha_gap: 1.4,
+        truncate: Truncation::None,
+    };
+    let sizes = |model: &SelfSimilar| -> Vec<f64> {
+        bursts(Model::SelfSimilar(model.clone()), 200_000).iter().map(|b| b.bytes as f64).collect()
+    };
+    let whole = sizes(&model);
+    assert!((hill(&whole, 10_000).unwrap() / 1.4 - 1.0).abs() < 0.05);
+    let xm = 24_000.0 * 0.4 / 1.4;
+    let mut sorted = whole.clone();
+    sorted.sort_by(f64::total_cmp);
+    assert!((sorted[100_000] / (xm * maths::pow(2.0, 1.0 / 1.4)) - 1.0).abs() < 0.02);
+    assert!((sorted[0] - xm).abs() < 1.0);
+
+    let cut = SelfSimilar { truncate: Truncation::At(Size(100_000)), ..model };
+    let told = sizes(&cut);
+    assert!(told.iter().all(|size| *size <= 100_000.0) && told.contains(&100_000.0));
+    assert!((mean(&told).unwrap() / cut.mean_burst() - 1.0).abs() < 0.01);
+    assert!(cut.mean_burst() < 0.65 * 24_000.0, "the loss by truncation is stated, not hidden");
+}
+
+#[test]
+fn bernoulli_packets_fall_on_slots_with_geometric_gaps() {
+    for load in [0.05, 0.6, 1.0] {
+        let model = Bernoulli { packet: Size(1_500), slot: Dur(1_000), load: Fraction(load) };
+        let told = bursts(Model::Bernoulli(model), 100_001);
+        assert!(told.iter().all(|b| b.at.0 % 1_000 == 0));
+        let slots: Vec<u64> = told.windows(2).map(|w| w[1].at.since(w[0].at).0 / 1_000).collect();
+        assert!(slots.iter().all(|k| *k >= 1), "at most one packet in a slot");
+        for k in 1..=3 {
+            let share = slots.iter().filter(|s| **s == k).count() as f64 / slots.len() as f64;
+            let expected = load * maths::pow(1.0 - load, (k - 1) as f64);
+            assert!((share - expected).abs() < 0.007, "load {load}, gap {k}: {share} for {expected}");
+        }
+    }
+}
+
+/// Ten minutes of frames, from the first I frame on.
+fn video(seed: u64) -> Vec<f64> {
+    let mut rng = Rng::named(seed, "video");
+    let mut source = Model::Video(Video::default()).start(Time::ZERO, &mut rng);
+    let frames = core::iter::from_fn(|| source.next(&mut rng)).take(18_012);
+    let sizes: Vec<f64> = frames.map(|b| b.bytes as f64).collect();
+    // The place in the group at which the I frames stand out.
+    let place = |offset: usize| sizes.iter().skip(offset).step_by(12).sum::<f64>();
+    let first = (0..12).max_by(|a, b| place(*a).total_cmp(&place(*b))).unwrap();
+    sizes[first..first + 18_000].to_vec()
+}
+
+#[test]
+fn video_has_its_mean_rate_within_five_percent_over_ten_minutes() {
+    let rate = |seed| mean(&video(seed)).unwrap() * 8.0 * 30.0;
+    assert!((rate(1) / 1.5e6 - 1.0).abs() < 0.05, "{}", rate(1));
+    let over_seeds: Vec<f64> = (0..40).map(rate).collect();
+    assert!((mean(&over_seeds).unwrap() / 1.5e6 - 1.0).abs() < 0.02);
+}
+
+#[test]
+fn video_frames_have_the_sizes_of_their_types_and_the_spread_of_published_traces() {
+    let sizes = video(2);
+    let of = |places: &[usize]| {
+        let chosen: Vec<f64> =
+            sizes.iter().enumerate().filter(|(i, _)| places.contains(&(i % 12))).map(|(_, s)| *s).collect();
+        mean(&chosen).unwrap()
+    };
+    let (i, p, b) = (of(&[0]), of(&[3, 6, 9]), of(&[1, 2, 4, 5, 7, 8, 10, 11]));
+    assert!(i > p && p > b);
+    assert!((i / p - 3.3 / 1.6).abs() < 0.1 && (p / b - 1.6 / 0.49).abs() < 0.1, "{i} {p} {b}");
+    let moments: Moments = sizes.iter().copied().collect();
+    let spread = moments.coefficient_of_variation().unwrap();
+    assert!((0.7..1.1).contains(&spread), "{spread}");
+    let peak = sizes.iter().fold(0.0f64, |a, b| a.max(*b)) / moments.mean().unwrap();
+    assert!((5.0..12.0).contains(&peak), "{peak}");
+}
+
+#[test]
+fn video_scenes_last_longer_than_a_group_of_pictures() {
+    let groups: Vec<f64> = video(3).chunks_exact(12).map(|g| g.iter().sum()).collect();
+    let told = lag_one(&groups).unwrap();
+    assert!((0.5..0.95).contains(&told), "{told}");
+}
+
+#[test]
+fn smooth_video_sends_the_same_bytes_in_packets_spread_over_each_frame() {
+    let run = |smooth| {
+        let mut rng = Rng::named(4, "smooth");
+        let mut source = Model::Video(Video { smooth, ..Video::default() }).start(Time::ZERO, &mut rng);
+        let end = Time::ZERO + Dur::from_secs(60);
+        core::iter::from_fn(|| source.next(&mut rng)).take_while(|b| b.at < end).collect::<Vec<_>>()
+    };
+    let (whole, smooth) = (run(false), run(true));
+    let sum = |x: &[Burst]| x.iter().map(|b| b.bytes).sum::<u64>();
+    assert!(sum(&whole).abs_diff(sum(&smooth)) < 100_000, "all but the last frame are the same");
+    assert!(smooth.iter().all(|b| b.bytes <= 1_500));
+    assert!(smooth.len() > 3 * whole.len());
+    assert!(smooth.windows(2).all(|w| w[0].at < w[1].at), "no two packets at once");
+}

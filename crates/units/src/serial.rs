@@ -1,0 +1,247 @@
+//! How quantities stand in a document: as text with a unit, never as bare numbers.
+//!
+//! A bare number is refused with the written form as advice, because `rate = 10` has meant
+//! bit/s, Mbit/s and bytes to different programs. What is written out parses back to the same
+//! value, so a document survives being read and written.
+
+use crate::{Dur, QuantityError, Rate, parse_bytes, parse_duration, parse_fraction, parse_rate};
+use core::fmt;
+use core::marker::PhantomData;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{self, Deserialize, Deserializer, Visitor};
+use serde::ser::{Serialize, Serializer};
+use std::borrow::Cow;
+
+/// A size in bytes as documents write it: `"50kB"` (1000 bytes each) or `"64KiB"` (1024 bytes each).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Size(pub u64);
+
+/// A fraction from 0 to 1 as documents write it: `0.8` or `"80%"`.
+#[derive(Clone, Copy, PartialEq, PartialOrd, Default)]
+pub struct Fraction(pub f64);
+
+impl fmt::Display for Size {
+    /// In the largest decimal unit that gives an exact short number; parses back to the same value.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (unit, n) in [("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000)] {
+            if self.0 >= n && self.0.is_multiple_of(n / 1000) {
+                let (whole, rest) = (self.0 / n, self.0 % n / (n / 1000));
+                return if rest == 0 {
+                    write!(f, "{whole}{unit}")
+                } else {
+                    let digits = format!("{rest:03}");
+                    write!(f, "{whole}.{}{unit}", digits.trim_end_matches('0'))
+                };
+            }
+        }
+        write!(f, "{}B", self.0)
+    }
+}
+impl fmt::Debug for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+impl fmt::Display for Fraction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+impl fmt::Debug for Fraction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A quantity that is written as a number and a unit.
+trait Written: Sized + fmt::Display {
+    /// Its name in a sentence and in a schema's `format`.
+    const FORMAT: &'static str;
+    /// What an error says was expected.
+    const EXPECTING: &'static str;
+    /// Regular expression of the written form, for editors that check against the schema.
+    const PATTERN: &'static str;
+    const EXAMPLES: &'static [&'static str];
+    fn parse(text: &str) -> Result<Self, QuantityError>;
+}
+
+impl Written for Dur {
+    const FORMAT: &'static str = "duration";
+    const EXPECTING: &'static str = "a duration such as \"20ms\"";
+    const PATTERN: &'static str = "^\\s*\\+?[0-9][0-9_]*(\\.[0-9_]+)?\\s*(ps|ns|us|µs|ms|s|min|h)\\s*$";
+    const EXAMPLES: &'static [&'static str] = &["20ms", "1.5us", "2min"];
+    fn parse(text: &str) -> Result<Self, QuantityError> {
+        parse_duration(text)
+    }
+}
+impl Written for Rate {
+    const FORMAT: &'static str = "rate";
+    const EXPECTING: &'static str = "a rate such as \"10Mbit/s\"";
+    const PATTERN: &'static str = "^\\s*\\+?[0-9][0-9_]*(\\.[0-9_]+)?\\s*([kMGT]?bit/s|[kMG]?B/s)\\s*$";
+    const EXAMPLES: &'static [&'static str] = &["10Mbit/s", "1.544Mbit/s", "2MB/s"];
+    fn parse(text: &str) -> Result<Self, QuantityError> {
+        parse_rate(text)
+    }
+}
+impl Written for Size {
+    const FORMAT: &'static str = "size";
+    const EXPECTING: &'static str = "a size such as \"50kB\"";
+    const PATTERN: &'static str = "^\\s*\\+?[0-9][0-9_]*(\\.[0-9_]+)?\\s*([kMG]?B|[KMG]iB)\\s*$";
+    const EXAMPLES: &'static [&'static str] = &["50kB", "1500B", "64KiB"];
+    fn parse(text: &str) -> Result<Self, QuantityError> {
+        parse_bytes(text).map(Size)
+    }
+}
+
+/// Reads any [`Written`] quantity; a number goes through the same parser as text, which answers
+/// that the unit is missing.
+struct WrittenVisitor<T>(PhantomData<T>);
+
+impl<T: Written> Visitor<'_> for WrittenVisitor<T> {
+    type Value = T;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(T::EXPECTING)
+    }
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
+        T::parse(text).map_err(E::custom)
+    }
+    fn visit_i64<E: de::Error>(self, n: i64) -> Result<T, E> {
+        self.visit_str(&n.to_string())
+    }
+    fn visit_u64<E: de::Error>(self, n: u64) -> Result<T, E> {
+        self.visit_str(&n.to_string())
+    }
+    fn visit_f64<E: de::Error>(self, n: f64) -> Result<T, E> {
+        // The shortest form: plain `Display` writes 1e300 with three hundred zeros.
+        self.visit_str(&if n.abs() < 1e15 { n.to_string() } else { format!("{n:e}") })
+    }
+}
+
+macro_rules! written {
+    ($($Type:ident),+) => {$(
+        impl<'de> Deserialize<'de> for $Type {
+            fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+                d.deserialize_any(WrittenVisitor(PhantomData))
+            }
+        }
+        impl Serialize for $Type {
+            fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+                s.collect_str(self)
+            }
+        }
+        impl JsonSchema for $Type {
+            fn inline_schema() -> bool {
+                true
+            }
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($Type).into()
+            }
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({
+                    "type": "string",
+                    "format": <$Type as Written>::FORMAT,
+                    "pattern": <$Type as Written>::PATTERN,
+                    "examples": <$Type as Written>::EXAMPLES,
+                })
+            }
+        }
+    )+};
+}
+written!(Dur, Rate, Size);
+
+struct FractionVisitor;
+
+impl Visitor<'_> for FractionVisitor {
+    type Value = Fraction;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a fraction: a number from 0 to 1, or \"80%\"")
+    }
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Fraction, E> {
+        parse_fraction(text).map(Fraction).map_err(E::custom)
+    }
+    fn visit_i64<E: de::Error>(self, n: i64) -> Result<Fraction, E> {
+        self.visit_f64(n as f64)
+    }
+    fn visit_u64<E: de::Error>(self, n: u64) -> Result<Fraction, E> {
+        self.visit_f64(n as f64)
+    }
+    fn visit_f64<E: de::Error>(self, x: f64) -> Result<Fraction, E> {
+        if (0.0..=1.0).contains(&x) {
+            // `+ 0.0` turns -0.0 into 0.0, so that equal documents have equal bytes.
+            Ok(Fraction(x + 0.0))
+        } else if x > 1.0 && x <= 100.0 {
+            Err(E::custom(format!("{x} is above 1; a fraction is from 0 to 1: write \"{x}%\" if you mean per cent")))
+        } else {
+            Err(E::custom(format!("{x} is not a fraction; write a number from 0 to 1, or \"80%\"")))
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Fraction {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        d.deserialize_any(FractionVisitor)
+    }
+}
+impl Serialize for Fraction {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.serialize_f64(self.0)
+    }
+}
+impl JsonSchema for Fraction {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "Fraction".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "anyOf": [
+                { "type": "number", "minimum": 0, "maximum": 1 },
+                { "type": "string", "pattern": "^\\s*[0-9.]+\\s*%$" },
+            ],
+            "format": "fraction",
+            "examples": [0.8, "80%"],
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::de::IntoDeserializer;
+    use serde::de::value::Error;
+
+    fn read<'de, T: Deserialize<'de>>(v: impl IntoDeserializer<'de, Error>) -> Result<T, String> {
+        T::deserialize(v.into_deserializer()).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn a_number_without_unit_is_refused_with_the_written_form() {
+        assert_eq!(read::<Rate>(10u64).unwrap_err(), "`10` has no unit; a rate is written such as \"10Mbit/s\"");
+        assert!(read::<Rate>(-3i64).unwrap_err().contains("negative"));
+        assert!(read::<Dur>(1.5f64).unwrap_err().contains("`1.5` has no unit"));
+        assert!(read::<Size>(1e300f64).unwrap_err().len() < 100);
+        assert!(read::<Dur>(f64::NAN).unwrap_err().contains("20ms"));
+        assert!(read::<Dur>(true).unwrap_err().contains("20ms"));
+    }
+
+    #[test]
+    fn fractions_are_numbers_or_per_cents_and_nothing_outside_0_to_1() {
+        assert_eq!(read::<Fraction>("80%").unwrap(), Fraction(0.8));
+        assert_eq!(read::<Fraction>(1u64).unwrap(), Fraction(1.0));
+        assert!(read::<Fraction>(-0.0f64).unwrap().0.is_sign_positive());
+        assert!(read::<Fraction>(80u64).unwrap_err().contains("write \"80%\""));
+        for wrong in [f64::NAN, f64::INFINITY, -0.1, 101.0] {
+            assert!(read::<Fraction>(wrong).unwrap_err().contains("0 to 1"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_size_is_displayed_as_it_parses() {
+        for n in [0, 1, 999, 1_000, 1_500, 50_000, 1_048_576, 1_234_567, u64::MAX] {
+            assert_eq!(read::<Size>(Size(n).to_string().as_str()).unwrap(), Size(n), "{n}");
+        }
+        assert_eq!(Size(50_000).to_string(), "50kB");
+    }
+}
