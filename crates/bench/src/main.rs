@@ -1,1 +1,84 @@
-fn main() {}
+//! Runs one benchmark workload and prints how many packet-hops it took.
+//!
+//! No clock is in here: whoever measures looks at the CPU time of the process, or at the instructions
+//! that valgrind counts. The workloads are those of `peers/`, and print the same line.
+
+use std::process::ExitCode;
+use tailback_scenario::{Scenario, build};
+use tailback_sim::World;
+
+/// Each workload: its name and its document.
+const WORKLOADS: [(&str, &str); 3] = [
+    ("forward", include_str!("../workloads/forward.toml")),
+    ("udpqueue", include_str!("../workloads/udpqueue.toml")),
+    ("lan-a1", include_str!("../workloads/lan-a1.toml")),
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match run(&arguments) {
+        Ok(line) => {
+            println!("{line}");
+            ExitCode::SUCCESS
+        }
+        Err(message) => {
+            eprintln!("{message}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// `WORKLOAD [PATH=VALUE]…`: runs it with these values set, such as `run.duration=1s`.
+fn run(arguments: &[String]) -> Result<String, String> {
+    let names = WORKLOADS.map(|(name, _)| name).join("|");
+    let (workload, settings) =
+        arguments.split_first().ok_or_else(|| format!("usage: tailback-bench {names} [PATH=VALUE]…"))?;
+    let (name, text) = WORKLOADS
+        .into_iter()
+        .find(|(name, _)| name == workload)
+        .ok_or_else(|| format!("there is no workload `{workload}`; there are {names}"))?;
+    let pairs = settings
+        .iter()
+        .map(|setting| setting.split_once('=').ok_or_else(|| format!("`{setting}` is not of the form PATH=VALUE")))
+        .collect::<Result<Vec<_>, _>>()?;
+    let scenario =
+        Scenario::from_toml(text, name).and_then(|scenario| scenario.with_set(&pairs)).map_err(|e| e.rendered())?;
+    let mut world = World::new(build(&scenario, scenario.run().seed, None));
+    world.run_to_end();
+    let report = world.report();
+    let delivered: u64 = report.flows.iter().map(|flow| flow.delivered.packets).sum();
+    Ok(format!(
+        "RESULT peer=tailback workload={name} events={} delivered={delivered} hops={}",
+        report.events, report.packet_hops
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn result(arguments: &[&str]) -> Result<String, String> {
+        run(&arguments.iter().map(|&a| a.to_owned()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn every_workload_moves_packets() {
+        for (name, _) in WORKLOADS {
+            let line = result(&[name, "run.duration=1s", "run.warmup=0s"]).expect(name);
+            assert!(!line.contains("hops=0"), "{line}");
+        }
+    }
+
+    #[test]
+    fn forward_is_the_work_that_the_peers_do() {
+        // 16 flows of 12,500 packets a second over five links; those under way at the end are not counted.
+        let line = result(&["forward", "run.duration=1s"]).expect("it runs");
+        let hops: u64 = line.rsplit('=').next().and_then(|n| n.parse().ok()).expect("the line ends in hops");
+        assert!((999_000..=1_000_000).contains(&hops), "{line}");
+    }
+
+    #[test]
+    fn a_workload_that_does_not_exist_is_refused_by_name() {
+        assert!(result(&["forwards"]).expect_err("no such workload").contains("udpqueue"));
+    }
+}

@@ -84,7 +84,7 @@ fn a_kind_reads_and_writes_its_parameters() {
     assert_eq!(model.kind(), "cbr");
     assert_eq!(
         serde_json::to_value(&model).unwrap(),
-        json!({ "kind": "cbr", "packet-size": "1.5kB", "rate": "3Mbit/s" })
+        json!({ "kind": "cbr", "packet-size": "1500B", "rate": "3Mbit/s" })
     );
     assert_eq!(decode::<Model>(json!({ "kind": "silent" })).unwrap(), Model::Silent(Silent {}));
     assert_eq!(Model::NAMES, ["cbr", "silent", "both"]);
@@ -165,6 +165,6 @@ fn the_schema_names_every_kind_once_and_describes_its_parameters() {
     assert_eq!(kinds[0]["additionalProperties"], json!(false));
     assert_eq!(kinds[0]["description"], "Sends at even intervals.");
     assert_eq!(kinds[0]["properties"]["rate"]["description"], "Payload rate.");
-    assert_eq!(kinds[0]["properties"]["packet-size"]["default"], "1.5kB");
+    assert_eq!(kinds[0]["properties"]["packet-size"]["default"], "1500B");
     assert_eq!(kinds[1]["required"], json!(["kind"]));
 }

@@ -4,7 +4,6 @@
 //! adding a flow or a probe moves no one else's draws, and two runs that share a name and a seed
 //! see common random numbers.
 
-mod exponential;
 pub mod maths;
 mod stream;
 

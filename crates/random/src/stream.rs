@@ -1,6 +1,5 @@
 //! One component's random stream.
 
-use crate::exponential::minus_ln;
 use crate::maths;
 use core::hash::Hasher;
 use rand_core::{Rng as _, SeedableRng};
@@ -66,7 +65,7 @@ impl Rng {
     /// Exponential with the given mean.
     #[inline]
     pub fn exponential(&mut self, mean: f64) -> f64 {
-        mean * minus_ln(self.uniform_above_zero())
+        -mean * maths::ln(self.uniform_above_zero())
     }
 
     /// Pareto of shape `alpha` and smallest value `xm`: P(X > x) = (xm / x)^alpha.

@@ -28,12 +28,6 @@ pub struct Problem {
 }
 
 impl ScenarioError {
-    /// A single problem of the document as a whole, such as JSON that cannot be read.
-    pub(crate) fn whole(filename: &str, message: String) -> ScenarioError {
-        let rendered = format!("error: {message}\n  --> {filename}\n");
-        let problem = Problem { message, path: String::new(), line: None, column: None, suggestion: None, rendered };
-        ScenarioError { problems: vec![problem] }
-    }
     /// Finds each complaint's place; in the order of the file.
     pub(crate) fn locate(complaints: Vec<Complaint>, origin: &Origin) -> ScenarioError {
         let mut located: Vec<(Complaint, Option<Place<'_>>)> = complaints

@@ -50,6 +50,13 @@ impl Origin {
     pub fn nowhere(filename: &str) -> Origin {
         Origin { filename: filename.to_owned(), text: None, spans: BTreeMap::new(), sets: Vec::new() }
     }
+    /// Of a text that cannot be read further than to a line and column, both from 1.
+    pub fn of_syntax(text: &str, filename: &str, line: usize, column: usize) -> Origin {
+        let start: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
+        let at = start + column.saturating_sub(1);
+        let spans = BTreeMap::from([(Path::root(), Spans { key: None, value: Some(at..at + 1) })]);
+        Origin { text: Some(text.to_owned()), spans, ..Origin::nowhere(filename) }
+    }
     pub fn filename(&self) -> &str {
         &self.filename
     }

@@ -75,7 +75,7 @@ fn inline(tree: &Value) -> toml_edit::Value {
 }
 
 /// A table's entries without nulls, the well-known keys first.
-fn ordered(tree: &Value) -> Vec<(&str, &Value)> {
+pub(crate) fn ordered(tree: &Value) -> Vec<(&str, &Value)> {
     let rank = |key: &str| FIRST.iter().position(|first| *first == key).unwrap_or(FIRST.len());
     let entries = tree.as_object().into_iter().flat_map(Map::iter);
     let mut entries: Vec<_> = entries.filter(|(_, value)| !value.is_null()).map(|(key, value)| (key.as_str(), value)).collect();

@@ -19,6 +19,7 @@ pub mod plan;
 mod port;
 mod report;
 mod responder;
+mod ring;
 mod world;
 
 pub use report::{ClassReport, Counts, Delay, DropReport, FlowReport, NodeReport, PortClassReport, PortReport, Report, Series};

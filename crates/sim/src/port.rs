@@ -11,6 +11,7 @@ use crate::ledger::Count;
 use crate::notice::Notice;
 use crate::plan::NodeId;
 use crate::responder::Responder;
+use crate::ring::Ring;
 use std::collections::VecDeque;
 use tailback_qdisc::discipline::by_destination::ByDestination;
 use tailback_qdisc::{Cx, Discipline, Gate, Packet, Qdisc};
@@ -27,7 +28,7 @@ pub(crate) struct Port {
     pub free: Time,
     /// Frames in transmission and on the way, `at` being their arrival; with a [`Fifo`] also those
     /// that wait.
-    pub line: VecDeque<Packet>,
+    pub line: Ring,
     pub queue: Queue,
     pub to: NodeId,
     pub from: NodeId,
@@ -261,9 +262,9 @@ impl Port {
 
     /// Takes those whose transmission has begun by `now` out of the backlog.
     #[inline]
-    fn expire(fifo: &mut Fifo, line: &VecDeque<Packet>, clock: TxClock, delay: Dur, now: Time) {
+    fn expire(fifo: &mut Fifo, line: &Ring, clock: TxClock, delay: Dur, now: Time) {
         while fifo.waiting > 0 {
-            let oldest = &line[line.len() - fifo.waiting];
+            let Some(oldest) = line.get(line.len() - fifo.waiting) else { break };
             if Self::start_of(clock, delay, oldest) > now {
                 break;
             }

@@ -6,6 +6,7 @@
 //! cutting it into packets is the host's work.
 
 mod check;
+mod exponential;
 mod frames;
 mod model;
 mod phase;
@@ -23,7 +24,7 @@ pub use model::{
 };
 pub use phase::Phase;
 pub use registry::{Model, Source};
-pub use renewal::{Distribution, Pareto};
+pub use renewal::Distribution;
 pub use trace_format::{Format, TraceError, parse_trace};
 pub use truncation::Truncation;
 

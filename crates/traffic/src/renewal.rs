@@ -1,7 +1,8 @@
 //! Distributions of gaps and sizes, each with its equilibrium residual: the time from an arbitrary
-//! instant to the next renewal, with density P(X > x) / E[X] (Cox 1962, section 5.2). A source whose
+//! instant to the next renewal, with density P(X > x)/mean (Cox 1962, section 5.2). A source whose
 //! first gap is drawn from it is stationary from its start.
 
+use crate::exponential::Exponential;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_random::{Rng, maths};
@@ -31,16 +32,20 @@ impl UniformGap {
 }
 
 /// A Pareto distribution, P(X > x) = (xm/x)^shape for x ≥ xm, with a finite mean: shape above 1.
-#[derive(Clone, Copy, Debug, PartialEq)]
+///
+/// Its logarithm above that of xm is exponential with mean 1/shape, which is how it is drawn.
+#[derive(Clone, Copy, Debug)]
 pub struct Pareto {
     shape: f64,
+    per_shape: f64,
     xm: f64,
+    unit: Exponential,
 }
 
 impl Pareto {
     /// With this mean (above 0) and shape (above 1): xm = mean·(shape − 1)/shape.
     pub fn with_mean(mean: f64, shape: f64) -> Pareto {
-        Pareto { shape, xm: mean * (shape - 1.0) / shape }
+        Pareto { shape, per_shape: 1.0 / shape, xm: mean * (shape - 1.0) / shape, unit: Exponential::new() }
     }
 
     /// The smallest value.
@@ -51,7 +56,7 @@ impl Pareto {
     /// A value.
     #[inline]
     pub fn draw(&self, rng: &mut Rng) -> f64 {
-        rng.pareto(self.shape, self.xm)
+        self.xm * maths::exp(self.unit.draw(rng) * self.per_shape)
     }
 
     /// An equilibrium residual. Below xm its density is constant, 1/mean, which takes the share
@@ -93,7 +98,7 @@ pub enum Distribution {
 #[derive(Clone, Debug)]
 pub enum Gap {
     /// With this mean.
-    Exponential(f64),
+    Exponential(f64, Exponential),
     /// Heavy-tailed.
     Pareto(Pareto),
 }
@@ -102,7 +107,7 @@ impl Gap {
     /// Of a family, with a mean; `shape` counts only for Pareto.
     pub fn new(distribution: Distribution, mean: f64, shape: f64) -> Gap {
         match distribution {
-            Distribution::Exponential => Gap::Exponential(mean),
+            Distribution::Exponential => Gap::Exponential(mean, Exponential::new()),
             Distribution::Pareto => Gap::Pareto(Pareto::with_mean(mean, shape)),
         }
     }
@@ -111,7 +116,7 @@ impl Gap {
     #[inline]
     pub fn draw(&self, rng: &mut Rng) -> u64 {
         to_ps(match self {
-            Gap::Exponential(mean) => rng.exponential(*mean),
+            Gap::Exponential(mean, unit) => mean * unit.draw(rng),
             Gap::Pareto(pareto) => pareto.draw(rng),
         })
     }
@@ -119,7 +124,7 @@ impl Gap {
     /// An equilibrium residual; the exponential's is itself.
     pub fn residual(&self, rng: &mut Rng) -> u64 {
         to_ps(match self {
-            Gap::Exponential(mean) => rng.exponential(*mean),
+            Gap::Exponential(mean, unit) => mean * unit.draw(rng),
             Gap::Pareto(pareto) => pareto.residual(rng),
         })
     }

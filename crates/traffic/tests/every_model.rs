@@ -10,7 +10,7 @@ use tailback_units::{Dur, Time};
 /// mean rate it must then be (a heavy tail is slow to converge).
 fn example(kind: &str) -> (Value, u64, f64) {
     match kind {
-        "cbr" => (json!({ "kind": kind, "packet": "1000B", "rate": "3Mbit/s", "jitter": 0.5 }), 100, 1e-3),
+        "cbr" => (json!({ "kind": kind, "packet": "1000B", "rate": "3Mbit/s", "jitter": 0.01 }), 100, 1e-3),
         "poisson" => (json!({ "kind": kind, "packet": "1000B", "interval": "1ms" }), 200, 0.01),
         "uniform-fixed" => (json!({ "kind": kind, "burst": "6kB", "rate": "2Mbit/s" }), 4_000, 0.01),
         "uniform-uniform" => (json!({ "kind": kind, "burst": "6kB", "rate": "2Mbit/s" }), 8_000, 0.01),
@@ -72,10 +72,16 @@ fn equal_streams_give_equal_bursts_and_different_ones_do_not() {
 
 #[test]
 fn two_sources_of_one_model_are_uncorrelated() {
-    for kind in ["poisson", "uniform-uniform", "on-off", "video", "bernoulli"] {
+    // Video in bins of one group of pictures, or its regular pattern would correlate.
+    for (kind, width) in [
+        ("poisson", 50_000_000_000),
+        ("uniform-uniform", 50_000_000_000),
+        ("on-off", 50_000_000_000),
+        ("bernoulli", 50_000_000_000),
+        ("video", 400_000_000_000),
+    ] {
         let counts = |stream| {
             let mut bins = vec![0.0; 4_000];
-            let width = 50_000_000_000;
             for burst in bursts(&model(kind), stream, Time(START.0 + width * 4_000 - 1), usize::MAX) {
                 bins[((burst.at.0 - START.0) / width) as usize] += burst.bytes as f64;
             }
@@ -87,8 +93,8 @@ fn two_sources_of_one_model_are_uncorrelated() {
         let sum = |f: &dyn Fn(usize) -> f64| (0..a.len()).map(f).sum::<f64>();
         let correlation = sum(&|i| (a[i] - ma) * (b[i] - mb))
             / (sum(&|i| (a[i] - ma) * (a[i] - ma)) * sum(&|i| (b[i] - mb) * (b[i] - mb))).sqrt();
-        // Four standard errors, doubled for what consecutive bins share.
-        assert!(correlation.abs() < 0.13, "{kind}: {correlation}");
+        // Four standard errors of noise are 0.063; scenes that last ten groups treble them.
+        assert!(correlation.abs() < 0.2, "{kind}: {correlation}");
     }
 }
 
@@ -202,7 +208,7 @@ fn words_that_are_not_choices_are_refused_with_the_choices() {
         (json!({ "kind": "cbr", "packet": "1kB", "rate": "1Mbit/s", "phase": "rand" }), "\"random\""),
         (json!({ "kind": "cbr", "packet": "1kB", "rate": "1Mbit/s", "phase": "5" }), "no unit"),
         (json!({ "kind": "self-similar", "burst": "1kB", "rate": "1Mbit/s", "truncate": "never" }), "\"none\""),
-        (json!({ "kind": "trace", "file": "a", "format": "terse" }), "terse-bits"),
+        (json!({ "kind": "trace", "file": "a", "format": "terse" }), "terse-bytes"),
     ] {
         let error = decode::<Model>(document.clone()).unwrap_err();
         let whole = format!("{} {}", error.message, error.help.unwrap_or_default());
@@ -231,5 +237,20 @@ fn a_source_at_the_end_of_time_falls_silent_instead_of_going_round() {
         let mut source = model.start(Time(u64::MAX - 1_000), &mut rng);
         let told: Vec<Burst> = core::iter::from_fn(|| source.next(&mut rng)).take(10).collect();
         assert!(told.len() < 10 && told.iter().all(|b| b.at.0 >= u64::MAX - 1_000), "{kind}: {told:?}");
+    }
+}
+
+#[test]
+fn the_schema_describes_every_kind_and_every_parameter() {
+    let schema = serde_json::to_value(schemars::schema_for!(Model)).unwrap();
+    let kinds = schema["oneOf"].as_array().unwrap();
+    assert_eq!(kinds.len(), Model::NAMES.len());
+    for (kind, name) in kinds.iter().zip(Model::NAMES) {
+        assert_eq!(kind["title"], **name);
+        assert!(kind["description"].as_str().is_some_and(|text| text.len() > 20), "{name}");
+        for (parameter, of) in kind["properties"].as_object().unwrap() {
+            let described = of["description"].as_str().is_some_and(|text| text.len() > 15);
+            assert!(described || parameter == "kind", "{name}: {parameter}: {of}");
+        }
     }
 }

@@ -94,7 +94,7 @@ fn uniform_sizes_have_a_mean_of_the_nominal_burst_and_32_bytes() {
     // Standard error 3.4 bytes.
     assert!((sizes.mean().unwrap() - 6_032.0).abs() < 14.0, "{sizes:?}");
     let (least, most) = told.iter().fold((u64::MAX, 0), |(l, m), b| (l.min(b.bytes), m.max(b.bytes)));
-    assert!(least >= 64 && least < 80 && most <= 12_000 && most > 11_980);
+    assert!((64..80).contains(&least) && (11_981..=12_000).contains(&most));
     let mut cells = [0.0; 20];
     told.iter().for_each(|b| cells[((b.bytes - 64) * 20 / 11_937) as usize] += 1.0);
     assert!(chi_square_p_value(&cells, &[50_000.0; 20]) > 1e-3);
@@ -147,7 +147,7 @@ fn self_similar_sizes_are_pareto_and_cut_off_where_asked() {
     let told = sizes(&cut);
     assert!(told.iter().all(|size| *size <= 100_000.0) && told.contains(&100_000.0));
     assert!((mean(&told).unwrap() / cut.mean_burst() - 1.0).abs() < 0.01);
-    assert!(cut.mean_burst() < 0.65 * 24_000.0, "the loss by truncation is stated, not hidden");
+    assert!(cut.mean_burst() < 0.8 * 24_000.0, "the loss by truncation is stated, not hidden");
 }
 
 #[test]

@@ -24,14 +24,14 @@ impl fmt::Display for Size {
     /// In the largest decimal unit that gives an exact short number; parses back to the same value.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (unit, n) in [("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000)] {
-            if self.0 >= n && self.0.is_multiple_of(n / 1000) {
-                let (whole, rest) = (self.0 / n, self.0 % n / (n / 1000));
-                return if rest == 0 {
-                    write!(f, "{whole}{unit}")
-                } else {
-                    let digits = format!("{rest:03}");
-                    write!(f, "{whole}.{}{unit}", digits.trim_end_matches('0'))
-                };
+            let (whole, rest) = (self.0 / n, self.0 % n / (n / 1000));
+            // Packets of 1500 B or 1518 B are known by their bytes.
+            if rest == 0 && whole > 0 && self.0.is_multiple_of(n) {
+                return write!(f, "{whole}{unit}");
+            }
+            if self.0 >= 10_000.max(n) && self.0.is_multiple_of(n / 1000) {
+                let digits = format!("{rest:03}");
+                return write!(f, "{whole}.{}{unit}", digits.trim_end_matches('0'));
             }
         }
         write!(f, "{}B", self.0)
@@ -242,6 +242,7 @@ mod tests {
         for n in [0, 1, 999, 1_000, 1_500, 50_000, 1_048_576, 1_234_567, u64::MAX] {
             assert_eq!(read::<Size>(Size(n).to_string().as_str()).unwrap(), Size(n), "{n}");
         }
-        assert_eq!(Size(50_000).to_string(), "50kB");
+        let shown = [50_000, 1_500, 12_500, 2_500_000].map(|n| Size(n).to_string());
+        assert_eq!(shown, ["50kB", "1500B", "12.5kB", "2.5MB"]);
     }
 }

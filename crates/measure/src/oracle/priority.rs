@@ -12,7 +12,7 @@ pub struct Class {
 }
 
 /// Mean waits in the queue, service not included, of non-preemptive priority classes, the highest
-/// first (Cobham 1954): W_k = W₀ / ((1 − s_(k−1))(1 − s_k)), W₀ = Σ λᵢE[Sᵢ²]/2, s_k the load of
+/// first (Cobham 1954): W_k = W₀ / ((1 − s_(k−1))(1 − s_k)), `W₀ = Σ λᵢE[Sᵢ²]/2`, s_k the load of
 /// classes 1 to k. All infinite when the total load reaches 1: the formula then does not hold.
 pub fn cobham_waits(classes: &[Class]) -> Vec<f64> {
     // Classes that starve still keep the server busy when a customer of a higher class arrives; with

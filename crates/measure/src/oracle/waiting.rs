@@ -1,8 +1,8 @@
 //! Mean waits in single-server queues with Poisson arrivals and unlimited room.
 
 /// Mean wait in the queue, service not included, of M/G/1 in FIFO order (Pollaczek 1930, Khinchin
-/// 1932): λ·E[S²] / (2(1 − ρ)). `rate` is λ, `mean` and `second_moment` those of the service time;
-/// infinite when ρ = λ·E[S] is 1 or more.
+/// 1932): `λ·E[S²] / (2(1 − ρ))`. `rate` is λ, `mean` and `second_moment` those of the service time;
+/// infinite when `ρ = λ·E[S]` is 1 or more.
 pub fn mg1_wait(rate: f64, mean: f64, second_moment: f64) -> f64 {
     let load = rate * mean;
     if load >= 1.0 { f64::INFINITY } else { rate * second_moment / (2.0 * (1.0 - load)) }

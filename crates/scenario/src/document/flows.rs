@@ -10,13 +10,13 @@ use tailback_units::Dur;
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct FlowGroup {
     /// Name of the group, unique. A single flow has this name; several are name[1], name[2], …
-    #[schemars(example = "data")]
+    #[schemars(example = &"data")]
     pub name: String,
     /// Sending host, by name or pattern (`*`, `?`, `[12]`, `[1-3]`).
-    #[schemars(example = "h1")]
+    #[schemars(example = &"h1")]
     pub from: String,
     /// Receiving host, by name or pattern.
-    #[schemars(example = "h2")]
+    #[schemars(example = &"h2")]
     pub to: String,
     /// Which senders go with which receivers. Absent: every sender with a single receiver (or every receiver with a single
     /// sender), and "zip" when there are equally many.

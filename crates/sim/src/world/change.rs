@@ -71,7 +71,7 @@ impl World {
         if let Queue::Managed(m) = &mut p.queue {
             m.up = false;
         }
-        for packet in std::mem::take(&mut p.line) {
+        while let Some(packet) = self.ports[port as usize].line.pop_front() {
             if packet.is_control() {
                 self.notices.take(packet.seq);
             } else {

@@ -17,20 +17,21 @@ pub(super) struct Flow {
     next: Burst,
     /// When the source stops.
     stop: Time,
-    from: u16,
+    /// The sending host's port towards the receiver.
+    port: u32,
     to: u16,
     class: u8,
     seq: u32,
 }
 
 impl Flow {
-    pub fn new(flow: &FlowPlan, plan: &Plan) -> Flow {
+    pub fn new(flow: &FlowPlan, port: u32, plan: &Plan) -> Flow {
         Flow {
             source: None,
             rng: Rng::named(plan.seed, &format!("source {}", flow.name)),
             next: Burst { at: Time::NEVER, bytes: 0 },
             stop: flow.stop,
-            from: flow.from,
+            port,
             to: flow.to,
             class: flow.class,
             seq: 0,
@@ -70,6 +71,7 @@ impl World {
         flow.next.at = Time::NEVER;
     }
 
+    /// Schedules a flow's next burst, unless the source has stopped by then.
     #[inline]
     fn arm(&mut self, index: u32, burst: Option<Burst>) {
         let flow = &mut self.flows[index as usize];
@@ -92,18 +94,19 @@ impl World {
             return;
         }
         let mut left = flow.next.bytes;
+        let mtu = u64::from(self.plan.framing.mtu);
+        let (port, to, class, first) = (flow.port, flow.to, flow.class, flow.seq);
+        flow.seq = first.wrapping_add(left.div_ceil(mtu) as u32);
         let next = flow.source.as_mut().and_then(|s| s.next(&mut flow.rng));
-        let (from, to, traits) = (flow.from, flow.to, Traits::data(flow.class, now >= self.plan.warmup));
         self.arm(index, next);
-        let port = self.route(from, to);
-        let mtu = self.plan.framing.mtu;
+        let traits = Traits::data(class, now >= self.plan.warmup);
+        let mut seq = first;
         while left > 0 {
-            let payload = left.min(u64::from(mtu)) as u32;
+            let payload = left.min(mtu) as u32;
             left -= u64::from(payload);
             let (size, wire) = self.plan.framing.lengths(payload);
-            let flow = &mut self.flows[index as usize];
-            let mut packet = Packet::new(index, traits, now, flow.seq, to);
-            flow.seq = flow.seq.wrapping_add(1);
+            let mut packet = Packet::new(index, traits, now, seq, to);
+            seq = seq.wrapping_add(1);
             packet.payload = payload as u16;
             packet.size = size as u16;
             packet.wire = wire as u16;

@@ -11,6 +11,7 @@ use crate::notice::Notices;
 use crate::plan::{BackPressure, Change, ChangeKind, Engine, Fabric, LinkPlan, NO_ROUTE, NodeKind, Plan, Scope};
 use crate::port::{Base, ClassAccount, ClassQueue, Fifo, Loss, Managed, Port, Queue, Settled, Waiting};
 use crate::responder::Responder;
+use crate::ring::Ring;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use tailback_qdisc::discipline::by_destination::ByDestination;
@@ -33,6 +34,8 @@ impl World {
                 routes[node * nodes + destination] = 2 * link + side;
             }
         }
+        let route = |from: u16, to: u16| routes[usize::from(from) * nodes + usize::from(to)];
+        let flows = plan.flows.iter().map(|f| Flow::new(f, route(f.from, f.to), &plan)).collect();
         let ledger = Ledger::new(plan.flows.len(), usize::from(plan.classes), plan.per_flow_delay);
         let mut world = World {
             now: Time::ZERO,
@@ -40,7 +43,7 @@ impl World {
             nodes: (0..nodes).map(|n| node(&plan, n, &ports)).collect(),
             ports,
             routes,
-            flows: plan.flows.iter().map(|f| Flow::new(f, &plan)).collect(),
+            flows,
             ledger,
             notices: Notices::default(),
             dropped: Vec::new(),
@@ -176,7 +179,7 @@ fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize) -> Port {
         clock: link.rate[side].clock(),
         delay: link.delay + latency,
         free: Time::ZERO,
-        line: VecDeque::new(),
+        line: Ring::default(),
         queue,
         to,
         from,

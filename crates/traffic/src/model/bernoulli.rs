@@ -1,5 +1,6 @@
 //! Slotted arrivals: the classical input of switch theory.
 
+use crate::exponential::Exponential;
 use crate::{Burst, burst, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -34,8 +35,8 @@ impl Bernoulli {
 
     pub(crate) fn start(&self, at: Time, rng: &mut Rng) -> Source {
         // Zero at a load of 1 (the logarithm is −∞): no slot is ever skipped.
-        let per_log = 1.0 / maths::ln_1p(-self.load.0);
-        let mut source = Source { next: at, slot: self.slot, per_log, bytes: self.packet.0 };
+        let per_log = -1.0 / maths::ln_1p(-self.load.0);
+        let mut source = Source { next: at, slot: self.slot, per_log, unit: Exponential::new(), bytes: self.packet.0 };
         source.next += self.slot * source.empty_slots(rng);
         source
     }
@@ -46,16 +47,17 @@ impl Bernoulli {
 pub struct Source {
     next: Time,
     slot: Dur,
-    /// 1 / ln(1 − load).
+    /// −1 / ln(1 − load).
     per_log: f64,
+    unit: Exponential,
     bytes: u64,
 }
 
 impl Source {
-    /// Slots without a packet before one with: geometric, by inversion.
+    /// Slots without a packet before one with: geometric, as the whole part of an exponential.
     #[inline]
     fn empty_slots(&self, rng: &mut Rng) -> u64 {
-        (maths::ln(rng.uniform_above_zero()) * self.per_log) as u64
+        (self.unit.draw(rng) * self.per_log) as u64
     }
 
     #[inline]

@@ -1,5 +1,6 @@
 //! Poisson arrivals of equal packets.
 
+use crate::exponential::Exponential;
 use crate::renewal::to_ps;
 use crate::{Burst, burst, check};
 use schemars::JsonSchema;
@@ -36,7 +37,7 @@ impl Poisson {
 
     pub(crate) fn start(&self, at: Time, _: &mut Rng) -> Source {
         let spacing = check::pace(self.packet, self.rate, self.interval).expect(check::UNCHECKED);
-        Source { now: at, mean_ps: spacing.mean_ps(), bytes: self.packet.0 }
+        Source { now: at, mean_ps: spacing.mean_ps(), unit: Exponential::new(), bytes: self.packet.0 }
     }
 }
 
@@ -46,13 +47,14 @@ pub struct Source {
     /// Time of the last packet, at first the start: without memory the first gap is like any other.
     now: Time,
     mean_ps: f64,
+    unit: Exponential,
     bytes: u64,
 }
 
 impl Source {
     #[inline]
     pub(crate) fn next(&mut self, rng: &mut Rng) -> Option<Burst> {
-        self.now += Dur(to_ps(rng.exponential(self.mean_ps)));
+        self.now += Dur(to_ps(self.mean_ps * self.unit.draw(rng)));
         burst(self.now, self.bytes)
     }
 }

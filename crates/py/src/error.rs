@@ -1,0 +1,46 @@
+//! Scenario errors as a Python exception that carries where and what to write instead.
+
+use pyo3::create_exception;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use tailback_scenario::Problem;
+
+create_exception!(tailback._native, ScenarioError, PyValueError, "A scenario that cannot be run.");
+
+/// The exception with its attributes: those of the first problem, the whole text, and all problems.
+pub fn raise(py: Python<'_>, error: &tailback_scenario::ScenarioError) -> PyErr {
+    let rendered = error.rendered();
+    let made = ScenarioError::new_err(rendered.clone());
+    match decorate(py, &made, error, &rendered) {
+        Ok(()) => made,
+        Err(failed) => failed,
+    }
+}
+
+fn decorate(py: Python<'_>, made: &PyErr, error: &tailback_scenario::ScenarioError, rendered: &str) -> PyResult<()> {
+    let value = made.value(py);
+    let first = error.first();
+    value.setattr("message", &first.message)?;
+    value.setattr("path", &first.path)?;
+    value.setattr("line", first.line)?;
+    value.setattr("column", first.column)?;
+    value.setattr("suggestion", &first.suggestion)?;
+    value.setattr("rendered", rendered)?;
+    let problems = PyList::empty(py);
+    for problem in error.problems() {
+        problems.append(table(py, problem)?)?;
+    }
+    value.setattr("problems", problems)
+}
+
+fn table<'py>(py: Python<'py>, problem: &Problem) -> PyResult<Bound<'py, PyDict>> {
+    let table = PyDict::new(py);
+    table.set_item("message", &problem.message)?;
+    table.set_item("path", &problem.path)?;
+    table.set_item("line", problem.line)?;
+    table.set_item("column", problem.column)?;
+    table.set_item("suggestion", &problem.suggestion)?;
+    table.set_item("rendered", &problem.rendered)?;
+    Ok(table)
+}

@@ -1,0 +1,89 @@
+//! The Python extension `tailback._native`: scenarios in, reports out, as text.
+//!
+//! Everything that Python sees is typed in `python/tailback/_native.pyi`. A run releases the
+//! interpreter lock, so that replications run on as many threads as there are processors.
+
+mod error;
+mod panics;
+mod run;
+mod scenario;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use tailback_measure::statistics;
+use tailback_units::{QuantityError, parse_bytes as bytes, parse_duration as duration, parse_rate as rate};
+
+/// The JSON Schema of the scenario document.
+#[pyfunction]
+fn schema() -> String {
+    format!("{:#}", tailback_scenario::schema())
+}
+
+/// The registered kinds as JSON.
+#[pyfunction]
+fn names() -> String {
+    tailback_scenario::names().to_string()
+}
+
+/// What a kind is and which parameters it has; none if there is no such kind.
+#[pyfunction]
+fn explain(name: &str) -> Option<String> {
+    tailback_scenario::explain(name)
+}
+
+/// A written rate in bit/s.
+#[pyfunction]
+fn parse_rate(text: &str) -> PyResult<u64> {
+    rate(text).map(|rate| rate.0).map_err(refused)
+}
+
+/// A written duration in picoseconds.
+#[pyfunction]
+fn parse_duration(text: &str) -> PyResult<u64> {
+    duration(text).map(|duration| duration.0).map_err(refused)
+}
+
+/// A written size in bytes.
+#[pyfunction]
+fn parse_bytes(text: &str) -> PyResult<u64> {
+    bytes(text).map_err(refused)
+}
+
+fn refused(error: QuantityError) -> PyErr {
+    PyValueError::new_err(error.0)
+}
+
+/// Quantile of Student's t distribution.
+#[pyfunction]
+fn t_quantile(p: f64, dof: f64) -> PyResult<f64> {
+    if !(p > 0.0 && p < 1.0 && dof > 0.0) {
+        return Err(PyValueError::new_err("p is between 0 and 1, and dof above 0"));
+    }
+    Ok(statistics::t_quantile(p, dof))
+}
+
+/// How many leading values the MSER-5 rule drops; none if it finds no steady state.
+#[pyfunction]
+fn mser5(values: Vec<f64>) -> Option<usize> {
+    statistics::mser5(&values)
+}
+
+/// The module.
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    panics::catch_messages();
+    module.add("version", env!("CARGO_PKG_VERSION"))?;
+    module.add("ScenarioError", module.py().get_type::<error::ScenarioError>())?;
+    module.add("Cancelled", module.py().get_type::<run::Cancelled>())?;
+    module.add_class::<run::Cancel>()?;
+    module.add_class::<scenario::Scenario>()?;
+    module.add_function(wrap_pyfunction!(schema, module)?)?;
+    module.add_function(wrap_pyfunction!(names, module)?)?;
+    module.add_function(wrap_pyfunction!(explain, module)?)?;
+    module.add_function(wrap_pyfunction!(parse_rate, module)?)?;
+    module.add_function(wrap_pyfunction!(parse_duration, module)?)?;
+    module.add_function(wrap_pyfunction!(parse_bytes, module)?)?;
+    module.add_function(wrap_pyfunction!(t_quantile, module)?)?;
+    module.add_function(wrap_pyfunction!(mser5, module)?)?;
+    Ok(())
+}

@@ -1,0 +1,29 @@
+//! A broken invariant of the engine as a message, not as lines on stderr.
+
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+thread_local! {
+    static LAST: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Keeps the message of a panic, with its place, for [`guarded`]; prints it as well when
+/// `TAILBACK_DEBUG` is set.
+pub fn catch_messages() {
+    let print = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        LAST.with(|last| *last.borrow_mut() = Some(info.to_string()));
+        if std::env::var_os("TAILBACK_DEBUG").is_some() {
+            print(info);
+        }
+    }));
+}
+
+/// The result of `work`, or what it panicked with.
+pub fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    // Whatever the panic left half done is dropped with it.
+    catch_unwind(AssertUnwindSafe(work)).map_err(|_| {
+        let message = LAST.with(|last| last.borrow_mut().take());
+        message.unwrap_or_else(|| "the simulator stopped without a message".to_owned())
+    })
+}

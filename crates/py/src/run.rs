@@ -1,0 +1,61 @@
+//! One replication, without the interpreter lock, until it ends or is cancelled.
+
+use crate::panics::guarded;
+use pyo3::create_exception;
+use pyo3::exceptions::{PyException, PyRuntimeError};
+use pyo3::prelude::*;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use tailback_sim::plan::Plan;
+use tailback_sim::{Status, World};
+
+create_exception!(tailback._native, Cancelled, PyException, "The run was stopped through its Cancel.");
+
+/// Events between two looks at the cancel flag: some 5 ms of work.
+const LOOK: u64 = 50_000;
+/// Looks between two calls of the progress function, which needs the interpreter lock.
+const LOOKS_PER_PROGRESS: u64 = 10;
+
+/// Stops the runs that it was given to.
+#[pyclass(frozen, module = "tailback._native")]
+pub struct Cancel(Arc<AtomicBool>);
+
+#[pymethods]
+impl Cancel {
+    #[new]
+    fn new() -> Cancel {
+        Cancel(Arc::new(AtomicBool::new(false)))
+    }
+    fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+    #[getter]
+    fn cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Runs a plan and returns its report as JSON.
+pub fn run(py: Python<'_>, plan: Plan, cancel: Option<&Cancel>, progress: Option<&Py<PyAny>>) -> PyResult<String> {
+    let flag = cancel.map(|cancel| cancel.0.clone());
+    let cancelled = || flag.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed));
+    let done = py.detach(|| {
+        guarded(|| {
+            let mut world = World::new(plan);
+            let mut looks = 0;
+            while world.run(LOOK) == Status::Running {
+                if cancelled() {
+                    return Err(Cancelled::new_err("cancelled"));
+                }
+                looks += 1;
+                if looks % LOOKS_PER_PROGRESS == 0
+                    && let Some(tell) = progress
+                {
+                    Python::attach(|py| tell.call1(py, (world.progress(),)))?;
+                }
+            }
+            Ok(serde_json::to_string(&world.report()).expect("a report has text keys and finite numbers only"))
+        })
+    });
+    done.unwrap_or_else(|message| Err(PyRuntimeError::new_err(message)))
+}

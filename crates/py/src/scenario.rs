@@ -1,0 +1,89 @@
+//! A checked scenario, ready to run.
+
+use crate::error::raise;
+use crate::run::{Cancel, run};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use tailback_scenario::build;
+use tailback_sim::plan::Engine;
+use tailback_units::Time;
+
+/// A checked scenario.
+#[pyclass(frozen, module = "tailback._native")]
+pub struct Scenario(tailback_scenario::Scenario);
+
+#[pymethods]
+impl Scenario {
+    #[staticmethod]
+    #[pyo3(signature = (text, filename = "<scenario>"))]
+    fn from_toml(py: Python<'_>, text: &str, filename: &str) -> PyResult<Scenario> {
+        tailback_scenario::Scenario::from_toml(text, filename).map(Scenario).map_err(|error| raise(py, &error))
+    }
+
+    #[staticmethod]
+    fn from_json(py: Python<'_>, text: &str) -> PyResult<Scenario> {
+        tailback_scenario::Scenario::from_json(text).map(Scenario).map_err(|error| raise(py, &error))
+    }
+
+    #[expect(clippy::needless_pass_by_value, reason = "Python hands over a list")]
+    fn with_set(&self, py: Python<'_>, assignments: Vec<(String, String)>) -> PyResult<Scenario> {
+        self.0.with_set(&assignments).map(Scenario).map_err(|error| raise(py, &error))
+    }
+
+    fn to_json(&self) -> String {
+        self.0.to_json()
+    }
+    fn to_toml(&self) -> String {
+        self.0.to_toml()
+    }
+    fn run_config(&self) -> String {
+        self.0.run_config()
+    }
+    #[getter]
+    fn hash(&self) -> String {
+        self.0.hash()
+    }
+    #[getter]
+    fn title(&self) -> &str {
+        self.0.title()
+    }
+
+    #[pyo3(signature = (seed, cancel = None, progress = None, engine = None, warmup_s = None))]
+    fn run(
+        &self,
+        py: Python<'_>,
+        seed: u64,
+        cancel: Option<PyRef<'_, Cancel>>,
+        progress: Option<Py<PyAny>>,
+        engine: Option<&str>,
+        warmup_s: Option<f64>,
+    ) -> PyResult<String> {
+        let engine = engine.map(engine_named).transpose()?;
+        let mut plan = build(&self.0, seed, engine);
+        if let Some(seconds) = warmup_s {
+            plan.warmup = instant(seconds)?;
+        }
+        run(py, plan, cancel.as_deref(), progress.as_ref())
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<tailback._native.Scenario {:?} {}>", self.0.title(), self.0.hash())
+    }
+}
+
+fn engine_named(name: &str) -> PyResult<Engine> {
+    match name {
+        "merged" => Ok(Engine::Merged),
+        "plain" => Ok(Engine::Plain),
+        other => Err(PyValueError::new_err(format!("there is no engine `{other}`; use \"merged\" or \"plain\""))),
+    }
+}
+
+/// Seconds to the nearest picosecond.
+fn instant(seconds: f64) -> PyResult<Time> {
+    let ps = (seconds * 1e12).round();
+    if ps.is_finite() && (0.0..1.8e19).contains(&ps) {
+        return Ok(Time(ps as u64));
+    }
+    Err(PyValueError::new_err(format!("a warm-up of {seconds} s is not a length of time")))
+}

@@ -1,0 +1,175 @@
+//! Flows: who sends to whom.
+
+use super::links::LinkOf;
+use super::nodes::{Node, Nodes};
+use super::{Builder, entry};
+use crate::document::{FlowGroup, Pair};
+use crate::glob::is_pattern;
+use std::collections::{BTreeMap, VecDeque};
+use tailback_document::{Checked, Path};
+use tailback_sim::plan::{FlowPlan, NO_ROUTE, NodeId};
+use tailback_units::{Dur, Time};
+
+/// More flows than this are a mistake about a pattern.
+const MOST_FLOWS: usize = 200_000;
+const LONGEST_NAME: usize = 64;
+
+impl<'a> Builder<'a> {
+    /// All flows; `routes` are none when there are complaints about the links already.
+    pub(super) fn flows(&mut self, nodes: &Nodes<'a>, links: &[LinkOf<'a>], routes: Option<&[Vec<u32>]>) -> Vec<FlowPlan> {
+        if self.document.flows.is_empty() {
+            self.complaints.value(
+                Path::root().join("flows"),
+                "there are no flows, so nothing would be sent",
+                "add a table [[flows]] with `name`, `from`, `to` and `source`",
+            );
+        }
+        let mut plans = Vec::new();
+        let mut names: BTreeMap<&str, usize> = BTreeMap::new();
+        for (i, group) in self.document.flows.iter().enumerate() {
+            let path = entry("flows", i);
+            self.flow_name(&path, group, names.insert(&group.name, i));
+            self.flow_settings(&path, group);
+            let pairs = self.flow_pairs(&path, group, nodes);
+            if plans.len() + pairs.len() > MOST_FLOWS {
+                let message = format!("`{}` makes {} flows", group.name, pairs.len());
+                self.complaints.value(path.join("from"), message, format!("at most {MOST_FLOWS} flows are carried; narrow the patterns or use `pair = \"zip\"`"));
+                continue;
+            }
+            if let Some(routes) = routes {
+                self.reachable(&path, &pairs, nodes, links, routes);
+            }
+            let single = pairs.len() == 1;
+            plans.extend(pairs.iter().enumerate().map(|(n, [from, to])| FlowPlan {
+                name: if single { group.name.clone() } else { format!("{}[{}]", group.name, n + 1) },
+                group: group.name.clone(),
+                from: *from,
+                to: *to,
+                class: group.class,
+                start: Time(group.start.0),
+                stop: group.stop.map_or(Time::NEVER, |Dur(ps)| Time(ps)),
+                model: group.source.clone(),
+            }));
+        }
+        plans
+    }
+
+    fn flow_name(&mut self, path: &Path, group: &FlowGroup, before: Option<usize>) {
+        let name = &group.name;
+        let path = path.join("name");
+        if let Some(before) = before {
+            self.complaints.value(path.clone(), format!("flows[{before}] is already named `{name}`"), "results are reported by name; give each group its own");
+        }
+        if name.trim().is_empty() || name.chars().count() > LONGEST_NAME || name.contains(|c: char| c.is_control() || "[]*?".contains(c)) {
+            self.complaints.value(path, format!("`{}` cannot be a flow's name", name.escape_debug()), format!("a name has 1 to {LONGEST_NAME} letters, none of them []*?"));
+        }
+    }
+
+    fn flow_settings(&mut self, path: &Path, group: &FlowGroup) {
+        let classes = self.document.network.classes;
+        if group.class >= classes && (1..=8).contains(&classes) {
+            let there_are = if classes == 1 { "there is class 0 only".to_owned() } else { format!("the classes are 0 to {}", classes - 1) };
+            self.complaints.value(
+                path.join("class"),
+                format!("there is no class {}", group.class),
+                format!("{there_are}, as `network.classes` is {classes}; raise that, or choose another class"),
+            );
+        }
+        let end = self.document.run.duration;
+        if group.start >= end && end > Dur::ZERO {
+            self.complaints.value(
+                path.join("start"),
+                format!("the source starts at {}, and the run ends at {end}", group.start),
+                "start it earlier, or lengthen `run.duration`",
+            );
+        }
+        if let Some(stop) = group.stop
+            && stop <= group.start
+        {
+            self.complaints.value(path.join("stop"), format!("the source stops at {stop}, before it starts at {}", group.start), "stop it later, or remove `stop`");
+        }
+        self.complaints.invalid(&path.join("source"), group.source.check());
+    }
+
+    /// The pairs of sender and receiver of a group.
+    fn flow_pairs(&mut self, path: &Path, group: &FlowGroup, nodes: &Nodes<'a>) -> Vec<[NodeId; 2]> {
+        let mut find = |key: &str, text: &str| match nodes.find(text, Node::is_host, "host") {
+            Ok(found) => match found.iter().find(|id| !nodes.get(**id).is_host()) {
+                None => Some(found),
+                Some(_) => {
+                    self.complaints.value(path.join(key), format!("`{text}` is a switch, which neither sends nor receives"), "name a host");
+                    None
+                }
+            },
+            Err((message, help)) => {
+                self.complaints.value(path.join(key), message, help);
+                None
+            }
+        };
+        let (Some(from), Some(to)) = (find("from", &group.from), find("to", &group.to)) else { return Vec::new() };
+        let every = || -> Vec<[NodeId; 2]> {
+            from.iter().flat_map(|a| to.iter().map(|b| [*a, *b])).filter(|[a, b]| a != b).collect()
+        };
+        let zip = || -> Vec<[NodeId; 2]> { from.iter().zip(&to).map(|(a, b)| [*a, *b]).collect() };
+        let pairs = match group.pair {
+            Some(Pair::All) => every(),
+            Some(Pair::Zip) if from.len() == to.len() => zip(),
+            None if from.len() == 1 || to.len() == 1 => every(),
+            None if from.len() == to.len() => zip(),
+            pair => {
+                let place = if pair.is_some() { path.join("pair") } else { path.join("to") };
+                self.complaints.value(
+                    place,
+                    format!("`{}` matches {} hosts and `{}` {}, so they cannot be paired one to one", group.from, from.len(), group.to, to.len()),
+                    "write `pair = \"all\"` for every combination, or patterns that match equally many",
+                );
+                return Vec::new();
+            }
+        };
+        if let Some([a, _]) = pairs.iter().find(|[a, b]| a == b) {
+            let help = if is_pattern(&group.to) { "write `pair = \"all\"` for every combination of two different hosts" } else { "name another receiver" };
+            self.complaints.value(path.join("to"), format!("`{}` would send to itself", nodes.name(*a)), help);
+            return Vec::new();
+        }
+        if pairs.is_empty() {
+            let message = format!("`{}` would send to itself", nodes.name(from[0]));
+            self.complaints.value(path.join("to"), message, "name another receiver");
+        }
+        pairs
+    }
+
+    /// Complains about the first pair of a group without a way between them.
+    fn reachable(&mut self, path: &Path, pairs: &[[NodeId; 2]], nodes: &Nodes<'a>, links: &[LinkOf<'a>], routes: &[Vec<u32>]) {
+        let Some([from, to]) = pairs.iter().find(|[from, to]| routes[usize::from(*from)][usize::from(*to)] == NO_ROUTE) else { return };
+        let (a, b) = (nodes.name(*from), nodes.name(*to));
+        let message = format!("there is no way from `{a}` to `{b}`");
+        let help = match host_between(nodes, links, *from, *to) {
+            Some(host) => format!("the links lead through the host `{host}`, and a host never forwards: make `{host}` a switch, or link around it"),
+            None => format!("no links connect them; add one between the part of the network with `{a}` and that with `{b}`"),
+        };
+        self.complaints.value(path.join("to"), message, help);
+    }
+}
+
+/// The host nearest to `to` on a way along the links, where it would have to forward.
+fn host_between(nodes: &Nodes<'_>, links: &[LinkOf<'_>], from: NodeId, to: NodeId) -> Option<String> {
+    let mut before: BTreeMap<NodeId, NodeId> = BTreeMap::from([(from, from)]);
+    let mut queue = VecDeque::from([from]);
+    while let Some(node) = queue.pop_front() {
+        for link in links.iter().filter(|link| link.ends.contains(&node)) {
+            let next = link.other(node);
+            before.entry(next).or_insert_with(|| {
+                queue.push_back(next);
+                node
+            });
+        }
+    }
+    let mut at = *before.get(&to)?;
+    while at != from {
+        if nodes.get(at).is_host() {
+            return Some(nodes.name(at).to_owned());
+        }
+        at = before[&at];
+    }
+    None
+}

@@ -1,0 +1,120 @@
+//! Links: patterns become pairs of nodes.
+
+use super::nodes::Nodes;
+use super::{Builder, entry};
+use crate::document::{Ends, Link};
+use crate::glob::is_pattern;
+use tailback_document::Path;
+use tailback_sim::plan::{LinkPlan, NodeId, QueuePlan};
+use tailback_units::Dur;
+
+/// Delay of a link about which the document says nothing: that of 200 m.
+const DEFAULT_DELAY: Dur = Dur::from_us(1);
+
+/// One link, and the entry of `[[links]]` that it comes from.
+pub(super) struct LinkOf<'a> {
+    pub ends: [NodeId; 2],
+    pub entry: usize,
+    pub link: &'a Link,
+}
+
+impl LinkOf<'_> {
+    pub fn delay(&self) -> Dur {
+        self.link.delay.or(self.link.length.map(|length| length.delay())).unwrap_or(DEFAULT_DELAY)
+    }
+    pub fn plan(self, queue: [QueuePlan; 2]) -> LinkPlan {
+        let (delay, Link { rate, loss, jitter, .. }) = (self.delay(), self.link);
+        LinkPlan { ends: self.ends, rate: rate.0, delay, loss: loss.0, jitter: *jitter, queue }
+    }
+    /// The node at the other end of the link.
+    pub fn other(&self, node: NodeId) -> NodeId {
+        if self.ends[0] == node { self.ends[1] } else { self.ends[0] }
+    }
+}
+
+impl<'a> Builder<'a> {
+    pub(super) fn links(&mut self, nodes: &Nodes<'a>) -> Vec<LinkOf<'a>> {
+        let mut links = Vec::new();
+        for (i, link) in self.document.links.iter().enumerate() {
+            let path = entry("links", i);
+            self.link_times(&path, link);
+            for ends in self.pairs(&path.join("between"), &link.between, nodes) {
+                links.push(LinkOf { ends, entry: i, link });
+            }
+        }
+        if self.complaints.is_empty() {
+            self.unlinked(nodes, &links);
+        }
+        links
+    }
+
+    fn link_times(&mut self, path: &Path, link: &Link) {
+        if link.delay.is_some() && link.length.is_some() {
+            self.complaints.key(path.join("length"), "a link has a delay or a length, not both", "remove one of the two; a length counts 5 ns per metre");
+        }
+        let end = self.document.run.duration;
+        let delay = LinkOf { ends: [0; 2], entry: 0, link }.delay();
+        for (key, time) in [(if link.length.is_some() { "length" } else { "delay" }, delay), ("jitter", link.jitter)] {
+            if time >= end && end > Dur::ZERO && time > DEFAULT_DELAY {
+                self.complaints.value(
+                    path.join(key),
+                    format!("frames would take {time} over this link, and the run ends after {end}"),
+                    "shorten it: 200 m of cable take \"1us\", the earth's half circumference \"100ms\"",
+                );
+            }
+        }
+    }
+
+    /// The pairs of nodes that two names or patterns stand for.
+    fn pairs(&mut self, path: &Path, between: &Ends, nodes: &Nodes<'a>) -> Vec<[NodeId; 2]> {
+        let mut found = Vec::new();
+        for (side, text) in between.0.iter().enumerate() {
+            match nodes.find(text, |_| true, "host or switch") {
+                Ok(ids) => found.push(ids),
+                Err((message, help)) => self.complaints.value(path.join(side), message, help),
+            }
+        }
+        let [first, second] = &found[..] else { return Vec::new() };
+        let [a, b] = &between.0;
+        let pairs: Vec<[NodeId; 2]> = match (is_pattern(a), is_pattern(b)) {
+            (true, true) if first.len() != second.len() => {
+                self.complaints.value(
+                    path.clone(),
+                    format!("`{a}` matches {} nodes and `{b}` {}", first.len(), second.len()),
+                    "two patterns are linked one to one and must match equally many; name the node on one side to link it to all",
+                );
+                return Vec::new();
+            }
+            (true, true) => first.iter().zip(second).map(|(a, b)| [*a, *b]).collect(),
+            _ => first.iter().flat_map(|a| second.iter().map(|b| [*a, *b])).collect(),
+        };
+        if let Some([node, _]) = pairs.iter().find(|[a, b]| a == b) {
+            let name = nodes.name(*node);
+            let (message, help) = if is_pattern(a) || is_pattern(b) {
+                (format!("`{a}` and `{b}` would link `{name}` to itself"), format!("narrow the pattern so that it leaves out `{name}`"))
+            } else {
+                (format!("a link from `{name}` to itself"), "name two different nodes".to_owned())
+            };
+            self.complaints.value(path.clone(), message, help);
+            return Vec::new();
+        }
+        pairs
+    }
+
+    fn unlinked(&mut self, nodes: &Nodes<'a>, links: &[LinkOf<'a>]) {
+        if links.is_empty() {
+            self.complaints.value(
+                Path::root().join("links"),
+                "there are no links",
+                "add a table [[links]] with `between = [\"h1\", \"sw1\"]` and `rate = \"10Mbit/s\"`",
+            );
+            return;
+        }
+        for id in nodes.ids() {
+            if !links.iter().any(|link| link.ends.contains(&id)) {
+                let node = nodes.get(id);
+                self.complaints.key(node.path(), format!("`{}` has no link", node.name), format!("add [[links]] with `between = [\"{}\", …]`, or remove it", node.name));
+            }
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! From a document to a plan: names become indices, patterns lists, and what makes no sense is
+//! refused with advice.
+//!
+//! The stages follow the document: settings, nodes, links, queues, routes, flows, timeline. Each
+//! goes on past its complaints as long as what follows can still be judged, so that a user sees
+//! several at once and never a complaint that only follows from another.
+
+mod flows;
+mod links;
+mod nodes;
+mod queues;
+mod routes;
+mod settings;
+mod switches;
+mod timeline;
+
+use crate::complaint::{Complaint, Complaints};
+use crate::document::{Document, Engine, Warmup};
+use tailback_sim::plan::{self, Plan};
+use tailback_units::{Dur, Time};
+
+/// Everything that is checked stands on this: the document, and where complaints go.
+struct Builder<'a> {
+    document: &'a Document,
+    complaints: Complaints,
+}
+
+/// The plan of a document, with the document's own seed and engine.
+pub(crate) fn plan(document: &Document) -> Result<Plan, Vec<Complaint>> {
+    let mut builder = Builder { document, complaints: Complaints::default() };
+    let framing = builder.settings();
+    let nodes = builder.nodes();
+    let links = builder.links(&nodes);
+    // With nodes or links missing, ports, ways and flows would draw complaints of no use.
+    let sound = builder.complaints.is_empty();
+    let switches = builder.switches(&nodes, &framing);
+    let queues = builder.queues(&nodes, &links, &framing);
+    let routes = if sound { builder.routes(&nodes, &links) } else { None };
+    let flows = builder.flows(&nodes, &links, routes.as_deref());
+    let timeline = builder.timeline(&nodes, &links, &flows);
+    if !builder.complaints.is_empty() {
+        return Err(builder.complaints.into_vec());
+    }
+    Ok(Plan {
+        nodes: nodes.plans(switches),
+        links: links.into_iter().zip(queues).map(|(link, queue)| link.plan(queue)).collect(),
+        flows,
+        routes: routes.unwrap_or_default(),
+        framing: framing.plan(),
+        classes: document.network.classes,
+        seed: document.run.seed,
+        warmup: match document.run.warmup {
+            Warmup::Auto => Time::ZERO,
+            Warmup::At(Dur(ps)) => Time(ps),
+        },
+        end: Time(document.run.duration.0),
+        sample: document.run.sample,
+        per_flow_delay: document.run.per_flow_delay,
+        timeline,
+        engine: match document.run.engine {
+            Engine::Merged => plan::Engine::Merged,
+            Engine::Plain => plan::Engine::Plain,
+        },
+    })
+}
+
+/// The path of an entry in a list at the document's root.
+fn entry(list: &str, index: usize) -> tailback_document::Path {
+    tailback_document::Path::root().join(list).join(index)
+}

@@ -1,0 +1,130 @@
+//! `[run]` and `[network]`: single numbers and how they go together.
+
+use super::Builder;
+use crate::document::{FramingTable, VERSION, Warmup};
+use tailback_document::{Checked, Path};
+use tailback_units::Dur;
+
+/// A time series longer than this is a mistake about its interval.
+const MOST_SAMPLES: u64 = 1_000_000;
+/// More replications than this are a mistake about the number.
+const MOST_REPLICATIONS: u32 = 100_000;
+/// Longest part of a frame in bytes, which the engine counts in 32 bits with room for sums.
+const LONGEST: u64 = 1_000_000;
+
+impl Builder<'_> {
+    pub(super) fn settings(&mut self) -> FramingTable {
+        let version = self.document.tailback;
+        if version != VERSION {
+            self.complaints.value(
+                Path::root().join("tailback"),
+                format!("the document has format {version}; this program reads format {VERSION}"),
+                format!("write `tailback = {VERSION}`, or use the version of Tailback that wrote the document"),
+            );
+        }
+        self.run();
+        self.precision();
+        let classes = self.document.network.classes;
+        let network = Path::root().join("network");
+        if !(1..=8).contains(&classes) {
+            self.complaints.value(
+                network.join("classes"),
+                format!("{classes} classes are not possible"),
+                "802.1Q has room for 1 to 8 classes; write a number from 1 to 8",
+            );
+        }
+        self.complaints.invalid(&network.join("discipline"), Checked::check(&self.document.network.discipline));
+        self.framing()
+    }
+
+    fn run(&mut self) {
+        let run = &self.document.run;
+        let at = |key: &str| Path::root().join("run").join(key);
+        if run.duration == Dur::ZERO {
+            self.complaints.value(at("duration"), "a run of no time", "write how long to simulate, such as \"60s\"");
+        }
+        if let Warmup::At(warmup) = run.warmup
+            && warmup >= run.duration
+            && run.duration > Dur::ZERO
+        {
+            self.complaints.value(
+                at("warmup"),
+                format!("a warm-up of {warmup} leaves nothing to measure of a run of {}", run.duration),
+                format!("shorten the warm-up to below {0}, or lengthen `duration`, which includes it", run.duration),
+            );
+        }
+        if i64::try_from(run.seed).is_err() {
+            self.complaints.value(at("seed"), format!("the seed {} is above 2^63 - 1", run.seed), "choose a smaller one, such as 1");
+        }
+        if !(1..=MOST_REPLICATIONS).contains(&run.replications) {
+            self.complaints.value(
+                at("replications"),
+                format!("{} replications", run.replications),
+                format!("write a number from 1 to {MOST_REPLICATIONS}, such as 5"),
+            );
+        }
+        if run.confidence.0 <= 0.0 || run.confidence.0 >= 1.0 {
+            self.complaints.value(
+                at("confidence"),
+                format!("no interval has a confidence of {}", run.confidence),
+                "write a fraction between 0 and 1, such as 0.95 or \"99%\"",
+            );
+        }
+        if let Some(sample) = run.sample {
+            if sample == Dur::ZERO {
+                self.complaints.value(at("sample"), "a time series needs an interval above zero", "write one such as \"10ms\", or remove `sample`");
+            } else if run.duration.0 / sample.0 > MOST_SAMPLES {
+                let points = run.duration.0 / sample.0;
+                let least = Dur(run.duration.0.div_ceil(MOST_SAMPLES));
+                self.complaints.value(
+                    at("sample"),
+                    format!("a sample every {sample} makes {points} points of a run of {}", run.duration),
+                    format!("at most {MOST_SAMPLES} are kept: sample no more often than every {least}"),
+                );
+            }
+        }
+    }
+
+    fn precision(&mut self) {
+        let run = &self.document.run;
+        let Some(precision) = &run.precision else { return };
+        let at = |key: &str| Path::root().join("run").join("precision").join(key);
+        if precision.relative.0 <= 0.0 {
+            self.complaints.value(
+                at("relative"),
+                "no interval is ever narrower than 0 of its mean",
+                "write a fraction above 0, such as 0.1 for a tenth of the mean",
+            );
+        }
+        if precision.absolute < 0.0 || !precision.absolute.is_finite() {
+            self.complaints.value(
+                at("absolute"),
+                format!("no interval has a half-width of {}", precision.absolute),
+                "write 0 or more in the metric's unit, such as 0.001",
+            );
+        }
+        if precision.max_replications < run.replications || precision.max_replications > MOST_REPLICATIONS {
+            self.complaints.value(
+                at("max-replications"),
+                format!("at most {} replications, where at least {} are run", precision.max_replications, run.replications),
+                format!("write a number from `replications` ({}) to {MOST_REPLICATIONS}", run.replications),
+            );
+        }
+    }
+
+    fn framing(&mut self) -> FramingTable {
+        let table = self.document.network.framing.table();
+        let at = |key: &str| Path::root().join("network").join("framing").join(key);
+        let lengths = [("mtu", table.mtu, 1), ("header", table.header, 0), ("min-frame", table.min_frame, 0), ("overhead", table.overhead, 0)];
+        for (key, size, least) in lengths {
+            if !(least..=LONGEST).contains(&size.0) {
+                self.complaints.value(
+                    at(key),
+                    format!("a frame with `{key}` = \"{size}\" cannot be built"),
+                    format!("write a size from \"{least}B\" to \"1MB\"; Ethernet has mtu 1500B, header 18B, min-frame 64B and overhead 20B"),
+                );
+            }
+        }
+        table
+    }
+}

@@ -1,0 +1,116 @@
+//! Switches: their model and their back-pressure.
+
+use super::Builder;
+use super::nodes::Nodes;
+use crate::document::{Addresses, BackPressure, Detection, Document, FramingTable, Notify, Response, Scope, Signal, Switch, SwitchModel};
+use tailback_document::{Checked, Path};
+use tailback_sim::plan::{self, Fabric, SwitchPlan};
+
+impl Document {
+    /// The back-pressure that holds for a switch, if any.
+    pub(super) fn backpressure_of<'a>(&'a self, switch: &'a Switch) -> Option<&'a BackPressure> {
+        switch.backpressure.as_ref().or(self.backpressure.as_ref()).filter(|found| found.scope != Scope::None)
+    }
+    pub(super) fn scope_of(&self, switch: &Switch) -> Scope {
+        self.backpressure_of(switch).map_or(Scope::None, |found| found.scope)
+    }
+}
+
+impl<'a> Builder<'a> {
+    /// One plan for each switch, in order.
+    pub(super) fn switches(&mut self, nodes: &Nodes<'a>, framing: &FramingTable) -> Vec<SwitchPlan> {
+        if let Some(backpressure) = &self.document.backpressure {
+            self.backpressure(&Path::root().join("backpressure"), backpressure);
+        }
+        let mut plans = Vec::new();
+        for node in &nodes.list {
+            let Some(switch) = node.switch() else { continue };
+            if let Some(backpressure) = &switch.backpressure {
+                self.backpressure(&node.path().join("backpressure"), backpressure);
+            }
+            plans.push(SwitchPlan {
+                latency: switch.latency,
+                fabric: self.fabric(&node.path().join("model"), &switch.model, framing),
+                backpressure: self.document.backpressure_of(switch).and_then(planned),
+            });
+        }
+        plans
+    }
+
+    fn fabric(&mut self, path: &Path, model: &SwitchModel, framing: &FramingTable) -> Fabric {
+        self.complaints.invalid(path, model.check());
+        match model {
+            SwitchModel::OutputQueued(_) => Fabric::OutputQueued,
+            SwitchModel::SharedMemory(model) => {
+                self.holds_a_frame(path.join("memory"), model.memory, framing);
+                Fabric::SharedMemory { memory: model.memory.0, alpha: model.alpha }
+            }
+            SwitchModel::InputFifo(model) => {
+                self.holds_a_frame(path.join("buffer"), model.buffer, framing);
+                Fabric::InputFifo { buffer: model.buffer.0 }
+            }
+            SwitchModel::VirtualOutputQueues(model) => {
+                self.holds_a_frame(path.join("buffer"), model.buffer, framing);
+                Fabric::VirtualOutputQueues { buffer: model.buffer.0, speedup: model.speedup }
+            }
+            SwitchModel::CutThrough(model) => Fabric::CutThrough { header: u32::try_from(model.header.0).unwrap_or(u32::MAX) },
+        }
+    }
+
+    fn backpressure(&mut self, path: &Path, backpressure: &BackPressure) {
+        self.complaints.invalid(&path.join("detection"), backpressure.detection.check());
+        self.complaints.invalid(&path.join("response"), backpressure.response.check());
+        self.complaints.invalid(&path.join("signal"), backpressure.signal.check());
+        let by_destination = matches!(backpressure.scope, Scope::Destination | Scope::ClassDestination);
+        if by_destination && matches!(backpressure.signal, Signal::Mac(_)) {
+            self.complaints.value(
+                path.join("signal"),
+                "PAUSE frames carry no destination addresses",
+                "use scope \"plain\" (802.3x) or \"class\" (802.1Qbb), or `signal = { kind = \"on-off\" }`",
+            );
+        }
+    }
+}
+
+/// For the engine; none when it is switched off.
+fn planned(backpressure: &BackPressure) -> Option<plan::BackPressure> {
+    Some(plan::BackPressure {
+        scope: match backpressure.scope {
+            Scope::None => return None,
+            Scope::Plain => plan::Scope::Plain,
+            Scope::Class => plan::Scope::Class,
+            Scope::Destination => plan::Scope::Destination,
+            Scope::ClassDestination => plan::Scope::ClassDestination,
+        },
+        detection: match &backpressure.detection {
+            Detection::Watermark(d) => plan::Detection::Watermark { high: d.high.0, low: d.low.0 },
+            Detection::FillRate(d) => {
+                plan::Detection::FillRate { high: d.high.0, low: d.low.0, window: d.window, horizon: d.horizon }
+            }
+        },
+        notify: match backpressure.notify {
+            Notify::All => plan::Notify::All,
+            Notify::Feeding => plan::Notify::Feeding,
+        },
+        addresses: match backpressure.addresses {
+            Addresses::Buffer => plan::Addresses::Buffer,
+            Addresses::FilteringDatabase => plan::Addresses::FilteringDatabase,
+        },
+        partition: backpressure.partition,
+        response: match &backpressure.response {
+            Response::Block(_) => plan::Response::Block,
+            Response::Rate(r) => plan::Response::Rate {
+                decrease: r.decrease.0,
+                floor: r.floor.0,
+                increase: r.increase.0,
+                interval: r.interval,
+            },
+        },
+        signal: match &backpressure.signal {
+            Signal::OnOff(_) => plan::Signal::OnOff,
+            Signal::Mac(mac) => plan::Signal::Mac { quanta: mac.quanta },
+        },
+        response_time: backpressure.response_time,
+        end_stations: backpressure.end_stations,
+    })
+}

@@ -1,0 +1,123 @@
+//! A scenario: a document that has been read, checked, and found to make sense.
+
+use crate::complaint::{Complaint, On};
+use crate::document::{Document, Run};
+use crate::error::ScenarioError;
+use crate::origin::{self, Origin};
+use crate::{decode, set, toml_out};
+use core::hash::Hasher;
+use serde_json::Value;
+use siphasher::sip128::{Hasher128, SipHasher24};
+use tailback_document::Path;
+use tailback_sim::plan::{Engine, Plan};
+
+/// A document that makes sense; there is no other way to have one.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// As it was written, changes included: what `with_set` goes on from.
+    tree: Value,
+    origin: Origin,
+    document: Document,
+    plan: Plan,
+}
+
+/// The plan of one replication: that of the scenario with the given seed, and with the given
+/// engine if there is one. `warmup = "auto"` gives a plan without warm-up; the caller finds the
+/// warm-up on a pilot run and puts it in.
+pub fn build(scenario: &Scenario, seed: u64, engine: Option<Engine>) -> Plan {
+    let plan = scenario.plan.clone();
+    Plan { seed, engine: engine.unwrap_or(plan.engine), ..plan }
+}
+
+impl Scenario {
+    /// Reads a document in TOML; `filename` is for errors.
+    pub fn from_toml(text: &str, filename: &str) -> Result<Scenario, ScenarioError> {
+        match origin::read_toml(text, filename) {
+            Ok((tree, origin)) => Scenario::new(tree, origin),
+            Err((complaints, origin)) => Err(ScenarioError::locate(complaints, &origin)),
+        }
+    }
+
+    /// Reads a document in JSON: the same tables and lists as in TOML.
+    pub fn from_json(text: &str) -> Result<Scenario, ScenarioError> {
+        match serde_json::from_str(text) {
+            Ok(tree) => Scenario::new(tree, Origin::nowhere("<scenario>")),
+            Err(e) => {
+                let message = format!("this is not JSON: {e}");
+                let origin = Origin::of_syntax(text, "<scenario>", e.line(), e.column());
+                let complaint = Complaint { path: Path::root(), on: On::Value, message, help: None };
+                Err(ScenarioError::locate(vec![complaint], &origin))
+            }
+        }
+    }
+
+    /// The scenario with values replaced: pairs of a path, such as `links[0].rate`,
+    /// `flows[data].source.burst` or `flows[*].class`, and a TOML value or plain text. Later pairs
+    /// see what earlier ones did; checked once, at the end.
+    pub fn with_set<P: AsRef<str>, V: AsRef<str>>(&self, pairs: &[(P, V)]) -> Result<Scenario, ScenarioError> {
+        let (mut tree, mut origin) = (self.tree.clone(), self.origin.clone());
+        for (path, value) in pairs {
+            let (path, value) = (path.as_ref(), value.as_ref());
+            let text = format!("{path}={value}");
+            match set::assignment(&tree, path, value) {
+                Ok(assignment) => {
+                    for place in assignment.paths {
+                        set::put(&mut tree, &place, assignment.value.clone());
+                        origin.set(place, &text, path.len() + 1);
+                    }
+                }
+                Err(message) => {
+                    origin.set(Path::root(), &text, path.len() + 1);
+                    let complaint = Complaint { path: Path::root(), on: On::Key, message, help: None };
+                    return Err(ScenarioError::locate(vec![complaint], &origin));
+                }
+            }
+        }
+        Scenario::new(tree, origin)
+    }
+
+    fn new(tree: Value, origin: Origin) -> Result<Scenario, ScenarioError> {
+        let checked = decode::document(&tree).and_then(|document| Ok((crate::build::plan(&document)?, document)));
+        match checked {
+            Ok((plan, document)) => Ok(Scenario { tree, origin, document, plan }),
+            Err(complaints) => Err(ScenarioError::locate(complaints, &origin)),
+        }
+    }
+
+    /// The document, defaults filled in.
+    pub fn document(&self) -> &Document {
+        &self.document
+    }
+    /// Its title; empty if it has none.
+    pub fn title(&self) -> &str {
+        self.document.title.as_deref().unwrap_or("")
+    }
+    /// How long, how often, and with which seed to run it.
+    pub fn run(&self) -> &Run {
+        &self.document.run
+    }
+    /// `[run]` in JSON, defaults filled in.
+    pub fn run_config(&self) -> String {
+        canonical(&self.document.run).to_string()
+    }
+    /// The canonical form: JSON with all defaults filled in, keys sorted, units normalised. Equal
+    /// scenarios have equal text.
+    pub fn to_json(&self) -> String {
+        canonical(&self.document).to_string()
+    }
+    /// The document in TOML, defaults filled in; it reads back as an equal scenario.
+    pub fn to_toml(&self) -> String {
+        toml_out::document(&canonical(&self.document))
+    }
+    /// SipHash-2-4 of the canonical form with a key of zeros, 128 bits in hexadecimal.
+    pub fn hash(&self) -> String {
+        let mut hasher = SipHasher24::new();
+        hasher.write(self.to_json().as_bytes());
+        let hash = hasher.finish128();
+        format!("{:016x}{:016x}", hash.h1, hash.h2)
+    }
+}
+
+fn canonical<T: serde::Serialize>(value: &T) -> Value {
+    serde_json::to_value(value).expect("documents have text keys and finite numbers only")
+}
