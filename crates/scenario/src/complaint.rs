@@ -23,7 +23,19 @@ pub(crate) struct Complaint {
 impl From<DecodeError> for Complaint {
     fn from(e: DecodeError) -> Complaint {
         let on = if e.problem == Problem::UnknownKey { On::Key } else { On::Value };
-        Complaint { path: e.path, on, message: e.message, help: e.help }
+        Complaint { path: e.path, on, message: e.message, help: e.help }.split()
+    }
+}
+
+impl Complaint {
+    /// Sentences of parsers and checks read "what is wrong; what to write".
+    fn split(self) -> Complaint {
+        match (&self.help, self.message.rsplit_once("; ")) {
+            (None, Some((wrong, advice))) => {
+                Complaint { message: wrong.to_owned(), help: Some(advice.to_owned()), ..self }
+            }
+            _ => self,
+        }
     }
 }
 
@@ -34,17 +46,18 @@ pub(crate) struct Complaints(Vec<Complaint>);
 impl Complaints {
     /// About the value at `path`.
     pub fn value(&mut self, path: Path, message: impl Into<String>, help: impl Into<String>) {
-        self.push(path, On::Value, message.into(), Some(help.into()));
+        self.push(Complaint { path, on: On::Value, message: message.into(), help: Some(help.into()) });
     }
     /// About the last key of `path`.
     pub fn key(&mut self, path: Path, message: impl Into<String>, help: impl Into<String>) {
-        self.push(path, On::Key, message.into(), Some(help.into()));
+        self.push(Complaint { path, on: On::Key, message: message.into(), help: Some(help.into()) });
     }
     /// What a `check` found in the parameters at `base`.
     pub fn invalid(&mut self, base: &Path, found: Result<(), Invalid>) {
         if let Err(Invalid { path, message }) = found {
             let inner = Path::parse(&path).unwrap_or_else(|| Path(vec![path.into()]));
-            self.push(base.join_path(&inner), On::Value, message, None);
+            let complaint = Complaint { path: base.join_path(&inner), on: On::Value, message, help: None };
+            self.push(complaint.split());
         }
     }
     pub fn is_empty(&self) -> bool {
@@ -53,8 +66,7 @@ impl Complaints {
     pub fn into_vec(self) -> Vec<Complaint> {
         self.0
     }
-    fn push(&mut self, path: Path, on: On, message: String, help: Option<String>) {
-        let complaint = Complaint { path, on, message, help };
+    fn push(&mut self, complaint: Complaint) {
         if !self.0.contains(&complaint) {
             self.0.push(complaint);
         }

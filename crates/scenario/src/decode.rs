@@ -27,19 +27,27 @@ pub(crate) fn document(tree: &Value) -> Result<Document, Vec<Complaint>> {
                 let patchable = match &e.problem {
                     Problem::MissingKey(key) => {
                         let path = e.path.join(key.as_str());
-                        let known = !taken_out.contains(&path);
                         let example = schema::at(&patched, &path).and_then(schema::example);
-                        if known {
+                        if !taken_out.contains(&path) {
                             complaints.push(explained(e, tree));
                         }
                         example.is_some_and(|example| add(&mut patched, &path, example))
                     }
                     Problem::UnknownKey | Problem::Value => {
                         let path = nearest_key(&e.path);
+                        let meant = e.help.as_deref().filter(|_| e.problem == Problem::UnknownKey).and_then(meant);
                         complaints.push(explained(e, tree));
-                        let removed = path.as_ref().is_some_and(|path| remove(&mut patched, path));
+                        let removed = path.as_ref().and_then(|path| remove(&mut patched, path));
+                        let patched_up = removed.is_some();
+                        // A misspelt key is read on under the name that was meant.
+                        if let (Some(meant), Some(value), Some(path)) = (meant, removed, &path) {
+                            let right = path.parent().unwrap_or_default().join(meant);
+                            if lookup(&patched, &right).is_none() {
+                                add(&mut patched, &right, value);
+                            }
+                        }
                         taken_out.extend(path);
-                        removed
+                        patched_up
                     }
                 };
                 if !patchable || complaints.len() >= MOST {
@@ -52,6 +60,7 @@ pub(crate) fn document(tree: &Value) -> Result<Document, Vec<Complaint>> {
 
 /// The error with advice from the schema or from habit.
 fn explained(e: DecodeError, tree: &Value) -> Complaint {
+    // The place in the document as written, which `e.path` is unless a key above it was misspelt.
     let help = match (&e.problem, lookup(tree, &e.path)) {
         _ if e.help.is_some() => None,
         (Problem::MissingKey(key), _) if key == "tailback" => {
@@ -84,9 +93,14 @@ fn nearest_key(path: &Path) -> Option<Path> {
     Some(Path(path.0[..=keys].to_vec()))
 }
 
-fn remove(tree: &mut Value, path: &Path) -> bool {
-    let (Some(parent), Some(Step::Key(key))) = (path.parent(), path.0.last()) else { return false };
-    lookup_mut(tree, &parent).and_then(Value::as_object_mut).is_some_and(|table| table.remove(key).is_some())
+/// The key in "did you mean `key`?".
+fn meant(help: &str) -> Option<String> {
+    help.strip_prefix("did you mean `")?.strip_suffix("`?").map(str::to_owned)
+}
+
+fn remove(tree: &mut Value, path: &Path) -> Option<Value> {
+    let (Some(parent), Some(Step::Key(key))) = (path.parent(), path.0.last()) else { return None };
+    lookup_mut(tree, &parent)?.as_object_mut()?.remove(key)
 }
 
 fn add(tree: &mut Value, path: &Path, value: Value) -> bool {

@@ -168,34 +168,39 @@ fn facts(node: &'static Value, required: Option<bool>) -> String {
 
 /// How a value is written: its unit, its type, or the words to choose from.
 fn forms(node: &'static Value) -> String {
-    let format = |node: &'static Value| node["format"].as_str().filter(|format| !MACHINE_FORMATS.contains(format));
-    if let Some(format) = format(node) {
-        return format.to_owned();
+    let mut forms = Vec::new();
+    collect_forms(node, &mut forms);
+    match forms.split_last() {
+        Some((last, most)) if !most.is_empty() => format!("{} or {last}", most.join(", ")).replace(" kind ", " "),
+        _ => forms.concat(),
     }
-    let mut forms: Vec<String> = Vec::new();
-    for node in alternatives(node).into_iter().filter(|node| !is_null(node)) {
-        let form = if let Some(format) = format(node) {
-            format.to_owned()
-        } else if let Some(kind) = kind_of(node) {
-            format!("kind \"{kind}\"")
-        } else if let Some(word) = node["const"].as_str() {
-            format!("\"{word}\"")
-        } else {
-            match node["type"].as_str().or_else(|| node["type"].get(0)?.as_str()) {
-                Some("integer") => "whole number",
-                Some("number") => "number",
-                Some("boolean") => "true or false",
-                Some("array") => "list",
-                Some("object") => "table",
-                _ => "text",
-            }
-            .to_owned()
-        };
-        if !forms.contains(&form) {
-            forms.push(form);
+}
+
+fn collect_forms(node: &'static Value, forms: &mut Vec<String>) {
+    let form = if let Some(format) = node["format"].as_str().filter(|format| !MACHINE_FORMATS.contains(format)) {
+        format.to_owned()
+    } else if let Some(list) = node["anyOf"].as_array().or(node["oneOf"].as_array()) {
+        return list.iter().filter(|node| !is_null(node)).for_each(|node| collect_forms(node, forms));
+    } else if node.get("$ref").is_some() {
+        return alternatives(node).into_iter().for_each(|node| collect_forms(node, forms));
+    } else if let Some(kind) = kind_of(node) {
+        format!("kind \"{kind}\"")
+    } else if let Some(word) = node["const"].as_str() {
+        format!("\"{word}\"")
+    } else {
+        match node["type"].as_str().or_else(|| node["type"].get(0)?.as_str()) {
+            Some("integer") => "whole number",
+            Some("number") => "number",
+            Some("boolean") => "true or false",
+            Some("array") => "list",
+            Some("object") => "table",
+            _ => "text",
         }
+        .to_owned()
+    };
+    if !forms.contains(&form) {
+        forms.push(form);
     }
-    forms.join(" or ").replace(" or kind ", " or ")
 }
 
 fn kind_of(node: &'static Value) -> Option<&'static str> {

@@ -35,7 +35,8 @@ impl Ring {
             self.grow();
         }
         let slot = self.slot(self.len);
-        self.slots[slot].write(packet);
+        // SAFETY: the capacity is above zero after `grow`, and a masked index is below it.
+        unsafe { self.slots.get_unchecked_mut(slot) }.write(packet);
         self.len += 1;
     }
 
@@ -47,9 +48,10 @@ impl Ring {
         let slot = self.slot(0);
         self.head = self.head.wrapping_add(1);
         self.len -= 1;
-        // SAFETY: the `len` slots from `head` are initialised; this one has just left them, so it
-        // is read once and never again.
-        Some(unsafe { self.slots[slot].assume_init_read() })
+        // SAFETY: with a packet in it the capacity is above zero, and a masked index is below it. The
+        // `len` slots from `head` are initialised; this one has just left them, so it is read once
+        // and never again.
+        Some(unsafe { self.slots.get_unchecked(slot).assume_init_read() })
     }
 
     /// The packet at `index`, 0 being the oldest.
@@ -58,8 +60,9 @@ impl Ring {
         if index >= self.len {
             return None;
         }
-        // SAFETY: the `len` slots from `head` are initialised.
-        Some(unsafe { self.slots[self.slot(index)].assume_init_ref() })
+        // SAFETY: with a packet in it the capacity is above zero, and a masked index is below it; the
+        // `len` slots from `head` are initialised.
+        Some(unsafe { self.slots.get_unchecked(self.slot(index)).assume_init_ref() })
     }
     #[inline]
     pub fn front(&self) -> Option<&Packet> {

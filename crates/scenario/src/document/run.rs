@@ -80,8 +80,8 @@ impl<'de> Deserialize<'de> for Warmup {
         match Value::deserialize(d)? {
             Value::String(text) if text == "auto" => Ok(Warmup::Auto),
             value => decode(value).map(Warmup::At).map_err(|e| {
-                let help = Some("or write \"auto\", which finds the end of the transient by a pilot run".to_owned());
-                DecodeError { help, ..e }.carry()
+                let message = format!("{}, or \"auto\" to find the end of the transient by a pilot run", e.message);
+                DecodeError { message, ..e }.carry()
             }),
         }
     }

@@ -1,7 +1,7 @@
 //! Sources: bursts in, packets out.
 
 use super::World;
-use crate::agenda::Kind;
+use crate::agenda::{Key, Kind};
 use crate::plan::{FlowPlan, Framing, Length, Plan};
 use tailback_qdisc::{Packet, Traits};
 use tailback_random::Rng;
@@ -59,9 +59,12 @@ impl World {
     pub(super) fn start_flow(&mut self, index: u32, at: Time) {
         let flow = &mut self.flows[index as usize];
         let mut source = self.plan.flows[index as usize].model.start(at, &mut flow.rng);
-        let first = source.next(&mut flow.rng);
+        flow.next = Burst { at: Time::NEVER, bytes: 0 };
+        if let Some(first) = source.next(&mut flow.rng).filter(|burst| burst.at < flow.stop) {
+            flow.next = first;
+            self.agenda.push(first.at, Key::new(Kind::Emit, index));
+        }
         flow.source = Some(source);
-        self.arm(index, first);
     }
 
     /// Stops a flow's source; what it has sent goes on.
@@ -69,19 +72,6 @@ impl World {
         let flow = &mut self.flows[index as usize];
         flow.source = None;
         flow.next.at = Time::NEVER;
-    }
-
-    /// Schedules a flow's next burst, unless the source has stopped by then.
-    #[inline]
-    fn arm(&mut self, index: u32, burst: Option<Burst>) {
-        let flow = &mut self.flows[index as usize];
-        match burst {
-            Some(burst) if burst.at < flow.stop => {
-                flow.next = burst;
-                self.schedule(burst.at, Kind::Emit, index);
-            }
-            _ => flow.next.at = Time::NEVER,
-        }
     }
 
     /// A flow's next burst is due: cuts it into full packets and a remainder.
@@ -97,8 +87,13 @@ impl World {
         let mtu = u64::from(self.plan.framing.mtu);
         let (port, to, class, first) = (flow.port, flow.to, flow.class, flow.seq);
         flow.seq = first.wrapping_add(left.div_ceil(mtu) as u32);
-        let next = flow.source.as_mut().and_then(|s| s.next(&mut flow.rng));
-        self.arm(index, next);
+        flow.next.at = Time::NEVER;
+        if let Some(burst) = flow.source.as_mut().and_then(|s| s.next(&mut flow.rng)) {
+            if burst.at < flow.stop {
+                flow.next = burst;
+                self.agenda.push(burst.at, Key::new(Kind::Emit, index));
+            }
+        }
         let traits = Traits::data(class, now >= self.plan.warmup);
         let mut seq = first;
         while left > 0 {

@@ -1,0 +1,244 @@
+//! A small builder of plans for the tests, and the statistics that they judge results with.
+#![allow(dead_code, reason = "each test file is a program of its own and uses a part of this one")]
+
+use std::collections::VecDeque;
+use tailback_measure::statistics::{Interval, mean_interval};
+use tailback_qdisc::Spec;
+use tailback_sim::plan::*;
+use tailback_sim::{FlowReport, PortReport, Report, World};
+use tailback_traffic::{Bulk, Cbr, Model, Phase, Poisson, UniformUniform};
+use tailback_units::{Dur, Fraction, Rate, Size, Time};
+
+/// A packet is its payload, in buffers and on the wire.
+pub const RAW: Framing = Framing { mtu: 65_535, header: 0, min_frame: 0, overhead: 0, buffer: Length::Payload };
+pub const ETHERNET: Framing = Framing { mtu: 1500, header: 18, min_frame: 64, overhead: 20, buffer: Length::Frame };
+/// A full Ethernet frame as buffers count it and on the wire, and a PAUSE on the wire.
+pub const FRAME: u64 = 1518;
+pub const WIRE: u32 = 1538;
+pub const PAUSE: u32 = 84;
+pub const UNLIMITED: u64 = u64::MAX;
+
+/// Back-pressure as the scenario's defaults have it.
+pub const PLAIN: BackPressure = BackPressure {
+    scope: Scope::Plain,
+    detection: Detection::Watermark { high: 0.8, low: 0.7 },
+    notify: Notify::All,
+    addresses: Addresses::Buffer,
+    partition: true,
+    response: Response::Block,
+    signal: Signal::OnOff,
+    response_time: Dur::ZERO,
+    end_stations: false,
+};
+pub const SCOPES: [Scope; 4] = [Scope::Plain, Scope::Class, Scope::Destination, Scope::ClassDestination];
+
+pub fn scope(scope: Scope) -> BackPressure {
+    BackPressure { scope, ..PLAIN }
+}
+
+pub fn ms(n: u64) -> Time {
+    Time(Dur::from_ms(n).0)
+}
+pub fn us(n: u64) -> Time {
+    Time(Dur::from_us(n).0)
+}
+pub fn tx(mbit: u64, wire: u32) -> Dur {
+    Rate::mbit(mbit).clock().tx_time(wire)
+}
+
+/// Equal packets at even intervals from the flow's start on.
+pub fn cbr(packet: u64, bps: u64) -> Model {
+    let (packet, rate) = (Size(packet), Some(Rate(bps)));
+    Model::Cbr(Cbr { packet, rate, interval: None, jitter: Fraction(0.0), phase: Phase::Zero })
+}
+pub fn poisson(packet: u64, bps: u64) -> Model {
+    Model::Poisson(Poisson { packet: Size(packet), rate: Some(Rate(bps)), interval: None, sizes: Default::default() })
+}
+/// The deck's bursts, uniform in size and gap.
+pub fn bursts(burst: u64, bps: u64) -> Model {
+    Model::UniformUniform(UniformUniform { burst: Size(burst), rate: Rate(bps) })
+}
+pub fn bulk(size: u64) -> Model {
+    Model::Bulk(Bulk { size: Size(size) })
+}
+
+/// A plan under construction. Links have no delay and queues no limit until told otherwise.
+#[derive(Clone, Debug)]
+pub struct Net {
+    pub plan: Plan,
+}
+
+impl Net {
+    pub fn new(framing: Framing) -> Net {
+        Net {
+            plan: Plan {
+                nodes: Vec::new(),
+                links: Vec::new(),
+                flows: Vec::new(),
+                routes: Vec::new(),
+                framing,
+                classes: 1,
+                seed: 1,
+                warmup: Time::ZERO,
+                end: ms(1000),
+                sample: None,
+                per_flow_delay: false,
+                timeline: Vec::new(),
+                engine: Engine::Merged,
+            },
+        }
+    }
+
+    fn node(&mut self, name: &str, kind: NodeKind) -> NodeId {
+        self.plan.nodes.push(NodePlan { name: name.to_owned(), kind });
+        (self.plan.nodes.len() - 1) as NodeId
+    }
+    pub fn host(&mut self, name: &str) -> NodeId {
+        self.node(name, NodeKind::Host(HostPlan { buffer: None, obeys: true }))
+    }
+    pub fn switch(&mut self, name: &str) -> NodeId {
+        let plan = SwitchPlan { latency: Dur::ZERO, fabric: Fabric::OutputQueued, backpressure: None };
+        self.node(name, NodeKind::Switch(plan))
+    }
+    /// The plan of a switch, to be changed.
+    pub fn at_switch(&mut self, node: NodeId) -> &mut SwitchPlan {
+        match &mut self.plan.nodes[usize::from(node)].kind {
+            NodeKind::Switch(plan) => plan,
+            NodeKind::Host(_) => panic!("node {node} is a host"),
+        }
+    }
+    pub fn press(&mut self, node: NodeId, law: BackPressure) {
+        self.at_switch(node).backpressure = Some(law);
+    }
+
+    /// A link of equal rates; number of classes must be set before.
+    pub fn link(&mut self, a: NodeId, b: NodeId, mbit: u64) -> u32 {
+        let queue = || QueuePlan { discipline: Spec::default(), limits: vec![UNLIMITED; usize::from(self.plan.classes)] };
+        self.plan.links.push(LinkPlan {
+            ends: [a, b],
+            rate: [Rate::mbit(mbit); 2],
+            delay: Dur::ZERO,
+            loss: 0.0,
+            jitter: Dur::ZERO,
+            queue: [queue(), queue()],
+        });
+        (self.plan.links.len() - 1) as u32
+    }
+    /// The queue at `from` towards `to`.
+    pub fn queue(&mut self, from: NodeId, to: NodeId) -> &mut QueuePlan {
+        let at = self.plan.links.iter_mut().find_map(|link| match link.ends {
+            [a, b] if (a, b) == (from, to) => Some(&mut link.queue[0]),
+            [a, b] if (b, a) == (from, to) => Some(&mut link.queue[1]),
+            _ => None,
+        });
+        at.expect("a link between the two")
+    }
+    /// Limits each class of the queue at `from` towards `to`.
+    pub fn limit(&mut self, from: NodeId, to: NodeId, bytes: u64) {
+        self.queue(from, to).limits.fill(bytes);
+    }
+    /// Gives every link this propagation delay.
+    pub fn delay(&mut self, delay: Dur) {
+        self.plan.links.iter_mut().for_each(|link| link.delay = delay);
+    }
+
+    /// A flow that starts at time zero and never stops; its name is `from->to` and its number.
+    pub fn flow(&mut self, from: NodeId, to: NodeId, class: u8, model: Model) -> usize {
+        let name = |node: NodeId| &self.plan.nodes[usize::from(node)].name;
+        let name = format!("{}->{} {}", name(from), name(to), self.plan.flows.len());
+        let group = name.clone();
+        self.plan.flows.push(FlowPlan { name, group, from, to, class, start: Time::ZERO, stop: Time::NEVER, model });
+        self.plan.flows.len() - 1
+    }
+    pub fn change(&mut self, at: Time, what: ChangeKind) {
+        self.plan.timeline.push(Change { at, what });
+        self.plan.timeline.sort_by_key(|change| change.at);
+    }
+
+    /// The plan with routes of fewest hops, ties to the lowest link.
+    pub fn routed(&self) -> Plan {
+        let nodes = self.plan.nodes.len();
+        let mut routes = vec![vec![NO_ROUTE; nodes]; nodes];
+        for destination in 0..nodes {
+            let mut seen = vec![false; nodes];
+            let mut queue = VecDeque::from([destination]);
+            seen[destination] = true;
+            while let Some(at) = queue.pop_front() {
+                for (index, link) in self.plan.links.iter().enumerate() {
+                    for side in [0, 1] {
+                        let (near, far) = (usize::from(link.ends[side]), usize::from(link.ends[1 - side]));
+                        if near == at && !seen[far] {
+                            seen[far] = true;
+                            routes[far][destination] = index as u32;
+                            queue.push_back(far);
+                        }
+                    }
+                }
+            }
+        }
+        Plan { routes, ..self.plan.clone() }
+    }
+
+    /// Runs both engines to the end, which must agree to the last bit.
+    pub fn run(&self) -> Report {
+        let reports = [Engine::Merged, Engine::Plain].map(|engine| run(Plan { engine, ..self.routed() }));
+        let [merged, plain] = reports;
+        assert_eq!(merged.digest, plain.digest, "merged and plain engine differ");
+        merged
+    }
+    /// Runs the merged engine alone, where there is much to do.
+    pub fn run_merged(&self) -> Report {
+        run(self.routed())
+    }
+    /// One figure of each of `n` replications (the merged engine alone), as a 99.9 % interval.
+    pub fn replicate(&self, n: u64, figure: impl Fn(&Report) -> f64) -> Interval {
+        let plan = self.routed();
+        let one = |seed| figure(&run(Plan { seed, ..plan.clone() }));
+        interval(&(1..=n).map(one).collect::<Vec<f64>>())
+    }
+}
+
+pub fn run(plan: Plan) -> Report {
+    let mut world = World::new(plan);
+    world.run_to_end();
+    world.report()
+}
+
+pub fn interval(values: &[f64]) -> Interval {
+    mean_interval(values, 0.999).expect("at least two replications")
+}
+
+/// The theory's figure must lie in the interval, and the interval must say something.
+#[track_caller]
+pub fn agrees(told: Interval, theory: f64, relative_half_width: f64) {
+    assert!(told.contains(theory), "theory says {theory}, the simulation {told:?}");
+    assert!(told.half_width <= relative_half_width * theory.abs(), "too wide to tell: {told:?} for {theory}");
+}
+
+pub fn port<'a>(report: &'a Report, name: &str) -> &'a PortReport {
+    report.ports.iter().find(|port| port.name == name).unwrap_or_else(|| panic!("no port {name}"))
+}
+pub fn drops_at(report: &Report, name: &str) -> u64 {
+    port(report, name).classes.iter().map(|class| class.dropped.packets).sum()
+}
+/// Packets lost at the queues of a switch or host.
+pub fn drops_of(report: &Report, node: &str) -> u64 {
+    report.nodes.iter().find(|n| n.name == node).expect("a node of that name").dropped_packets
+}
+pub fn total_drops(report: &Report) -> u64 {
+    report.flows.iter().map(|flow| flow.dropped.packets).sum()
+}
+/// Share of the flow's packets that were lost.
+pub fn loss(flow: &FlowReport) -> f64 {
+    flow.dropped.packets as f64 / flow.offered.packets as f64
+}
+pub fn mean_s(flow: &FlowReport) -> f64 {
+    flow.delay.mean_s.expect("packets were delivered")
+}
+pub fn max_s(flow: &FlowReport) -> f64 {
+    flow.delay.max_s.expect("packets were delivered")
+}
+/// A delay in seconds as the integer picoseconds that it was measured in.
+pub fn ps(seconds: f64) -> Dur {
+    Dur::from_secs_f64(seconds)
+}
