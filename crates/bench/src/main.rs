@@ -7,11 +7,11 @@ use std::process::ExitCode;
 use tailback_scenario::{Scenario, build};
 use tailback_sim::World;
 
-/// Each workload: its name and its document.
+/// Each workload: its name and its document, which `tailback bench` runs too.
 const WORKLOADS: [(&str, &str); 3] = [
-    ("forward", include_str!("../workloads/forward.toml")),
-    ("udpqueue", include_str!("../workloads/udpqueue.toml")),
-    ("lan-a1", include_str!("../workloads/lan-a1.toml")),
+    ("forward", include_str!("../../../python/tailback/bench/forward.toml")),
+    ("udpqueue", include_str!("../../../python/tailback/bench/udpqueue.toml")),
+    ("lan-a1", include_str!("../../../python/tailback/bench/lan-a1.toml")),
 ];
 
 fn main() -> ExitCode {

@@ -65,6 +65,7 @@ disciplines! {
 impl Spec {
     /// Whether back-pressure may stop single destinations in this discipline.
     pub fn selects_destinations(&self) -> bool {
-        matches!(self, Spec::DropTail(_))
+        // A limit in packets has no counterpart there.
+        matches!(self, Spec::DropTail(params) if params.packets.is_none())
     }
 }

@@ -39,7 +39,8 @@ impl Complaint {
     }
 }
 
-/// Collects complaints; the same one twice (from nodes made by one `count`) is kept once.
+/// Collects complaints; of several with the same advice at the same place (from nodes made by one
+/// `count`, or links by one pattern) the first is kept.
 #[derive(Debug, Default)]
 pub(crate) struct Complaints(Vec<Complaint>);
 
@@ -63,11 +64,15 @@ impl Complaints {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
     pub fn into_vec(self) -> Vec<Complaint> {
         self.0
     }
     fn push(&mut self, complaint: Complaint) {
-        if !self.0.contains(&complaint) {
+        let said = |other: &Complaint| other.path == complaint.path && other.help == complaint.help;
+        if !self.0.iter().any(said) {
             self.0.push(complaint);
         }
     }

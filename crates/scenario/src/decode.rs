@@ -1,9 +1,9 @@
 //! From a tree to a document, going on after an error as long as that makes sense.
 
-use crate::complaint::Complaint;
+use crate::complaint::{Complaint, On};
 use crate::document::Document;
 use crate::origin::{lookup, lookup_mut};
-use crate::schema;
+use crate::{schema, toml_out};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use tailback_document::{DecodeError, Path, Problem, Step, decode};
@@ -19,31 +19,43 @@ pub(crate) fn document(tree: &Value) -> Result<Document, Vec<Complaint>> {
     let mut patched = tree.clone();
     let mut complaints = Vec::new();
     let mut taken_out = BTreeSet::new();
+    let mut renamed: Vec<(Path, Path)> = Vec::new();
+    for path in lists_for_tables(tree, &Path::root()) {
+        let help = match path.0.as_slice() {
+            [Step::Key(section)] => format!("there is one such table: write [{section}]"),
+            _ => "write a table in braces, such as { … }".to_owned(),
+        };
+        let message = "expected a table, found a list".to_owned();
+        complaints.push(Complaint { path: path.clone(), on: On::Value, message, help: Some(help) });
+        remove(&mut patched, &path);
+        taken_out.insert(path);
+    }
     loop {
         match decode::<Document>(patched.clone()) {
             Ok(document) if complaints.is_empty() => return Ok(document),
             Ok(_) => return Err(complaints),
             Err(e) => {
+                let complaint = as_written(explained(&e, &patched), &renamed);
                 let patchable = match &e.problem {
                     Problem::MissingKey(key) => {
                         let path = e.path.join(key.as_str());
                         let example = schema::at(&patched, &path).and_then(schema::example);
                         if !taken_out.contains(&path) {
-                            complaints.push(explained(e, tree));
+                            complaints.push(complaint);
                         }
                         example.is_some_and(|example| add(&mut patched, &path, example))
                     }
                     Problem::UnknownKey | Problem::Value => {
                         let path = nearest_key(&e.path);
                         let meant = e.help.as_deref().filter(|_| e.problem == Problem::UnknownKey).and_then(meant);
-                        complaints.push(explained(e, tree));
+                        complaints.push(complaint);
                         let removed = path.as_ref().and_then(|path| remove(&mut patched, path));
                         let patched_up = removed.is_some();
                         // A misspelt key is read on under the name that was meant.
                         if let (Some(meant), Some(value), Some(path)) = (meant, removed, &path) {
                             let right = path.parent().unwrap_or_default().join(meant);
-                            if lookup(&patched, &right).is_none() {
-                                add(&mut patched, &right, value);
+                            if lookup(&patched, &right).is_none() && add(&mut patched, &right, value) {
+                                renamed.push((right, path.clone()));
                             }
                         }
                         taken_out.extend(path);
@@ -58,10 +70,30 @@ pub(crate) fn document(tree: &Value) -> Result<Document, Vec<Complaint>> {
     }
 }
 
+/// Lists where the schema has tables only: serde would take their entries for a struct's fields in
+/// order.
+fn lists_for_tables(value: &Value, path: &Path) -> Vec<Path> {
+    let inner: Vec<(Path, &Value)> = match value {
+        Value::Array(list) => {
+            let is = |node: &Value, name: &str| node["type"].as_str() == Some(name);
+            let nodes = schema::at(&Value::Null, path).map_or_else(Vec::new, schema::alternatives);
+            if nodes.iter().any(|node| is(node, "object")) && !nodes.iter().any(|node| is(node, "array")) {
+                return vec![path.clone()];
+            }
+            list.iter().enumerate().map(|(i, value)| (path.join(i), value)).collect()
+        }
+        Value::Object(map) => map.iter().map(|(key, value)| (path.join(key.as_str()), value)).collect(),
+        _ => return Vec::new(),
+    };
+    inner.iter().flat_map(|(path, value)| lists_for_tables(value, path)).collect()
+}
+
 /// The error with advice from the schema or from habit.
-fn explained(e: DecodeError, tree: &Value) -> Complaint {
-    // The place in the document as written, which `e.path` is unless a key above it was misspelt.
+fn explained(e: &DecodeError, tree: &Value) -> Complaint {
     let help = match (&e.problem, lookup(tree, &e.path)) {
+        // TOML counts what follows [run] to it, until the next heading.
+        (Problem::UnknownKey, _) if misplaced(&e.path).is_some() => misplaced(&e.path)
+            .map(|key| format!("`{key}` is a section of its own: write [{key}], or put it before the first heading")),
         _ if e.help.is_some() => None,
         (Problem::MissingKey(key), _) if key == "tailback" => {
             Some("add `tailback = 1` at the top: the version of the document's format".to_owned())
@@ -70,22 +102,36 @@ fn explained(e: DecodeError, tree: &Value) -> Complaint {
         (Problem::Value, Some(Value::Object(_))) if e.path.0.len() == 1 && e.message.starts_with("expected a list") => {
             Some(format!("each of the {0} has a table of its own: write [[{0}]]", e.path))
         }
-        (Problem::Value, Some(Value::Array(_))) if e.path.0.len() == 1 && e.message.starts_with("expected a table") => {
-            Some(format!("there is one such table: write [{}]", e.path))
-        }
-        (Problem::Value, Some(Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) | Value::Object(_)))
-            if e.message.starts_with("expected") =>
-        {
+        (Problem::Value, Some(_)) => {
             let example = schema::at(tree, &e.path).and_then(schema::example);
             example.map(|example| match e.path.0.last() {
-                Some(Step::Key(key)) => format!("write it such as `{key} = {}`", crate::toml_out::value(&example)),
-                _ => format!("write it such as {}", crate::toml_out::value(&example)),
+                Some(Step::Key(key)) => format!("write it such as `{key} = {}`", toml_out::value(&example)),
+                _ => format!("write it such as {}", toml_out::value(&example)),
             })
         }
         _ => None,
     };
-    let complaint = Complaint::from(e);
-    Complaint { help: complaint.help.or(help), ..complaint }
+    let complaint = Complaint::from(e.clone());
+    Complaint { help: help.or(complaint.help), ..complaint }
+}
+
+/// The key of a section, where it stands inside another.
+fn misplaced(path: &Path) -> Option<&str> {
+    let [_, .., Step::Key(key)] = path.0.as_slice() else { return None };
+    schema::schema()["properties"].get(key).filter(|node| {
+        schema::alternatives(node).iter().any(|node| node["type"] == "object" || node["type"] == "array")
+    })?;
+    Some(key)
+}
+
+/// The complaint with the keys that the user wrote in place of those that were meant.
+fn as_written(mut complaint: Complaint, renamed: &[(Path, Path)]) -> Complaint {
+    for (right, written) in renamed.iter().rev() {
+        if let Some(rest) = complaint.path.0.strip_prefix(right.0.as_slice()) {
+            complaint.path = written.join_path(&Path(rest.to_vec()));
+        }
+    }
+    complaint
 }
 
 fn nearest_key(path: &Path) -> Option<Path> {

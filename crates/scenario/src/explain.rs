@@ -1,55 +1,74 @@
 //! Explanations for the terminal, from the doc comments that also make the schema.
 
-use crate::document::{Detection, Response, Signal, SwitchModel};
 use crate::schema::{alternatives, schema};
 use crate::toml_out;
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 use tailback_document::{Path, Step};
-use tailback_qdisc::Spec;
-use tailback_traffic::Model;
 
-/// All names that a document chooses from, by what they are names of.
+/// Families of kinds and the key that one stands behind.
+const KINDS: [(&str, &str); 6] = [
+    ("sources", "flows.source"),
+    ("disciplines", "network.discipline"),
+    ("models", "switches.model"),
+    ("detections", "backpressure.detection"),
+    ("responses", "backpressure.response"),
+    ("signals", "backpressure.signal"),
+];
+
+/// Families of plain words and the key that one stands behind.
+const WORDS: [(&str, &str); 8] = [
+    ("scopes", "backpressure.scope"),
+    ("notify", "backpressure.notify"),
+    ("addresses", "backpressure.addresses"),
+    ("routing", "network.routing"),
+    ("pairs", "flows.pair"),
+    ("states", "timeline.state"),
+    ("metrics", "run.precision.metric"),
+    ("engines", "run.engine"),
+];
+
+/// All names that a document chooses from, by what they are names of: an object of lists.
 pub fn names() -> Value {
-    json!({
-        "sections": sections(),
-        "sources": Model::NAMES,
-        "disciplines": Spec::NAMES,
-        "models": SwitchModel::NAMES,
-        "detections": Detection::NAMES,
-        "responses": Response::NAMES,
-        "signals": Signal::NAMES,
-        "scopes": words("backpressure", "scope"),
-        "notify": words("backpressure", "notify"),
-        "addresses": words("backpressure", "addresses"),
-        "routing": words("network", "routing"),
-        "metrics": ["loss", "delay", "throughput"],
-    })
+    let list = |path: &str, key: &str| {
+        by_path(path).into_iter().flat_map(alternatives).map(|node| node[key].clone()).collect()
+    };
+    let mut names = Map::from_iter([("sections".to_owned(), Value::from(sections()))]);
+    names.extend(KINDS.map(|(family, path)| (family.to_owned(), Value::Array(list(path, "title")))));
+    names.extend(WORDS.map(|(family, path)| {
+        let words: Vec<Value> = list(path, "const");
+        (family.to_owned(), words.into_iter().filter(Value::is_string).collect())
+    }));
+    Value::Object(names)
 }
 
-/// What a kind (`watermark`), a section (`links`) or a key (`links.rate`) is, which parameters it
-/// has, their units and defaults; none when there is no such name.
+/// What a kind (`watermark`), a section (`links`), a key (`links.rate`, or `rate` wherever it
+/// stands) or a word (`shortest-path`) is, which parameters it has, their units and defaults; none
+/// when there is no such name.
 pub fn explain(name: &str) -> Option<String> {
     let mut texts = Vec::new();
     if let Some(node) = by_path(name) {
         texts.push(described(name, node));
     }
-    for (place, kind) in kinds() {
-        if kind["title"] == name {
-            texts.push(described(&format!("{place} = {{ kind = \"{name}\" }}"), kind));
-        }
+    for (_, path) in KINDS {
+        let kind = by_path(path).into_iter().flat_map(alternatives).find(|kind| kind["title"] == name);
+        texts.extend(kind.map(|kind| described(&format!("{path} = {{ kind = \"{name}\" }}"), kind)));
     }
     if texts.is_empty() {
-        for (place, word) in all_words() {
-            if word["const"] == name {
-                texts.push(described(&format!("{place} = \"{name}\""), word));
-            }
+        for (_, path) in WORDS {
+            let word = by_path(path).into_iter().flat_map(alternatives).find(|word| word["const"] == name);
+            texts.extend(word.map(|word| described(&format!("{path} = \"{name}\""), word)));
+        }
+        for section in sections() {
+            let path = format!("{section}.{name}");
+            texts.extend(by_path(&path).filter(|_| !name.contains('.')).map(|node| described(&path, node)));
         }
     }
     if texts.is_empty() { None } else { Some(texts.join("\n")) }
 }
 
 fn sections() -> Vec<&'static str> {
-    let tables = |node: &Value| alternatives(node).iter().any(|node| matches!(node["type"].as_str(), Some("object" | "array")));
+    let tables =
+        |node: &Value| alternatives(node).iter().any(|node| matches!(node["type"].as_str(), Some("object" | "array")));
     let properties = schema()["properties"].as_object();
     properties.into_iter().flatten().filter(|(_, node)| tables(node)).map(|(name, _)| name.as_str()).collect()
 }
@@ -72,41 +91,6 @@ fn entries(node: &'static Value) -> Vec<&'static Value> {
     inner.map_or_else(|| vec![node], alternatives)
 }
 
-/// Every kind that a document may select, with the key that it stands behind.
-fn kinds() -> Vec<(&'static str, &'static Value)> {
-    let places = [
-        ("source", "flows.source"),
-        ("discipline", "network.discipline"),
-        ("model", "switches.model"),
-        ("detection", "backpressure.detection"),
-        ("response", "backpressure.response"),
-        ("signal", "backpressure.signal"),
-    ];
-    let at = |(key, path)| by_path(path).into_iter().flat_map(alternatives).map(move |kind| (key, kind));
-    places.into_iter().flat_map(at).collect()
-}
-
-/// The words that a plain choice offers.
-fn words(section: &str, key: &str) -> Vec<&'static str> {
-    let node = by_path(&format!("{section}.{key}"));
-    node.into_iter().flat_map(word_nodes).filter_map(|node| node["const"].as_str()).collect()
-}
-
-fn all_words() -> Vec<(String, &'static Value)> {
-    let mut found = Vec::new();
-    for section in sections() {
-        let tables = by_path(section).into_iter().flat_map(alternatives).flat_map(entries);
-        for (key, node) in tables.filter_map(|table| table["properties"].as_object()).flatten() {
-            found.extend(word_nodes(node).into_iter().map(|word| (format!("{section}.{key}"), word)));
-        }
-    }
-    found
-}
-
-fn word_nodes(node: &'static Value) -> Vec<&'static Value> {
-    alternatives(node).into_iter().filter(|node| node["const"].is_string()).collect()
-}
-
 /// A node's description, then its parameters, its kinds or its words, one to a line.
 fn described(heading: &str, node: &'static Value) -> String {
     let mut text = format!("{heading}\n");
@@ -114,7 +98,8 @@ fn described(heading: &str, node: &'static Value) -> String {
     for line in wrapped(description.and_then(Value::as_str).unwrap_or(""), 90) {
         text.push_str(&format!("  {line}\n"));
     }
-    let inner: Vec<&'static Value> = alternatives(node).into_iter().flat_map(entries).filter(|node| !is_null(node)).collect();
+    let inner: Vec<&'static Value> =
+        alternatives(node).into_iter().flat_map(entries).filter(|node| !is_null(node)).collect();
     let several = |nodes: &[&'static Value], heading: &str, name: &str| {
         let lines = nodes.iter().map(|node| line(node[name].as_str().unwrap_or("?"), "", node));
         format!("\n  {heading}:\n{}", lines.collect::<String>())

@@ -30,7 +30,8 @@ impl Glob {
                     let text = rest.as_str();
                     let end = text.find(']').ok_or_else(|| format!("the `[` in `{pattern}` is not closed"))?;
                     rest = text[end + 1..].chars();
-                    class(&text[..end]).ok_or_else(|| format!("`[{}]` in `{pattern}` names no letters", &text[..end]))?
+                    class(&text[..end])
+                        .ok_or_else(|| format!("`[{}]` in `{pattern}` names no letters", &text[..end]))?
                 }
                 c => Token::Letter(c),
             });
@@ -73,7 +74,9 @@ impl Token {
             Token::Any => false,
             Token::One => true,
             Token::Letter(letter) => *letter == c,
-            Token::Class { inverted, ranges } => ranges.iter().any(|(from, to)| (*from..=*to).contains(&c)) != *inverted,
+            Token::Class { inverted, ranges } => {
+                ranges.iter().any(|(from, to)| (*from..=*to).contains(&c)) != *inverted
+            }
         }
     }
 }

@@ -76,7 +76,8 @@ impl Origin {
         while let Some(path_here) = at {
             if let Some(spans) = self.spans.get(&path_here) {
                 let exact = path_here.0.len() == path.0.len();
-                let (first, second) = if on_key && exact { (&spans.key, &spans.value) } else { (&spans.value, &spans.key) };
+                let (first, second) =
+                    if on_key && exact { (&spans.key, &spans.value) } else { (&spans.value, &spans.key) };
                 if let Some(range) = first.as_ref().or(second.as_ref()) {
                     return Some(Place::new(&self.filename, text, range.clone()));
                 }
@@ -101,7 +102,12 @@ pub(crate) fn read_toml(text: &str, filename: &str) -> Result<(Value, Origin), (
             // The root's "value" is where the parser gave up.
             let value = Some(e.span().unwrap_or(0..0));
             origin.spans.insert(Path::root(), Spans { key: None, value });
-            let complaint = Complaint { path: Path::root(), on: On::Value, message: e.message().to_owned(), help: syntax_help(&e, text) };
+            let complaint = Complaint {
+                path: Path::root(),
+                on: On::Value,
+                message: e.message().to_owned(),
+                help: syntax_help(&e, text),
+            };
             Err((vec![complaint], origin))
         }
     }
@@ -111,9 +117,13 @@ pub(crate) fn read_toml(text: &str, filename: &str) -> Result<(Value, Origin), (
 fn syntax_help(e: &TomlError, text: &str) -> Option<String> {
     let found = e.span().and_then(|span| text.get(span)).unwrap_or("").trim();
     Some(match e.message() {
-        m if m.starts_with("string values must be quoted") && found.is_empty() => "write a value after the `=`".to_owned(),
+        m if m.starts_with("string values must be quoted") && found.is_empty() => {
+            "write a value after the `=`".to_owned()
+        }
         m if m.starts_with("string values must be quoted") => format!("write \"{found}\" in quotes"),
-        "duplicate key" => format!("`{found}` stands here for the second time; remove or rename one of the two (a list of tables is headed [[{found}]])"),
+        "duplicate key" => format!(
+            "`{found}` stands here for the second time; remove or rename one of the two (a list of tables is headed [[{found}]])"
+        ),
         m if m.starts_with("invalid unquoted key") => "put keys with other characters in quotes".to_owned(),
         _ => return None,
     })
@@ -162,13 +172,17 @@ impl Walk<'_> {
             toml_edit::Value::String(s) => Value::String(s.value().clone()),
             toml_edit::Value::Integer(n) => Value::from(*n.value()),
             toml_edit::Value::Float(x) if x.value().is_finite() => Value::from(*x.value()),
-            toml_edit::Value::Float(x) => {
-                self.refuse(path, format!("{} is not a number that can be used", x.value()), "write a finite number, or \"unlimited\" for a buffer")
-            }
+            toml_edit::Value::Float(x) => self.refuse(
+                path,
+                format!("{} is not a number that can be used", x.value()),
+                "write a finite number, or \"unlimited\" for a buffer",
+            ),
             toml_edit::Value::Boolean(b) => Value::Bool(*b.value()),
-            toml_edit::Value::Datetime(d) => {
-                self.refuse(path, format!("{} is a date", d.value()), "a scenario has durations, such as \"20ms\", and no dates")
-            }
+            toml_edit::Value::Datetime(d) => self.refuse(
+                path,
+                format!("{} is a date", d.value()),
+                "a scenario has durations, such as \"20ms\", and no dates",
+            ),
             toml_edit::Value::Array(list) => {
                 let element = |(i, value): (usize, &toml_edit::Value)| {
                     let inner = path.join(i);

@@ -49,7 +49,7 @@ fn child(node: &'static Value, here: Option<&Value>, step: &Step) -> Option<&'st
             let fits = |node: &&Value| kind.is_none() || node["properties"]["kind"].get("const") == kind;
             let property = |node: &&'static Value| node.get("properties")?.get(key);
             let any = |node: &&'static Value| node.get("additionalProperties").filter(|any| any.is_object());
-            let fitting = || alternatives.iter().copied().filter(|node| fits(&node));
+            let fitting = || alternatives.iter().copied().filter(|node| fits(node));
             fitting().find_map(|node| property(&node)).or_else(|| alternatives.iter().find_map(any))
         }
     }
@@ -88,8 +88,11 @@ pub(crate) fn example(node: &Value) -> Option<Value> {
 pub(crate) fn how_to_add(tree: &Value, path: &Path, key: &str) -> Option<String> {
     let node = at(tree, &path.join(key))?;
     let example = example(node)?;
-    if path.0.is_empty() && let Value::Object(table) = &example {
-        let lines: Vec<String> = table.iter().map(|(key, value)| format!("{key} = {}", toml_out::value(value))).collect();
+    if path.0.is_empty()
+        && let Value::Object(table) = &example
+    {
+        let lines: Vec<String> =
+            table.iter().map(|(key, value)| format!("{key} = {}", toml_out::value(value))).collect();
         return Some(format!("add a section [{key}] with {}", lines.join(", ")));
     }
     let about = node.get("description").and_then(Value::as_str).map(|text| format!(": {}", first_sentence(text)));

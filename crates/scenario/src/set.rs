@@ -16,9 +16,9 @@ pub(crate) struct Assignment {
 /// A step is a key (`run.seed`), an index from 0 (`links[0]`), the name of a list's entry
 /// (`flows[data]`), or `*` for all (`flows[*]`, `switches.*`).
 pub(crate) fn assignment(tree: &Value, path: &str, value: &str) -> Result<Assignment, String> {
-    let pattern = Path::parse(path.trim())
-        .filter(|pattern| !pattern.0.is_empty())
-        .ok_or_else(|| format!("`{path}` is not a path; write one such as run.duration, links[0].rate or flows[data].source.burst"))?;
+    let pattern = Path::parse(path.trim()).filter(|pattern| !pattern.0.is_empty()).ok_or_else(|| {
+        format!("`{path}` is not a path; write one such as run.duration, links[0].rate or flows[data].source.burst")
+    })?;
     let mut paths = Vec::new();
     resolve(Some(tree), &pattern.0, &Path::root(), &mut paths)?;
     Ok(Assignment { paths, value: value_of(value.trim()) })
@@ -74,7 +74,9 @@ fn resolve(tree: Option<&Value>, steps: &[Step], here: &Path, found: &mut Vec<Pa
             let names = || list.iter().filter_map(|entry| entry.get("name")?.as_str());
             match list.iter().position(|entry| entry.get("name").and_then(Value::as_str) == Some(name)) {
                 Some(i) => onward(Step::Index(i)),
-                None if names().next().is_none() => Err(format!("the entries of {} have no names; write an index such as [0]", shown())),
+                None if names().next().is_none() => {
+                    Err(format!("the entries of {} have no names; write an index such as [0]", shown()))
+                }
                 None => Err(match suggest(name, names()) {
                     Some(near) => format!("no entry of {} is named `{name}`; did you mean `{near}`?", shown()),
                     None => format!("no entry of {} is named `{name}`; there are {}", shown(), listed(names())),
@@ -84,7 +86,9 @@ fn resolve(tree: Option<&Value>, steps: &[Step], here: &Path, found: &mut Vec<Pa
         (Some(Value::Object(_)), Step::Key(_)) => onward(step.clone()),
         (None | Some(Value::Null), Step::Key(key)) if key != "*" => onward(step.clone()),
         (None | Some(Value::Null), _) => Err(format!("there is no {}", shown())),
-        (Some(Value::Object(_)), Step::Index(i)) => Err(format!("{} is a table and has no entry [{i}]; write .key", shown())),
+        (Some(Value::Object(_)), Step::Index(i)) => {
+            Err(format!("{} is a table and has no entry [{i}]; write .key", shown()))
+        }
         (Some(scalar), _) => Err(format!("{} is {scalar}, which has nothing inside; set it as a whole", shown())),
     }
 }
@@ -98,9 +102,9 @@ fn value_of(text: &str) -> Value {
             toml_edit::Value::Float(x) if x.value().is_finite() => Value::from(*x.value()),
             toml_edit::Value::Boolean(b) => Value::Bool(*b.value()),
             toml_edit::Value::Array(list) => Value::Array(list.iter().map(tree).collect::<Option<_>>()?),
-            toml_edit::Value::InlineTable(table) => {
-                Value::Object(table.iter().map(|(key, value)| Some((key.to_owned(), tree(value)?))).collect::<Option<_>>()?)
-            }
+            toml_edit::Value::InlineTable(table) => Value::Object(
+                table.iter().map(|(key, value)| Some((key.to_owned(), tree(value)?))).collect::<Option<_>>()?,
+            ),
             toml_edit::Value::Float(_) | toml_edit::Value::Datetime(_) => return None,
         })
     }

@@ -5,10 +5,52 @@ use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table};
 
 /// Keys that come first, in this order; the others follow by name.
 const FIRST: &[&str] = &[
-    "tailback", "title", "description", "run", "network", "backpressure", "hosts", "switches", "links", "flows", "timeline",
-    "kind", "name", "at", "between", "link", "flow", "switch", "from", "to", "pair", "class", "scope", "detection", "high", "low",
-    "duration", "warmup", "seed", "replications", "confidence", "classes", "routing", "framing", "count", "buffer", "discipline",
-    "model", "mtu", "header", "rate", "delay", "length", "start", "stop", "source",
+    "tailback",
+    "title",
+    "description",
+    "run",
+    "network",
+    "backpressure",
+    "hosts",
+    "switches",
+    "links",
+    "flows",
+    "timeline",
+    "kind",
+    "name",
+    "at",
+    "between",
+    "link",
+    "flow",
+    "switch",
+    "from",
+    "to",
+    "pair",
+    "class",
+    "scope",
+    "detection",
+    "high",
+    "low",
+    "duration",
+    "warmup",
+    "seed",
+    "replications",
+    "confidence",
+    "classes",
+    "routing",
+    "framing",
+    "count",
+    "buffer",
+    "discipline",
+    "model",
+    "mtu",
+    "header",
+    "rate",
+    "delay",
+    "length",
+    "start",
+    "stop",
+    "source",
 ];
 
 /// The document in sections; `tree` is a table of scalars, tables and lists of tables.
@@ -78,7 +120,8 @@ fn inline(tree: &Value) -> toml_edit::Value {
 pub(crate) fn ordered(tree: &Value) -> Vec<(&str, &Value)> {
     let rank = |key: &str| FIRST.iter().position(|first| *first == key).unwrap_or(FIRST.len());
     let entries = tree.as_object().into_iter().flat_map(Map::iter);
-    let mut entries: Vec<_> = entries.filter(|(_, value)| !value.is_null()).map(|(key, value)| (key.as_str(), value)).collect();
+    let mut entries: Vec<_> =
+        entries.filter(|(_, value)| !value.is_null()).map(|(key, value)| (key.as_str(), value)).collect();
     entries.sort_by_key(|(key, _)| (rank(key), *key));
     entries
 }

@@ -73,7 +73,7 @@ impl Crossbar {
         let n = self.inputs.len();
         let first = self.outputs[output].next;
         for input in (0..n).map(|k| (first + k) % n) {
-            if self.inputs[input].crossing.is_some() {
+            if !self.wants(input, output) {
                 continue;
             }
             let range = if self.virtual_queues { output * self.classes..(output + 1) * self.classes } else { 0..1 };
@@ -86,6 +86,14 @@ impl Crossbar {
             return Some(input);
         }
         None
+    }
+
+    /// Whether the first frame of an idle `input`, or of one of its virtual queues, goes to `output`.
+    pub fn wants(&self, input: usize, output: usize) -> bool {
+        let input = &self.inputs[input];
+        let head = |q: &VecDeque<(usize, Packet)>| q.front().is_some_and(|(to, _)| *to == output);
+        let range = if self.virtual_queues { output * self.classes..(output + 1) * self.classes } else { 0..1 };
+        input.crossing.is_none() && input.queues[range].iter().any(head)
     }
 
     /// Ends the crossing of `input`: its output and frame.

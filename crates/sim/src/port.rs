@@ -38,6 +38,10 @@ pub(crate) struct Port {
     pub busy: u64,
     /// One account per class.
     pub classes: Vec<ClassAccount>,
+    /// Data lost on the line, at random or because the link went down, since the start.
+    pub lost: Count,
+    /// Data refused at the crossbar input that the line leads to, since the start.
+    pub refused: Count,
     /// State at the end of the warm-up.
     pub base: Base,
     pub rate: Rate,
@@ -170,6 +174,8 @@ pub(crate) struct Base {
     pub classes: Vec<Settled>,
     pub busy: u64,
     pub blocked: u64,
+    pub lost: Count,
+    pub refused: Count,
 }
 
 /// One class's account at a given instant, with nothing promised in it.
@@ -357,6 +363,8 @@ impl Port {
         }
         self.base.busy = self.busy_at(now);
         self.base.blocked = self.blocked_at(now);
+        self.base.lost = self.lost;
+        self.base.refused = self.refused;
     }
 
     /// Visits every data packet at this port: waiting, in transmission or on the line.

@@ -146,6 +146,10 @@ pub struct PortReport {
     pub utilisation: f64,
     /// Time in which data waited and the transmitter idled, seconds.
     pub stopped_s: f64,
+    /// Data lost on its line, at random or because the link went down.
+    pub lost_on_line: Counts,
+    /// Data that came over its line and was refused by the input buffer of a crossbar switch.
+    pub refused_at_input: Counts,
     /// Notifications handed to this port for sending, since the start.
     pub notifications_sent: u64,
     /// Notifications obeyed at this port, since the start.
@@ -183,7 +187,7 @@ pub struct NodeReport {
     pub mean_bytes: f64,
     /// Most bytes that waited in one class of one port.
     pub max_queue_bytes: u64,
-    /// Packets lost in its queues.
+    /// Packets lost in its queues and at its inputs.
     pub dropped_packets: u64,
 }
 
@@ -394,6 +398,9 @@ impl World {
             };
             digest.u64(sent);
             digest.u64(received);
+            let (lost, refused) = (p.lost.minus(p.base.lost), p.refused.minus(p.base.refused));
+            digest.u64(lost.packets);
+            digest.u64(refused.packets);
             let (node, to, rate) = (p.from, p.to, p.rate.0);
             reports.push(PortReport {
                 name,
@@ -402,6 +409,8 @@ impl World {
                 rate_bps: rate,
                 utilisation: if span == 0 { 0.0 } else { busy as f64 / span as f64 },
                 stopped_s: secs(blocked),
+                lost_on_line: lost.into(),
+                refused_at_input: refused.into(),
                 notifications_sent: sent,
                 notifications_received: received,
                 classes,
@@ -412,13 +421,15 @@ impl World {
 
     fn node_reports(&self, ports: &[PortReport]) -> Vec<NodeReport> {
         let report = |(node, state): (&crate::plan::NodePlan, &crate::world::Node)| {
+            // The way back of each of its ports is the line that leads to it.
+            let inputs = state.ports.iter().map(|p| ports[(*p ^ 1) as usize].refused_at_input.packets);
             let classes = || state.ports.iter().flat_map(|p| &ports[*p as usize].classes);
             NodeReport {
                 name: node.name.clone(),
                 kind: if matches!(node.kind, NodeKind::Host(_)) { "host" } else { "switch" },
                 mean_bytes: classes().map(|c| c.mean_bytes).sum(),
                 max_queue_bytes: classes().map(|c| c.max_bytes).max().unwrap_or(0),
-                dropped_packets: classes().map(|c| c.dropped.packets).sum(),
+                dropped_packets: classes().map(|c| c.dropped.packets).chain(inputs).sum(),
             }
         };
         self.plan.nodes.iter().zip(&self.nodes).map(report).collect()

@@ -19,7 +19,7 @@ mod truncation;
 use tailback_units::Time;
 
 pub use model::{
-    bernoulli::Bernoulli, bulk::Bulk, cbr::Cbr, on_off::OnOff, poisson::Poisson, self_similar::SelfSimilar,
+    bernoulli::Bernoulli, bulk::Bulk, cbr::Cbr, on_off::OnOff, poisson::Poisson, poisson::Sizes, self_similar::SelfSimilar,
     trace::Trace, uniform_fixed::UniformFixed, uniform_uniform::UniformUniform, video::Video,
 };
 pub use phase::Phase;

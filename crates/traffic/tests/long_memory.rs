@@ -2,7 +2,7 @@
 
 use tailback_measure::statistics::variance_time;
 use tailback_random::Rng;
-use tailback_traffic::{Distribution, Model, OnOff, Poisson, SelfSimilar, Truncation};
+use tailback_traffic::{Distribution, Model, OnOff, Poisson, SelfSimilar, Sizes, Truncation};
 use tailback_units::{Dur, Rate, Size, Time};
 
 const BINS: usize = 1 << 18;
@@ -36,7 +36,7 @@ fn aggregate(truncate: Truncation) -> Model {
 
 #[test]
 fn poisson_traffic_has_no_memory() {
-    let model = Model::Poisson(Poisson { packet: Size(500), rate: None, interval: Some(Dur::from_ms(1)) });
+    let model = Model::Poisson(Poisson { packet: Size(500), sizes: Sizes::Fixed, rate: None, interval: Some(Dur::from_ms(1)) });
     for seed in 0..4 {
         let told = variance_time(&counts(&model, Dur::from_ms(5), seed), 10, BINS / 50).unwrap();
         assert!((told - 0.5).abs() < 0.05, "seed {seed}: {told}");

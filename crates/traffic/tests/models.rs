@@ -6,7 +6,7 @@ use tailback_measure::statistics::{
 };
 use tailback_random::{Rng, maths};
 use tailback_traffic::{
-    Bernoulli, Burst, Cbr, Distribution, Model, OnOff, Phase, Poisson, SelfSimilar, Truncation, UniformFixed,
+    Bernoulli, Burst, Cbr, Distribution, Model, OnOff, Phase, Poisson, SelfSimilar, Sizes, Truncation, UniformFixed,
     UniformUniform, Video,
 };
 use tailback_units::{Dur, Fraction, Rate, Size, Time};
@@ -59,7 +59,7 @@ fn cbr_jitter_delays_by_at_most_its_fraction_and_never_reorders() {
 
 #[test]
 fn poisson_gaps_are_exponential_and_its_counts_have_a_dispersion_of_one() {
-    let model = Poisson { packet: Size(500), rate: None, interval: Some(Dur::from_ms(2)) };
+    let model = Poisson { packet: Size(500), sizes: Sizes::Fixed, rate: None, interval: Some(Dur::from_ms(2)) };
     let told = bursts(Model::Poisson(model), 200_001);
     let gaps = gaps(&told);
     let distance = kolmogorov_statistic(&gaps, |x| 1.0 - maths::exp(-x / 2e-3));
@@ -71,6 +71,19 @@ fn poisson_gaps_are_exponential_and_its_counts_have_a_dispersion_of_one() {
         }
     }
     assert!((index_of_dispersion(&counts).unwrap() - 1.0).abs() < 0.1);
+}
+
+#[test]
+fn exponential_sizes_are_exponential_to_the_nearest_byte_and_leave_the_gaps_exponential() {
+    let model = Poisson { packet: Size(100_000), sizes: Sizes::Exponential, rate: Some(Rate::mbit(1)), interval: None };
+    let told = bursts(Model::Poisson(model), 200_001);
+    let sizes: Vec<f64> = told.iter().map(|burst| burst.bytes as f64).collect();
+    let distance = kolmogorov_statistic(&sizes, |x| 1.0 - maths::exp(-x / 1e5));
+    assert!(kolmogorov_p_value(distance, sizes.len()) > 1e-3);
+    let gaps = gaps(&told);
+    let distance = kolmogorov_statistic(&gaps, |x| 1.0 - maths::exp(-x / 0.8));
+    assert!(kolmogorov_p_value(distance, gaps.len()) > 1e-3);
+    assert!(told.iter().all(|burst| burst.bytes >= 1));
 }
 
 #[test]

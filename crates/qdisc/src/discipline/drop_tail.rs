@@ -10,16 +10,24 @@ use tailback_units::Time;
 /// First in, first out; an arriving packet that would take the queue above its limit is dropped.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Params {}
+pub struct Params {
+    /// Most packets that may wait, at least 1, besides the limit in bytes: the K − 1 waiting places
+    /// of M/M/1/K. Default: any number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packets: Option<u64>,
+}
 
 impl Params {
     /// The queue with a limit in buffer bytes.
     pub fn build(&self, limit: u64) -> DropTail {
-        DropTail { waiting: VecDeque::new(), bytes: 0, limit }
+        DropTail { waiting: VecDeque::new(), bytes: 0, limit, places: self.packets.unwrap_or(u64::MAX) }
     }
-    /// Nothing can be wrong.
+    /// A queue has a place.
     pub fn check(&self) -> Result<(), Invalid> {
-        Ok(())
+        match self.packets {
+            Some(0) => Err(Invalid::new("packets", "a queue without a place drops everything; write 1 or more")),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -36,20 +44,22 @@ impl Default for Discipline {
     }
 }
 
-/// A FIFO with a limit in bytes.
+/// A FIFO with a limit in bytes and one in packets.
 #[derive(Debug)]
 pub struct DropTail {
     waiting: VecDeque<Packet>,
     /// Buffer bytes waiting, 0 to `limit`.
     bytes: u64,
     limit: u64,
+    /// Most packets that may wait.
+    places: u64,
 }
 
 impl Qdisc for DropTail {
     #[inline]
     fn enqueue(&mut self, _now: Time, packet: Packet, cx: &mut Cx<'_>) {
         let size = u64::from(packet.size);
-        if self.bytes + size > self.limit {
+        if self.bytes + size > self.limit || self.packets() >= self.places {
             cx.drop(packet, Reason::BufferFull);
         } else {
             self.bytes += size;

@@ -16,7 +16,12 @@ const LONGEST_NAME: usize = 64;
 
 impl<'a> Builder<'a> {
     /// All flows; `routes` are none when there are complaints about the links already.
-    pub(super) fn flows(&mut self, nodes: &Nodes<'a>, links: &[LinkOf<'a>], routes: Option<&[Vec<u32>]>) -> Vec<FlowPlan> {
+    pub(super) fn flows(
+        &mut self,
+        nodes: &Nodes<'a>,
+        links: &[LinkOf<'a>],
+        routes: Option<&[Vec<u32>]>,
+    ) -> Vec<FlowPlan> {
         if self.document.flows.is_empty() {
             self.complaints.value(
                 Path::root().join("flows"),
@@ -33,7 +38,11 @@ impl<'a> Builder<'a> {
             let pairs = self.flow_pairs(&path, group, nodes);
             if plans.len() + pairs.len() > MOST_FLOWS {
                 let message = format!("`{}` makes {} flows", group.name, pairs.len());
-                self.complaints.value(path.join("from"), message, format!("at most {MOST_FLOWS} flows are carried; narrow the patterns or use `pair = \"zip\"`"));
+                self.complaints.value(
+                    path.join("from"),
+                    message,
+                    format!("at most {MOST_FLOWS} flows are carried; narrow the patterns or use `pair = \"zip\"`"),
+                );
                 continue;
             }
             if let Some(routes) = routes {
@@ -58,17 +67,32 @@ impl<'a> Builder<'a> {
         let name = &group.name;
         let path = path.join("name");
         if let Some(before) = before {
-            self.complaints.value(path.clone(), format!("flows[{before}] is already named `{name}`"), "results are reported by name; give each group its own");
+            self.complaints.value(
+                path.clone(),
+                format!("flows[{before}] is already named `{name}`"),
+                "results are reported by name; give each group its own",
+            );
         }
-        if name.trim().is_empty() || name.chars().count() > LONGEST_NAME || name.contains(|c: char| c.is_control() || "[]*?".contains(c)) {
-            self.complaints.value(path, format!("`{}` cannot be a flow's name", name.escape_debug()), format!("a name has 1 to {LONGEST_NAME} letters, none of them []*?"));
+        if name.trim().is_empty()
+            || name.chars().count() > LONGEST_NAME
+            || name.contains(|c: char| c.is_control() || "[]*?".contains(c))
+        {
+            self.complaints.value(
+                path,
+                format!("`{}` cannot be a flow's name", name.escape_debug()),
+                format!("a name has 1 to {LONGEST_NAME} letters, none of them []*?"),
+            );
         }
     }
 
     fn flow_settings(&mut self, path: &Path, group: &FlowGroup) {
         let classes = self.document.network.classes;
         if group.class >= classes && (1..=8).contains(&classes) {
-            let there_are = if classes == 1 { "there is class 0 only".to_owned() } else { format!("the classes are 0 to {}", classes - 1) };
+            let there_are = if classes == 1 {
+                "there is class 0 only".to_owned()
+            } else {
+                format!("the classes are 0 to {}", classes - 1)
+            };
             self.complaints.value(
                 path.join("class"),
                 format!("there is no class {}", group.class),
@@ -86,7 +110,11 @@ impl<'a> Builder<'a> {
         if let Some(stop) = group.stop
             && stop <= group.start
         {
-            self.complaints.value(path.join("stop"), format!("the source stops at {stop}, before it starts at {}", group.start), "stop it later, or remove `stop`");
+            self.complaints.value(
+                path.join("stop"),
+                format!("the source stops at {stop}, before it starts at {}", group.start),
+                "stop it later, or remove `stop`",
+            );
         }
         self.complaints.invalid(&path.join("source"), group.source.check());
     }
@@ -97,7 +125,11 @@ impl<'a> Builder<'a> {
             Ok(found) => match found.iter().find(|id| !nodes.get(**id).is_host()) {
                 None => Some(found),
                 Some(_) => {
-                    self.complaints.value(path.join(key), format!("`{text}` is a switch, which neither sends nor receives"), "name a host");
+                    self.complaints.value(
+                        path.join(key),
+                        format!("`{text}` is a switch, which neither sends nor receives"),
+                        "name a host",
+                    );
                     None
                 }
             },
@@ -120,14 +152,24 @@ impl<'a> Builder<'a> {
                 let place = if pair.is_some() { path.join("pair") } else { path.join("to") };
                 self.complaints.value(
                     place,
-                    format!("`{}` matches {} hosts and `{}` {}, so they cannot be paired one to one", group.from, from.len(), group.to, to.len()),
+                    format!(
+                        "`{}` matches {} hosts and `{}` {}, so they cannot be paired one to one",
+                        group.from,
+                        from.len(),
+                        group.to,
+                        to.len()
+                    ),
                     "write `pair = \"all\"` for every combination, or patterns that match equally many",
                 );
                 return Vec::new();
             }
         };
         if let Some([a, _]) = pairs.iter().find(|[a, b]| a == b) {
-            let help = if is_pattern(&group.to) { "write `pair = \"all\"` for every combination of two different hosts" } else { "name another receiver" };
+            let help = if is_pattern(&group.to) {
+                "write `pair = \"all\"` for every combination of two different hosts"
+            } else {
+                "name another receiver"
+            };
             self.complaints.value(path.join("to"), format!("`{}` would send to itself", nodes.name(*a)), help);
             return Vec::new();
         }
@@ -139,13 +181,27 @@ impl<'a> Builder<'a> {
     }
 
     /// Complains about the first pair of a group without a way between them.
-    fn reachable(&mut self, path: &Path, pairs: &[[NodeId; 2]], nodes: &Nodes<'a>, links: &[LinkOf<'a>], routes: &[Vec<u32>]) {
-        let Some([from, to]) = pairs.iter().find(|[from, to]| routes[usize::from(*from)][usize::from(*to)] == NO_ROUTE) else { return };
+    fn reachable(
+        &mut self,
+        path: &Path,
+        pairs: &[[NodeId; 2]],
+        nodes: &Nodes<'a>,
+        links: &[LinkOf<'a>],
+        routes: &[Vec<u32>],
+    ) {
+        let Some([from, to]) = pairs.iter().find(|[from, to]| routes[usize::from(*from)][usize::from(*to)] == NO_ROUTE)
+        else {
+            return;
+        };
         let (a, b) = (nodes.name(*from), nodes.name(*to));
         let message = format!("there is no way from `{a}` to `{b}`");
         let help = match host_between(nodes, links, *from, *to) {
-            Some(host) => format!("the links lead through the host `{host}`, and a host never forwards: make `{host}` a switch, or link around it"),
-            None => format!("no links connect them; add one between the part of the network with `{a}` and that with `{b}`"),
+            Some(host) => format!(
+                "the links lead through the host `{host}`, and a host never forwards: make `{host}` a switch, or link around it"
+            ),
+            None => {
+                format!("no links connect them; add one between the part of the network with `{a}` and that with `{b}`")
+            }
         };
         self.complaints.value(path.join("to"), message, help);
     }

@@ -50,7 +50,11 @@ impl<'a> Builder<'a> {
 
     fn link_times(&mut self, path: &Path, link: &Link) {
         if link.delay.is_some() && link.length.is_some() {
-            self.complaints.key(path.join("length"), "a link has a delay or a length, not both", "remove one of the two; a length counts 5 ns per metre");
+            self.complaints.key(
+                path.join("length"),
+                "a link has a delay or a length, not both",
+                "remove one of the two; a length counts 5 ns per metre",
+            );
         }
         let end = self.document.run.duration;
         let delay = LinkOf { ends: [0; 2], entry: 0, link }.delay();
@@ -91,7 +95,10 @@ impl<'a> Builder<'a> {
         if let Some([node, _]) = pairs.iter().find(|[a, b]| a == b) {
             let name = nodes.name(*node);
             let (message, help) = if is_pattern(a) || is_pattern(b) {
-                (format!("`{a}` and `{b}` would link `{name}` to itself"), format!("narrow the pattern so that it leaves out `{name}`"))
+                (
+                    format!("`{a}` and `{b}` would link `{name}` to itself"),
+                    format!("narrow the pattern so that it leaves out `{name}`"),
+                )
             } else {
                 (format!("a link from `{name}` to itself"), "name two different nodes".to_owned())
             };
@@ -113,7 +120,11 @@ impl<'a> Builder<'a> {
         for id in nodes.ids() {
             if !links.iter().any(|link| link.ends.contains(&id)) {
                 let node = nodes.get(id);
-                self.complaints.key(node.path(), format!("`{}` has no link", node.name), format!("add [[links]] with `between = [\"{}\", …]`, or remove it", node.name));
+                self.complaints.key(
+                    node.path(),
+                    format!("`{}` has no link", node.name),
+                    format!("add [[links]] with `between = [\"{}\", …]`, or remove it", node.name),
+                );
             }
         }
     }

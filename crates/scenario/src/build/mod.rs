@@ -29,15 +29,23 @@ struct Builder<'a> {
 pub(crate) fn plan(document: &Document) -> Result<Plan, Vec<Complaint>> {
     let mut builder = Builder { document, complaints: Complaints::default() };
     let framing = builder.settings();
+    let before = builder.complaints.count();
     let nodes = builder.nodes();
-    let links = builder.links(&nodes);
-    // With nodes or links missing, ports, ways and flows would draw complaints of no use.
-    let sound = builder.complaints.is_empty();
+    let nodes_sound = builder.complaints.count() == before;
     let switches = builder.switches(&nodes, &framing);
+    if !nodes_sound {
+        // Whatever names a node would draw a complaint of no use.
+        return Err(builder.complaints.into_vec());
+    }
+    let before = builder.complaints.count();
+    let links = builder.links(&nodes);
     let queues = builder.queues(&nodes, &links, &framing);
-    let routes = if sound { builder.routes(&nodes, &links) } else { None };
+    let links_sound = builder.complaints.count() == before;
+    let routes = if links_sound { builder.routes(&nodes, &links) } else { None };
+    let before = builder.complaints.count();
     let flows = builder.flows(&nodes, &links, routes.as_deref());
-    let timeline = builder.timeline(&nodes, &links, &flows);
+    let flows_sound = builder.complaints.count() == before;
+    let timeline = builder.timeline(&nodes, &links, &flows, flows_sound);
     if !builder.complaints.is_empty() {
         return Err(builder.complaints.into_vec());
     }

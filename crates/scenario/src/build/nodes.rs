@@ -71,12 +71,20 @@ impl<'a> Builder<'a> {
         let node = |name: String| Node { name, entry, what };
         let path = node(String::new()).path();
         if entry.is_empty() || !entry.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-')) {
-            self.complaints.key(path, format!("`{entry}` cannot be a node's name"), "a name has letters, digits, `_` and `-`");
+            self.complaints.key(
+                path,
+                format!("`{entry}` cannot be a node's name"),
+                "a name has letters, digits, `_` and `-`",
+            );
             return;
         }
         let made = count.unwrap_or(1) as usize;
         if made == 0 {
-            self.complaints.value(path.join("count"), format!("`{entry}` is no node at all"), "write a `count` of 1 or more, or remove the entry");
+            self.complaints.value(
+                path.join("count"),
+                format!("`{entry}` is no node at all"),
+                "write a `count` of 1 or more, or remove the entry",
+            );
         } else if nodes.list.len() + made > MOST_NODES {
             let place = if count.is_some() { path.join("count") } else { path };
             self.complaints.value(
@@ -120,12 +128,21 @@ impl<'a> Nodes<'a> {
 
     /// The nodes that a name or pattern stands for, in natural order; of a pattern only those that
     /// are `wanted`. The error is a message and advice.
-    pub fn find(&self, text: &str, wanted: impl Fn(&Node<'a>) -> bool, what: &str) -> Result<Vec<NodeId>, (String, String)> {
+    pub fn find(
+        &self,
+        text: &str,
+        wanted: impl Fn(&Node<'a>) -> bool,
+        what: &str,
+    ) -> Result<Vec<NodeId>, (String, String)> {
         if is_pattern(text) {
             let glob = Glob::new(text).map_err(|e| (e, "patterns have `*`, `?` and `[12]`".to_owned()))?;
-            let found: Vec<NodeId> = self.ids().filter(|id| wanted(self.get(*id)) && glob.matches(self.name(*id))).collect();
+            let found: Vec<NodeId> =
+                self.ids().filter(|id| wanted(self.get(*id)) && glob.matches(self.name(*id))).collect();
             if found.is_empty() {
-                return Err((format!("`{text}` matches no {what}"), format!("the names are {}", listed(self.names(wanted)))));
+                return Err((
+                    format!("`{text}` matches no {what}"),
+                    format!("the names are {}", listed(self.names(wanted))),
+                ));
             }
             return Ok(found);
         }
@@ -134,7 +151,10 @@ impl<'a> Nodes<'a> {
         }
         let message = format!("there is no {what} named `{text}`");
         if let Some(count) = self.groups.get(text) {
-            return Err((message, format!("`{text}` has `count = {count}`: write `{text}*` for all of them, or `{text}1` for the first")));
+            return Err((
+                message,
+                format!("`{text}` has `count = {count}`: write `{text}*` for all of them, or `{text}1` for the first"),
+            ));
         }
         let help = match suggest(text, self.names(&wanted)) {
             Some(near) => format!("did you mean `{near}`?"),

@@ -5,8 +5,8 @@ use super::links::LinkOf;
 use super::nodes::{Node, Nodes, What};
 use crate::document::{FramingTable, Limit, Limits, Port, Scope, Switch, default_discipline};
 use crate::glob::{Glob, is_pattern};
-use std::collections::BTreeSet;
 use serde_json::json;
+use std::collections::BTreeSet;
 use tailback_document::{Checked, Path, decode, listed};
 use tailback_qdisc::Spec;
 use tailback_sim::plan::{NodeId, QueuePlan};
@@ -20,7 +20,12 @@ struct Set<'a, T> {
 
 impl<'a> Builder<'a> {
     /// The two queues of each link.
-    pub(super) fn queues(&mut self, nodes: &Nodes<'a>, links: &[LinkOf<'a>], framing: &FramingTable) -> Vec<[QueuePlan; 2]> {
+    pub(super) fn queues(
+        &mut self,
+        nodes: &Nodes<'a>,
+        links: &[LinkOf<'a>],
+        framing: &FramingTable,
+    ) -> Vec<[QueuePlan; 2]> {
         for node in &nodes.list {
             if let What::Switch(switch) = node.what {
                 self.overrides(node, switch);
@@ -45,7 +50,9 @@ impl<'a> Builder<'a> {
         }
         for (neighbour, port) in &switch.ports {
             let path = path.join("ports").join(neighbour.as_str());
-            if is_pattern(neighbour) && let Err(message) = Glob::new(neighbour) {
+            if is_pattern(neighbour)
+                && let Err(message) = Glob::new(neighbour)
+            {
                 self.complaints.key(path.clone(), message, "patterns have `*`, `?` and `[12]`");
             }
             if let Some(discipline) = &port.discipline {
@@ -90,7 +97,13 @@ impl<'a> Builder<'a> {
     }
 
     /// The override for the port towards `neighbour`: the one by name, or the one by pattern.
-    fn port(&mut self, node: &Node<'a>, switch: &'a Switch, neighbour: &str, used: &mut BTreeSet<(&'a str, &'a str)>) -> Option<Set<'a, Port>> {
+    fn port(
+        &mut self,
+        node: &Node<'a>,
+        switch: &'a Switch,
+        neighbour: &str,
+        used: &mut BTreeSet<(&'a str, &'a str)>,
+    ) -> Option<Set<'a, Port>> {
         let base = node.path().join("ports");
         let exact = switch.ports.get_key_value(neighbour);
         let fits = |pattern: &str| is_pattern(pattern) && Glob::new(pattern).is_ok_and(|glob| glob.matches(neighbour));
@@ -113,9 +126,14 @@ impl<'a> Builder<'a> {
             let node = nodes.get(id);
             let Some(switch) = node.switch() else { continue };
             for key in switch.ports.keys().filter(|key| !used.contains(&(node.entry, key.as_str()))) {
-                let neighbours = links.iter().filter(|link| link.ends.contains(&id)).map(|link| nodes.name(link.other(id)));
+                let neighbours =
+                    links.iter().filter(|link| link.ends.contains(&id)).map(|link| nodes.name(link.other(id)));
                 let (message, neighbours) = (format!("`{}` has no link to `{key}`", node.name), listed(neighbours));
-                self.complaints.key(node.path().join("ports").join(key.as_str()), message, format!("its neighbours are {neighbours}"));
+                self.complaints.key(
+                    node.path().join("ports").join(key.as_str()),
+                    message,
+                    format!("its neighbours are {neighbours}"),
+                );
             }
         }
     }
@@ -151,8 +169,13 @@ impl<'a> Builder<'a> {
         let framed = framing.mtu.0 < 65_535;
         let frame = if framed { framing.in_buffer(framing.mtu.0) } else { 1 };
         if size.0 < frame {
-            let message = format!("a buffer of {size} does not hold a single full frame, which takes {} in it", Size(frame));
-            self.complaints.value(path, message, format!("make it \"{}\" or more, or \"unlimited\"", Size(frame.max(1_000))));
+            let message =
+                format!("a buffer of {size} does not hold a single full frame, which takes {} in it", Size(frame));
+            self.complaints.value(
+                path,
+                message,
+                format!("make it \"{}\" or more, or \"unlimited\"", Size(frame.max(1_000))),
+            );
         }
     }
 

@@ -111,7 +111,9 @@ fn towards(destination: NodeId, neighbours: &[Vec<(NodeId, u32)>], nodes: &Nodes
         .into_iter()
         .filter_map(|node| {
             let nearer = |(next, _): &&(NodeId, u32)| {
-                forwards(*next) && hops[usize::from(*next)] != u32::MAX && hops[usize::from(*next)] + 1 == hops[usize::from(node)]
+                forwards(*next)
+                    && hops[usize::from(*next)] != u32::MAX
+                    && hops[usize::from(*next)] + 1 == hops[usize::from(node)]
             };
             let (_, link) = neighbours[usize::from(node)].iter().find(nearer)?;
             Some((node, *link))

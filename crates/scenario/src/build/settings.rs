@@ -54,7 +54,11 @@ impl Builder<'_> {
             );
         }
         if i64::try_from(run.seed).is_err() {
-            self.complaints.value(at("seed"), format!("the seed {} is above 2^63 - 1", run.seed), "choose a smaller one, such as 1");
+            self.complaints.value(
+                at("seed"),
+                format!("the seed {} is above 2^63 - 1", run.seed),
+                "choose a smaller one, such as 1",
+            );
         }
         if !(1..=MOST_REPLICATIONS).contains(&run.replications) {
             self.complaints.value(
@@ -72,7 +76,11 @@ impl Builder<'_> {
         }
         if let Some(sample) = run.sample {
             if sample == Dur::ZERO {
-                self.complaints.value(at("sample"), "a time series needs an interval above zero", "write one such as \"10ms\", or remove `sample`");
+                self.complaints.value(
+                    at("sample"),
+                    "a time series needs an interval above zero",
+                    "write one such as \"10ms\", or remove `sample`",
+                );
             } else if run.duration.0 / sample.0 > MOST_SAMPLES {
                 let points = run.duration.0 / sample.0;
                 let least = Dur(run.duration.0.div_ceil(MOST_SAMPLES));
@@ -106,7 +114,10 @@ impl Builder<'_> {
         if precision.max_replications < run.replications || precision.max_replications > MOST_REPLICATIONS {
             self.complaints.value(
                 at("max-replications"),
-                format!("at most {} replications, where at least {} are run", precision.max_replications, run.replications),
+                format!(
+                    "at most {} replications, where at least {} are run",
+                    precision.max_replications, run.replications
+                ),
                 format!("write a number from `replications` ({}) to {MOST_REPLICATIONS}", run.replications),
             );
         }
@@ -115,7 +126,12 @@ impl Builder<'_> {
     fn framing(&mut self) -> FramingTable {
         let table = self.document.network.framing.table();
         let at = |key: &str| Path::root().join("network").join("framing").join(key);
-        let lengths = [("mtu", table.mtu, 1), ("header", table.header, 0), ("min-frame", table.min_frame, 0), ("overhead", table.overhead, 0)];
+        let lengths = [
+            ("mtu", table.mtu, 1),
+            ("header", table.header, 0),
+            ("min-frame", table.min_frame, 0),
+            ("overhead", table.overhead, 0),
+        ];
         for (key, size, least) in lengths {
             if !(least..=LONGEST).contains(&size.0) {
                 self.complaints.value(

@@ -2,7 +2,9 @@
 
 use super::Builder;
 use super::nodes::Nodes;
-use crate::document::{Addresses, BackPressure, Detection, Document, FramingTable, Notify, Response, Scope, Signal, Switch, SwitchModel};
+use crate::document::{
+    Addresses, BackPressure, Detection, Document, FramingTable, Notify, Response, Scope, Signal, Switch, SwitchModel,
+};
 use tailback_document::{Checked, Path};
 use tailback_sim::plan::{self, Fabric, SwitchPlan};
 
@@ -53,7 +55,9 @@ impl<'a> Builder<'a> {
                 self.holds_a_frame(path.join("buffer"), model.buffer, framing);
                 Fabric::VirtualOutputQueues { buffer: model.buffer.0, speedup: model.speedup }
             }
-            SwitchModel::CutThrough(model) => Fabric::CutThrough { header: u32::try_from(model.header.0).unwrap_or(u32::MAX) },
+            SwitchModel::CutThrough(model) => {
+                Fabric::CutThrough { header: u32::try_from(model.header.0).unwrap_or(u32::MAX) }
+            }
         }
     }
 

@@ -7,25 +7,40 @@ use crate::document::{Change, Ends, State};
 use crate::glob::{Glob, is_pattern};
 use tailback_document::{Path, listed, suggest};
 use tailback_sim::plan::{self, ChangeKind, FlowPlan, NodeId};
-use tailback_units::Time;
+use tailback_units::{Dur, Time};
 
 impl<'a> Builder<'a> {
-    /// All changes in order of time; at equal times in the order of the document.
-    pub(super) fn timeline(&mut self, nodes: &Nodes<'a>, links: &[LinkOf<'a>], flows: &[FlowPlan]) -> Vec<plan::Change> {
+    /// All changes in order of time; at equal times in the order of the document. That a flow is
+    /// missing is worth a complaint only where the flows themselves were `sound`.
+    pub(super) fn timeline(
+        &mut self,
+        nodes: &Nodes<'a>,
+        links: &[LinkOf<'a>],
+        flows: &[FlowPlan],
+        sound: bool,
+    ) -> Vec<plan::Change> {
         let mut changes = Vec::new();
         for (i, change) in self.document.timeline.iter().enumerate() {
             let path = entry("timeline", i);
             let end = self.document.run.duration;
-            if change.at > end {
-                self.complaints.value(path.join("at"), format!("the change comes at {}, and the run ends at {end}", change.at), "make it earlier, or lengthen `run.duration`");
+            if change.at > end && end > Dur::ZERO {
+                self.complaints.value(
+                    path.join("at"),
+                    format!("the change comes at {}, and the run ends at {end}", change.at),
+                    "make it earlier, or lengthen `run.duration`",
+                );
             }
             let kinds = match (&change.link, &change.flow, &change.switch) {
                 (Some(ends), None, None) => self.link_changes(&path, change, ends, nodes, links),
-                (None, Some(flow), None) => self.flow_changes(&path, change, flow, flows),
+                (None, Some(flow), None) => self.flow_changes(&path, change, flow, flows, sound),
                 (None, None, Some(switch)) => self.switch_changes(&path, change, switch, nodes),
                 _ => {
                     let message = "a change is of one thing: a link, a flow or a switch";
-                    self.complaints.value(path, message, "write exactly one of `link = [\"sw1\", \"sw2\"]`, `flow = \"data\"` and `switch = \"sw1\"`");
+                    self.complaints.value(
+                        path,
+                        message,
+                        "write exactly one of `link = [\"sw1\", \"sw2\"]`, `flow = \"data\"` and `switch = \"sw1\"`",
+                    );
                     continue;
                 }
             };
@@ -47,16 +62,31 @@ impl<'a> Builder<'a> {
         let mut fine = true;
         for (key, _) in given.iter().filter(|(key, given)| *given && !allowed.contains(key)) {
             fine = false;
-            self.complaints.key(path.join(*key), format!("a {what} has no `{key}` to change"), format!("of a {what} one changes {}", listed(allowed.iter().copied())));
+            self.complaints.key(
+                path.join(*key),
+                format!("a {what} has no `{key}` to change"),
+                format!("of a {what} one changes {}", listed(allowed.iter().copied())),
+            );
         }
         if fine && !given.iter().any(|(_, given)| *given) {
             fine = false;
-            self.complaints.value(path.clone(), format!("nothing of the {what} changes"), format!("add {}", listed(allowed.iter().copied())));
+            self.complaints.value(
+                path.clone(),
+                format!("nothing of the {what} changes"),
+                format!("add {}", listed(allowed.iter().copied())),
+            );
         }
         fine
     }
 
-    fn link_changes(&mut self, path: &Path, change: &Change, ends: &Ends, nodes: &Nodes<'a>, links: &[LinkOf<'a>]) -> Vec<ChangeKind> {
+    fn link_changes(
+        &mut self,
+        path: &Path,
+        change: &Change,
+        ends: &Ends,
+        nodes: &Nodes<'a>,
+        links: &[LinkOf<'a>],
+    ) -> Vec<ChangeKind> {
         let mut found: Vec<Vec<NodeId>> = Vec::new();
         for (side, text) in ends.0.iter().enumerate() {
             match nodes.find(text, |_| true, "host or switch") {
@@ -76,7 +106,11 @@ impl<'a> Builder<'a> {
             let [a, b] = &ends.0;
             let neighbours = links.iter().filter(|link| first.iter().any(|id| link.ends.contains(id)));
             let neighbours = neighbours.map(|link| nodes.name(link.other(first[0])));
-            self.complaints.value(path.join("link"), format!("no link joins `{a}` and `{b}`"), format!("`{a}` is linked to {}", listed(neighbours)));
+            self.complaints.value(
+                path.join("link"),
+                format!("no link joins `{a}` and `{b}`"),
+                format!("`{a}` is linked to {}", listed(neighbours)),
+            );
         }
         let mut kinds = Vec::new();
         for (index, _) in links.iter().enumerate().filter(|(_, link)| joins(link)) {
@@ -85,7 +119,11 @@ impl<'a> Builder<'a> {
                 Some(State::Down) => kinds.push(ChangeKind::LinkDown(index)),
                 Some(State::Up) => kinds.push(ChangeKind::LinkUp(index)),
                 Some(State::Start | State::Stop) => {
-                    self.complaints.value(path.join("state"), "a link neither starts nor stops", "write \"up\" or \"down\"");
+                    self.complaints.value(
+                        path.join("state"),
+                        "a link neither starts nor stops",
+                        "write \"up\" or \"down\"",
+                    );
                 }
                 None => {}
             }
@@ -95,31 +133,41 @@ impl<'a> Builder<'a> {
         kinds
     }
 
-    fn flow_changes(&mut self, path: &Path, change: &Change, name: &str, flows: &[FlowPlan]) -> Vec<ChangeKind> {
+    fn flow_changes(
+        &mut self,
+        path: &Path,
+        change: &Change,
+        name: &str,
+        flows: &[FlowPlan],
+        sound: bool,
+    ) -> Vec<ChangeKind> {
         if !self.only(path, change, "flow", &["state"]) {
             return Vec::new();
         }
         let exact = |flow: &FlowPlan| flow.group == name || flow.name == name;
         // `data[2]` names a flow, though it reads as a pattern too: names go first.
         let pattern = if flows.iter().any(exact) || !is_pattern(name) { None } else { Glob::new(name).ok() };
-        let fits = |flow: &FlowPlan| pattern.as_ref().map_or_else(|| exact(flow), |glob| glob.matches(&flow.group) || glob.matches(&flow.name));
+        let fits = |flow: &FlowPlan| {
+            pattern.as_ref().map_or_else(|| exact(flow), |glob| glob.matches(&flow.group) || glob.matches(&flow.name))
+        };
         let found: Vec<u32> = flows.iter().enumerate().filter(|(_, flow)| fits(flow)).map(|(i, _)| i as u32).collect();
-        if found.is_empty() {
+        if found.is_empty() && sound {
             let groups = || self.document.flows.iter().map(|group| group.name.as_str());
             let help = match suggest(name, groups()) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("the groups of flows are {}", listed(groups())),
             };
-            // Flows that were refused have no plan; that they are missing here is no second mistake.
-            if !groups().any(|group| name.starts_with(group)) || self.complaints.is_empty() {
-                self.complaints.value(path.join("flow"), format!("there is no flow named `{name}`"), help);
-            }
+            self.complaints.value(path.join("flow"), format!("there is no flow named `{name}`"), help);
         }
         let state = match change.state {
             Some(State::Start) => ChangeKind::FlowStart,
             Some(State::Stop) => ChangeKind::FlowStop,
             Some(State::Up | State::Down) | None => {
-                self.complaints.value(path.join("state"), "a flow goes neither up nor down", "write \"start\" or \"stop\"");
+                self.complaints.value(
+                    path.join("state"),
+                    "a flow goes neither up nor down",
+                    "write \"start\" or \"stop\"",
+                );
                 return Vec::new();
             }
         };
@@ -131,11 +179,19 @@ impl<'a> Builder<'a> {
             return Vec::new();
         }
         let (Some(high), Some(low)) = (change.high, change.low) else {
-            self.complaints.value(path.clone(), "`high` and `low` change together", "write both, such as `high = 0.9` and `low = 0.8`");
+            self.complaints.value(
+                path.clone(),
+                "`high` and `low` change together",
+                "write both, such as `high = 0.9` and `low = 0.8`",
+            );
             return Vec::new();
         };
         if low >= high {
-            self.complaints.value(path.join("low"), format!("`low` = {low} is not below `high` = {high}"), "lower `low` or raise `high`");
+            self.complaints.value(
+                path.join("low"),
+                format!("`low` = {low} is not below `high` = {high}"),
+                "lower `low` or raise `high`",
+            );
         }
         let found = match nodes.find(name, |node: &Node<'_>| !node.is_host(), "switch") {
             Ok(found) => found,
@@ -148,9 +204,17 @@ impl<'a> Builder<'a> {
             let node = nodes.get(*id);
             let help = "add [backpressure] for all switches, or `backpressure = { scope = \"plain\" }` to this one";
             match node.switch() {
-                None => self.complaints.value(path.join("switch"), format!("`{}` is a host and has no thresholds", node.name), "name a switch"),
+                None => self.complaints.value(
+                    path.join("switch"),
+                    format!("`{}` is a host and has no thresholds", node.name),
+                    "name a switch",
+                ),
                 Some(switch) if self.document.backpressure_of(switch).is_none() => {
-                    self.complaints.value(path.join("switch"), format!("`{}` has no back-pressure, so no thresholds", node.name), help);
+                    self.complaints.value(
+                        path.join("switch"),
+                        format!("`{}` has no back-pressure, so no thresholds", node.name),
+                        help,
+                    );
                 }
                 Some(_) => {}
             }

@@ -167,7 +167,10 @@ impl FillRate {
     pub fn check(&self) -> Result<(), Invalid> {
         ordered(self.low, self.high)?;
         if self.window == Dur::ZERO {
-            return Err(Invalid::new("window", "growth over no time is undefined; use a few frame times, such as \"2ms\""));
+            return Err(Invalid::new(
+                "window",
+                "growth over no time is undefined; use a few frame times, such as \"2ms\"",
+            ));
         }
         if self.horizon == Dur::ZERO {
             return Err(Invalid::new(
@@ -243,14 +246,19 @@ impl RateControl {
         if self.decrease.0 <= 0.0 || self.decrease.0 >= 1.0 {
             return Err(Invalid::new(
                 "decrease",
-                format!("`decrease` = {} does not slow anything down; use a factor between 0 and 1, such as 0.5", self.decrease),
+                format!(
+                    "`decrease` = {} does not slow anything down; use a factor between 0 and 1, such as 0.5",
+                    self.decrease
+                ),
             ));
         }
         for (field, value) in [("floor", self.floor), ("increase", self.increase)] {
             if value.0 <= 0.0 {
                 return Err(Invalid::new(
                     field,
-                    format!("`{field}` = 0 would keep the traffic stopped for ever; use a fraction of the link's rate above 0, such as 0.05"),
+                    format!(
+                        "`{field}` = 0 would keep the traffic stopped for ever; use a fraction of the link's rate above 0, such as 0.05"
+                    ),
                 ));
             }
         }
@@ -306,7 +314,10 @@ impl Mac {
     /// A pause lasts.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.quanta == 0 {
-            return Err(Invalid::new("quanta", "a pause of 0 quanta means \"go on\"; use 1 to 65535 quanta of 512 bit times"));
+            return Err(Invalid::new(
+                "quanta",
+                "a pause of 0 quanta means \"go on\"; use 1 to 65535 quanta of 512 bit times",
+            ));
         }
         Ok(())
     }

@@ -125,7 +125,10 @@ impl SharedMemory {
         if self.alpha > 0.0 && self.alpha <= 1024.0 {
             return Ok(());
         }
-        Err(Invalid::new("alpha", format!("`alpha` = {} is not above 0 and at most 1024; the usual values are 0.5 to 8", self.alpha)))
+        Err(Invalid::new(
+            "alpha",
+            format!("`alpha` = {:?} is not above 0 and at most 1024; the usual values are 0.5 to 8", self.alpha),
+        ))
     }
 }
 
@@ -162,7 +165,13 @@ impl VirtualOutputQueues {
         if (1.0..=1000.0).contains(&self.speedup) {
             return Ok(());
         }
-        Err(Invalid::new("speedup", format!("`speedup` = {} is not from 1 (as fast as the output) to 1000", self.speedup)))
+        Err(Invalid::new(
+            "speedup",
+            format!(
+                "`speedup` = {:?} is out of range; write a number from 1 (as fast as the output) to 1000",
+                self.speedup
+            ),
+        ))
     }
 }
 
@@ -185,7 +194,13 @@ impl CutThrough {
         if (1..=64_000).contains(&self.header.0) {
             return Ok(());
         }
-        Err(Invalid::new("header", format!("`header` = \"{}\" is not from \"1B\" to \"64kB\"; Ethernet decides after \"14B\" to \"64B\"", self.header)))
+        Err(Invalid::new(
+            "header",
+            format!(
+                "`header` = \"{}\" is not from \"1B\" to \"64kB\"; write one such as \"64B\", or \"14B\" for an Ethernet header",
+                self.header
+            ),
+        ))
     }
 }
 

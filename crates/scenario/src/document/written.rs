@@ -40,7 +40,9 @@ impl<'de> Deserialize<'de> for Limit {
         match Value::deserialize(d)? {
             Value::String(text) if text == "unlimited" => Ok(Limit::Unlimited),
             Value::String(text) if matches!(text.as_str(), "infinite" | "infinity" | "inf" | "none" | "unbounded") => {
-                Err(D::Error::custom(format!("`{text}` is not a size; write \"unlimited\" for a buffer without a limit")))
+                Err(D::Error::custom(format!(
+                    "`{text}` is not a size; write \"unlimited\" for a buffer without a limit"
+                )))
             }
             value => decode(value).map(Limit::Bytes).map_err(DecodeError::carry),
         }
@@ -162,8 +164,11 @@ impl Length {
             .find_map(|(unit, like)| Some((text.trim().strip_suffix(unit)?.trim_end(), *like)))
             .ok_or_else(refuse)?;
         let plain = number.starts_with(|c: char| c.is_ascii_digit()) && number.ends_with(|c: char| c.is_ascii_digit());
-        let Dur(millimetres) =
-            if plain { parse_duration(&format!("{number}{like}")).map_err(|_| refuse())? } else { return Err(refuse()) };
+        let Dur(millimetres) = if plain {
+            parse_duration(&format!("{number}{like}")).map_err(|_| refuse())?
+        } else {
+            return Err(refuse());
+        };
         Ok(Length { millimetres })
     }
 }
@@ -186,7 +191,9 @@ impl<'de> Deserialize<'de> for Length {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         match Value::deserialize(d)? {
             Value::String(text) => Length::parse(&text).map_err(D::Error::custom),
-            Value::Number(n) => Err(D::Error::custom(format!("`{n}` has no unit; a length is written such as \"200m\""))),
+            Value::Number(n) => {
+                Err(D::Error::custom(format!("`{n}` has no unit; a length is written such as \"200m\"")))
+            }
             other => Err(D::Error::custom(format!("expected a length such as \"200m\", found {other}"))),
         }
     }

@@ -1,7 +1,7 @@
 //! Arrivals: control frames are obeyed, data is delivered or forwarded.
 
 use super::{FabricState, World};
-use crate::agenda::Kind;
+use crate::agenda::{Key, Kind};
 use crate::port::Queue;
 use tailback_qdisc::{Packet, Reason};
 use tailback_units::{Dur, Time};
@@ -25,13 +25,14 @@ impl World {
         let node = p.to;
         let lost = !packet.is_control() && p.loss.as_mut().is_some_and(|l| l.takes());
         if let Some(at) = next {
-            self.schedule(at, Kind::Arrive, port);
+            self.agenda.push(at, Key::new(Kind::Arrive, port));
         }
         if packet.is_control() {
             self.receive_notice(port, packet);
             return;
         }
         if lost {
+            p.lost.add(u64::from(packet.size));
             self.ledger.drop(packet, port, Reason::LinkLoss);
             return;
         }
@@ -68,7 +69,10 @@ impl World {
         let (input, to) = (local(via ^ 1), local(output));
         match crossbar.accept(input, to, packet) {
             Ok(()) => self.match_output(output),
-            Err(packet) => self.ledger.drop(packet, via, Reason::InputBufferFull),
+            Err(packet) => {
+                self.ports[via as usize].refused.add(u64::from(packet.size));
+                self.ledger.drop(packet, via, Reason::InputBufferFull);
+            }
         }
     }
 
@@ -99,10 +103,14 @@ impl World {
         let Some((output, packet)) = crossbar.finish(input) else { return };
         let output = node.ports[output];
         self.enqueue(output, packet, Some(port ^ 1));
-        // Output and input are free again: each output may have been waiting for this input.
+        // Both are free again: any input may have waited for this output, and any output for this input.
+        self.match_output(output);
         for k in 0..self.nodes[at].ports.len() {
-            let candidate = self.nodes[at].ports[k];
-            self.match_output(candidate);
+            let FabricState::Crossbar(crossbar) = &self.nodes[at].fabric else { return };
+            if crossbar.wants(input, k) {
+                let candidate = self.nodes[at].ports[k];
+                self.match_output(candidate);
+            }
         }
     }
 }

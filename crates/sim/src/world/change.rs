@@ -75,6 +75,7 @@ impl World {
             if packet.is_control() {
                 self.notices.take(packet.seq);
             } else {
+                self.ports[port as usize].lost.add(u64::from(packet.size));
                 self.ledger.drop(packet, port, Reason::LinkDown);
             }
         }

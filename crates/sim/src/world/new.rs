@@ -6,7 +6,7 @@ use super::{FabricState, Node, World};
 use crate::agenda::{Agenda, Key, Kind};
 use crate::crossbar::Crossbar;
 use crate::detector::Detector;
-use crate::ledger::Ledger;
+use crate::ledger::{Count, Ledger};
 use crate::notice::Notices;
 use crate::plan::{BackPressure, Change, ChangeKind, Engine, Fabric, LinkPlan, NO_ROUTE, NodeKind, Plan, Scope};
 use crate::port::{Base, ClassAccount, ClassQueue, Fifo, Loss, Managed, Port, Queue, Settled, Waiting};
@@ -187,6 +187,8 @@ fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize) -> Port {
             .then(|| Box::new(Loss { probability: link.loss, rng: Rng::named(plan.seed, &format!("loss {name}")) })),
         busy: 0,
         classes: vec![ClassAccount::default(); classes],
+        lost: Count::default(),
+        refused: Count::default(),
         base: Base { classes: vec![Settled::default(); classes], ..Base::default() },
         rate: link.rate[side],
         latency,

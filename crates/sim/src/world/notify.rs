@@ -32,21 +32,22 @@ impl World {
     /// Judges a class queue after an enqueue (`via` is where the packet came from) or a dequeue.
     pub(super) fn detect(&mut self, port: u32, class: usize, destination: u16, via: Option<u32>) {
         let now = self.now;
-        let Some(law) = self.nodes[usize::from(self.ports[port as usize].from)].backpressure.clone() else { return };
         let queue = self.class_queue(port, class);
         let (bytes, congested_destination) = level(queue, destination);
         let empty = queue.backlog.packets == 0;
         let Some(detector) = &mut queue.detector else { return };
         let turn = detector.observe(now, bytes, congested_destination);
+        if empty && via.is_none() {
+            detector.feeders.clear();
+        }
+        if turn == Turn::Stays && (via.is_none() || detector.episodes.is_empty()) {
+            return;
+        }
+        let Some(law) = self.nodes[usize::from(self.ports[port as usize].from)].backpressure.clone() else { return };
         match turn {
             Turn::Congested => self.begin_episode(port, class, congested_destination, &law),
             Turn::Relieved => self.end_episode(port, class, congested_destination, &law),
             Turn::Stays => self.extend_episode(port, class, congested_destination, destination, via, &law),
-        }
-        if empty && via.is_none() {
-            if let Some(detector) = &mut self.class_queue(port, class).detector {
-                detector.feeders.clear();
-            }
         }
     }
 

@@ -190,12 +190,16 @@ impl Net {
     pub fn run_merged(&self) -> Report {
         run(self.routed())
     }
-    /// One figure of each of `n` replications (the merged engine alone), as a 99.9 % interval.
-    pub fn replicate(&self, n: u64, figure: impl Fn(&Report) -> f64) -> Interval {
+    /// Independent replications, by the merged engine alone.
+    pub fn replications(&self, n: u64) -> Vec<Report> {
         let plan = self.routed();
-        let one = |seed| figure(&run(Plan { seed, ..plan.clone() }));
-        interval(&(1..=n).map(one).collect::<Vec<f64>>())
+        (1..=n).map(|seed| run(Plan { seed, ..plan.clone() })).collect()
     }
+}
+
+/// One figure of each replication, as a 99.9 % interval.
+pub fn over(reports: &[Report], figure: impl Fn(&Report) -> f64) -> Interval {
+    interval(&reports.iter().map(figure).collect::<Vec<f64>>())
 }
 
 pub fn run(plan: Plan) -> Report {

@@ -1,4 +1,4 @@
-//! Poisson arrivals of equal packets.
+//! Poisson arrivals of packets whose sizes are equal or exponential.
 
 use crate::exponential::Exponential;
 use crate::renewal::to_ps;
@@ -9,18 +9,33 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Size, Time};
 
-/// Equal packets with independent exponential gaps. Give `rate` or `interval`, not both.
+/// Packets with independent exponential gaps. Give `rate` or `interval`, not both.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Poisson {
-    /// Payload of each packet, 1 B to 1 GB; above the network's MTU it is a burst of packets.
+    /// Payload of each packet, or its mean, 1 B to 1 GB; above the network's MTU it is a burst of packets.
     pub packet: Size,
+    /// "fixed" (all packets alike: with one link M/D/1) or "exponential" (sizes independent, to the nearest byte but not
+    /// below 1 B: M/M/1, as long as few exceed the MTU). Default "fixed".
+    #[serde(default)]
+    pub sizes: Sizes,
     /// Mean payload rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
     /// Mean time between packets, above 0s and at most 13 days.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<Dur>,
+}
+
+/// How packet sizes vary.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sizes {
+    /// All alike.
+    #[default]
+    Fixed,
+    /// Independent and exponential.
+    Exponential,
 }
 
 impl Poisson {
@@ -37,7 +52,7 @@ impl Poisson {
 
     pub(crate) fn start(&self, at: Time, _: &mut Rng) -> Source {
         let spacing = check::pace(self.packet, self.rate, self.interval).expect(check::UNCHECKED);
-        Source { now: at, mean_ps: spacing.mean_ps(), unit: Exponential::new(), bytes: self.packet.0 }
+        Source { now: at, mean_ps: spacing.mean_ps(), unit: Exponential::new(), bytes: self.packet.0, sizes: self.sizes }
     }
 }
 
@@ -49,12 +64,17 @@ pub struct Source {
     mean_ps: f64,
     unit: Exponential,
     bytes: u64,
+    sizes: Sizes,
 }
 
 impl Source {
     #[inline]
     pub(crate) fn next(&mut self, rng: &mut Rng) -> Option<Burst> {
         self.now += Dur(to_ps(self.mean_ps * self.unit.draw(rng)));
-        burst(self.now, self.bytes)
+        let bytes = match self.sizes {
+            Sizes::Fixed => self.bytes,
+            Sizes::Exponential => ((self.bytes as f64 * self.unit.draw(rng) + 0.5) as u64).max(1),
+        };
+        burst(self.now, bytes)
     }
 }

@@ -1,0 +1,134 @@
+# Everything that the project does, by name. `make` alone lists it.
+#
+# What a step has installed or built leaves a stamp in .venv, so that the next call skips it. Nothing outside this folder
+# is touched, but for the package caches of cargo and pip and, once, `rustup target add wasm32-unknown-unknown`.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+# The steps share two caches and all cores already.
+.NOTPARALLEL:
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+OUT ?= out
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+CARGO := cargo
+# Wherever pip is called, also by maturin, it takes the versions that were tested.
+export PIP_CONSTRAINT := $(CURDIR)/requirements-dev.txt
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# maturin installs into the environment that these name; whichever is active in the caller's shell is not ours.
+export VIRTUAL_ENV := $(CURDIR)/$(VENV)
+unexport CONDA_PREFIX
+export CARGO_TERM_PROGRESS_WHEN ?= never
+
+RUST_SOURCES := $(shell find crates -type f -not -path '*/target/*') Cargo.toml Cargo.lock
+PYTHON_SOURCES := $(shell find python/tailback -type f -not -name '*.pyc' -not -name '*.so' 2>/dev/null)
+# The Python extension cannot be linked into a test program without libpython; its tests are Python's.
+TESTED_CRATES := --workspace --exclude tailback-py
+WASM := $(TARGET)/wasm32-unknown-unknown/release/tailback_wasm.wasm
+
+.PHONY: help
+help: ## List the targets
+	@grep -hE '^[a-z][a-z-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
+
+# --- Set-up -----------------------------------------------------------------------------------------------------
+
+$(BIN)/python:
+	@tools/make_venv.sh "$(PYTHON)" "$(VENV)"
+
+# The extension and what it needs at run time; Python files are used in place, so only Rust needs a new build.
+$(VENV)/.installed: $(RUST_SOURCES) pyproject.toml requirements-dev.txt | $(BIN)/python
+	@command -v cargo >/dev/null || { echo "Tailback needs Rust 1.88 or newer; see https://rustup.rs"; exit 1; }
+	$(BIN)/pip install --quiet maturin
+	$(BIN)/maturin develop --release --locked
+	@touch $@
+
+$(VENV)/.tested: pyproject.toml requirements-dev.txt | $(VENV)/.installed
+	$(BIN)/maturin develop --release --locked --extras test
+	@touch $@
+
+.PHONY: build
+build: $(VENV)/.installed ## Build and install the package into .venv
+
+.PHONY: run
+run: $(OUT)/.reproduced ## Reproduce every experiment; the report is out/report.html
+	@echo "The report is $(OUT)/report.html"
+
+$(OUT)/.reproduced: $(VENV)/.installed $(PYTHON_SOURCES)
+	$(BIN)/tailback reproduce all --quick --out $(OUT)
+	@touch $@
+
+# --- Tests ------------------------------------------------------------------------------------------------------
+
+.PHONY: test
+test: test-rust test-python test-wasm ## Run every test (the long ones are in `validate`)
+
+.PHONY: test-rust
+test-rust: ## Run the tests of the Rust crates
+	$(CARGO) test --locked $(TESTED_CRATES)
+
+.PHONY: test-python
+test-python: $(VENV)/.tested ## Run the tests of the Python package
+	$(BIN)/python -m pytest -m "not slow"
+
+.PHONY: test-wasm
+test-wasm: $(VENV)/.installed ## Check that WebAssembly gives the native digests
+	@tools/wasm_ready.sh || exit 0; \
+	set -x; \
+	$(CARGO) build --locked --release --target wasm32-unknown-unknown -p tailback-wasm; \
+	$(BIN)/python tools/wasm_digest.py $(WASM)
+
+.PHONY: check
+check: $(VENV)/.tested ## Check format, lints, types and the stubs, warnings as errors
+	@tools/rust_components.sh rustfmt clippy
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/python -m mypy.stubtest tailback._native
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --workspace --no-deps --quiet
+
+.PHONY: format
+format: $(VENV)/.tested ## Put all sources into the common format
+	$(CARGO) fmt --all
+	$(BIN)/ruff check --fix-only --quiet
+	$(BIN)/ruff format
+
+.PHONY: check-bounds
+check-bounds: $(VENV)/.installed ## Run the Python tests with the oldest versions that pyproject.toml allows
+	$(BIN)/python tools/check_bounds.py
+
+.PHONY: validate
+validate: $(VENV)/.tested ## Run the long tests too (fuzzing, full-length oracles, every claim)
+	$(CARGO) test --locked --release $(TESTED_CRATES) -- --include-ignored
+	$(BIN)/python -m pytest -m "slow or not slow"
+
+# --- Measurements -----------------------------------------------------------------------------------------------
+
+.PHONY: bench
+bench: $(VENV)/.installed ## Measure packet-hops per CPU second, and instructions per packet-hop
+	$(CARGO) build --locked --release -p tailback-bench
+	$(BIN)/python tools/bench.py --binary $(TARGET)/release/tailback-bench --tailback $(BIN)/tailback --out $(OUT)/bench.md
+
+.PHONY: bench-peers
+bench-peers: ## Measure ns-2, ns-3 and the bare C engine in turn with ours
+	$(CARGO) build --locked --release -p tailback-bench
+	$(PYTHON) tools/bench_peers.py --binary $(TARGET)/release/tailback-bench --build $(TARGET)/peers --out $(OUT)/bench-peers.md
+
+# --- Packages ---------------------------------------------------------------------------------------------------
+
+.PHONY: wheel
+wheel: $(VENV)/.installed ## Build a wheel and a source package, and test the wheel without Rust
+	rm -rf dist
+	$(BIN)/maturin build --release --locked --sdist --out dist
+	$(BIN)/python tools/check_wheel.py dist
+
+.PHONY: clean
+clean: ## Remove everything that the other targets made
+	rm -rf $(VENV) $(OUT) dist target .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -f python/tailback/_native*.so
+	find python tools -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,334 @@
+//! The forms of a document: canonical, TOML, schema and explanations agree.
+
+mod common;
+
+use common::RIGHT;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use tailback_scenario::{Scenario, explain, names, schema};
+
+fn right() -> Scenario {
+    Scenario::from_toml(RIGHT, "lan.toml").unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// The scenario again from its own TOML.
+fn again(scenario: &Scenario) -> Scenario {
+    let toml = scenario.to_toml();
+    Scenario::from_toml(&toml, "again.toml").unwrap_or_else(|e| panic!("{e}\n{toml}"))
+}
+
+#[test]
+fn the_hash_of_a_document_stays_what_it_was() {
+    // A change here makes all stored results unfindable: it needs a new version of the document.
+    assert_eq!(right().hash(), "51b24cf674ec5c1c08e7af2e626af35e");
+}
+
+#[test]
+fn equal_scenarios_have_equal_hashes_however_they_are_written() {
+    let other = RIGHT
+        .replace("duration = \"60s\"", "duration = \"1min\"\nseed = 1")
+        .replace("buffer = \"50kB\"", "buffer = \"0.05MB\"\nframing = \"ethernet\"")
+        .replace("high = 0.8", "high = \"80%\"");
+    let other = Scenario::from_toml(&other, "other.toml").unwrap();
+    assert_eq!(other.to_json(), right().to_json());
+    assert_eq!(other.hash(), right().hash());
+    assert_eq!(Scenario::from_json(&right().to_json()).unwrap().hash(), right().hash());
+    assert_ne!(right().with_set(&[("run.seed", "2")]).unwrap().hash(), right().hash());
+}
+
+#[test]
+fn a_scenario_reads_back_from_its_own_toml() {
+    assert_eq!(again(&right()).to_json(), right().to_json());
+}
+
+#[test]
+fn set_values_replace_what_the_file_says() {
+    let set = right()
+        .with_set(&[
+            ("flows[*].source.rate", "1Mbit/s"),
+            ("flows[data].source.burst", "6kB"),
+            ("links[0].rate", "[\"1Mbit/s\", \"2Mbit/s\"]"),
+            ("backpressure.scope", "plain"),
+            ("switches.floor.backpressure.scope", "class"),
+            ("run.precision", "{ metric = \"loss\" }"),
+        ])
+        .unwrap_or_else(|e| panic!("{e}"));
+    let json: Value = serde_json::from_str(&set.to_json()).unwrap();
+    assert_eq!(json["flows"][0]["source"], json!({ "kind": "uniform-uniform", "burst": "6kB", "rate": "1Mbit/s" }));
+    assert_eq!(json["flows"][1]["source"]["rate"], "1Mbit/s");
+    assert_eq!(json["links"][0]["rate"], json!(["1Mbit/s", "2Mbit/s"]));
+    assert_eq!(
+        (&json["backpressure"]["scope"], &json["switches"]["floor"]["backpressure"]["scope"]),
+        (&json!("plain"), &json!("class"))
+    );
+    assert_eq!(json["run"]["precision"]["max-replications"], 100);
+}
+
+/// Calls `f` for each property of each table in the schema.
+fn properties(node: &Value, path: &str, f: &mut dyn FnMut(&str, &Value)) {
+    match node {
+        Value::Object(map) => {
+            for (name, property) in map.get("properties").and_then(Value::as_object).into_iter().flatten() {
+                f(&format!("{path}.{name}"), property);
+            }
+            map.iter().for_each(|(key, value)| properties(value, &format!("{path}/{key}"), f));
+        }
+        Value::Array(list) => list.iter().for_each(|value| properties(value, path, f)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_key_of_the_schema_has_a_description() {
+    let mut seen = 0;
+    properties(schema(), "", &mut |path, node| {
+        seen += 1;
+        let described = node["description"].as_str().is_some_and(|text| text.len() > 3);
+        assert!(described || node["const"].is_string(), "{path} has no description: {node}");
+    });
+    assert!(seen > 80, "only {seen} properties");
+}
+
+#[test]
+fn the_schema_refuses_what_the_types_refuse() {
+    let schema = schema();
+    assert_eq!(schema["title"], "Tailback scenario");
+    assert_eq!(schema["required"], json!(["tailback", "run"]));
+    assert_eq!(schema["additionalProperties"], json!(false));
+    assert_eq!(schema["properties"]["flows"]["items"]["$ref"], "#/$defs/FlowGroup");
+}
+
+#[test]
+fn every_name_is_explained() {
+    let names = names();
+    for (family, list) in names.as_object().unwrap() {
+        let list = list.as_array().unwrap();
+        assert!(list.len() >= 2, "{family}");
+        for name in list {
+            let name = name.as_str().unwrap();
+            let text = explain(name).unwrap_or_else(|| panic!("{family} `{name}` is not explained"));
+            assert!(text.lines().count() >= 2, "{name}: {text}");
+        }
+    }
+    assert_eq!(explain("no-such-thing"), None);
+    assert_eq!(explain(""), None);
+}
+
+#[test]
+fn an_explanation_gives_units_ranges_and_defaults() {
+    let expected = "\
+backpressure.detection = { kind = \"watermark\" }
+  Congested when the queue exceeds a high watermark, until it falls below a low one.
+
+  parameters:
+    high  (fraction, default 0.8)
+        Fraction of the buffer above which the queue is congested; above `low`, at most 1.
+    low  (fraction, default 0.7)
+        Fraction of the buffer below which it no longer is; 0 to below `high`.
+";
+    assert_eq!(explain("watermark").unwrap(), expected);
+    let run = explain("run").unwrap();
+    assert!(
+        run.contains("duration  (duration, required)")
+            && run.contains("replications  (whole number, 1 to 100000, default 5)"),
+        "{run}"
+    );
+    assert!(explain("links.rate").unwrap().contains("rate, or [forward, backward]"));
+    assert!(explain("timeline").unwrap().contains("high  (fraction, optional)"));
+    assert!(explain("backpressure").unwrap().contains("detection  (kind \"watermark\" or \"fill-rate\""));
+}
+
+fn rate() -> impl Strategy<Value = String> {
+    (1u64..10_000, prop::sample::select(vec!["kbit/s", "Mbit/s", "kB/s"])).prop_map(|(n, unit)| format!("{n}{unit}"))
+}
+
+fn source() -> impl Strategy<Value = Value> {
+    let burst = (1u64..1_000).prop_map(|n| format!("{n}kB"));
+    prop_oneof![
+        (rate(), burst).prop_map(|(rate, burst)| json!({ "kind": "uniform-uniform", "rate": rate, "burst": burst })),
+        rate().prop_map(|rate| json!({ "kind": "cbr", "packet": "1kB", "rate": rate })),
+        Just(json!({ "kind": "video" })),
+        (1u64..1_000_000).prop_map(|n| json!({ "kind": "bulk", "size": format!("{n}B") })),
+    ]
+}
+
+fn backpressure() -> impl Strategy<Value = Value> {
+    let scope = prop::sample::select(vec!["none", "plain", "class", "destination", "class-destination"]);
+    let thresholds = (0.0..0.5, 0.5001..1.0);
+    (scope, thresholds, any::<bool>(), any::<bool>(), 0u64..1_000_000).prop_map(
+        |(scope, (low, high), fill, rate, ns)| {
+            let kind = if fill { "fill-rate" } else { "watermark" };
+            let response = if rate { "rate" } else { "block" };
+            json!({
+                "scope": scope,
+                "detection": { "kind": kind, "low": low, "high": high },
+                "response": { "kind": response },
+                "response-time": format!("{ns}ns"),
+                "partition": rate,
+            })
+        },
+    )
+}
+
+prop_compose! {
+    /// A right document: switches in a row, hosts behind the first and the last.
+    fn document()(
+        switches in 1u32..6,
+        hosts in 1u32..5,
+        title in prop::option::of(".*"),
+        rates in prop::collection::vec(rate(), 3),
+        sources in prop::collection::vec(source(), 1..4),
+        buffers in prop::collection::vec(2u64..5_000, 3),
+        backpressure in prop::option::of(backpressure()),
+        own in prop::option::of(backpressure()),
+        seconds in 1u64..10_000,
+        seed in 0u64..=i64::MAX as u64,
+        loss in 0.0..=1.0,
+        one_by_one in any::<bool>(),
+    ) -> Value {
+        let sizes: Vec<String> = buffers.iter().map(|n| format!("{n}kB")).collect();
+        let mut links = vec![
+            json!({ "between": ["h*", "s1"], "rate": rates[0], "loss": loss }),
+            json!({ "between": ["sink", format!("s{switches}")], "rate": [rates[1], rates[2]], "length": format!("{seconds}mm") }),
+        ];
+        links.extend((1..switches).map(|i| json!({ "between": [format!("s{i}"), format!("s{}", i + 1)], "rate": rates[2] })));
+        let flows: Vec<Value> = sources.iter().enumerate().map(|(i, source)| {
+            json!({ "name": format!("flow {i}"), "from": "h*", "to": "sink", "class": i % 3, "source": source })
+        }).collect();
+        json!({
+            "tailback": 1,
+            "title": title,
+            "run": { "duration": format!("{seconds}s"), "seed": seed, "warmup": if one_by_one { "auto" } else { "0s" } },
+            "network": { "classes": 3, "buffer": if one_by_one { json!(sizes) } else { json!(sizes[0]) } },
+            "backpressure": backpressure,
+            "hosts": { "h": { "count": hosts }, "sink": { "buffer": sizes[1] } },
+            "switches": { "s": { "count": switches, "backpressure": own, "ports": { "sink": { "buffer": sizes[2] } } } },
+            "links": links,
+            "flows": flows,
+            "timeline": [{ "at": "1s", "flow": "flow 0", "state": "stop" }, { "at": "500ms", "link": ["sink", "s*"], "rate": rates[0] }],
+        })
+    }
+}
+
+/// What mistakes are made of.
+const SCRAPS: &[&str] = &[
+    "\"",
+    "'",
+    "[",
+    "]",
+    "[[",
+    "]]",
+    "{",
+    "}",
+    "=",
+    ",",
+    ".",
+    "#",
+    "\n",
+    "*",
+    "?",
+    "-",
+    "\t",
+    "\\",
+    "\u{0}",
+    "é",
+    "\u{feff}",
+    "nan",
+    "inf",
+    "-1",
+    "0",
+    "1e308",
+    "1e-320",
+    "9223372036854775807",
+    "18446744073709551616",
+    "true",
+    "\"\"",
+    "\"h*\"",
+    "\"[\"",
+    "\"-1ms\"",
+    "\"1e9s\"",
+    "\"213days\"",
+    "\"99999999999h\"",
+    "\"unlimited\"",
+    "\"auto\"",
+    "kind = \"mac\"",
+    "count = 4096",
+    "pair = \"all\"",
+    "[run]",
+    "[[flows]]",
+    "[switches.x]",
+    "2026-01-01",
+    "0x10",
+    "[\"core\", \"core\"]",
+    "{ kind = \"cbr\" }",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn any_scenario_reads_back_from_its_own_toml(document in document()) {
+        let scenario = Scenario::from_json(&document.to_string()).unwrap_or_else(|e| panic!("{e}\n{document:#}"));
+        let again = again(&scenario);
+        prop_assert_eq!(again.to_json(), scenario.to_json());
+        prop_assert_eq!(again.hash(), scenario.hash());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1_000))]
+
+    #[test]
+    fn no_text_makes_it_panic(
+        edits in prop::collection::vec((any::<prop::sample::Index>(), 0usize..12, prop::sample::select(SCRAPS)), 1..4),
+    ) {
+        let mut text: Vec<char> = RIGHT.chars().collect();
+        for (at, deleted, scrap) in edits {
+            let at = at.index(text.len());
+            let end = (at + deleted).min(text.len());
+            text.splice(at..end, scrap.chars());
+        }
+        let text: String = text.into_iter().collect();
+        match Scenario::from_toml(&text, "x.toml") {
+            Ok(scenario) => {
+                let again = again(&scenario);
+                prop_assert_eq!(again.to_json(), scenario.to_json());
+            }
+            Err(e) => {
+                for problem in e.problems() {
+                    prop_assert!(problem.line.unwrap() <= text.lines().count().max(1), "{}", problem.rendered);
+                    prop_assert!(problem.rendered.starts_with("error: ") && problem.rendered.contains('^'), "{}", problem.rendered);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn no_value_anywhere_makes_it_panic(at in any::<prop::sample::Index>(), scrap in prop::sample::select(SCRAPS), json in any::<bool>()) {
+        // Each value of the document in turn becomes something that it should not be.
+        let tree: Value = serde_json::from_str(&right().to_json()).unwrap();
+        let mut paths = Vec::new();
+        leaves(&tree, String::new(), &mut paths);
+        let path = &paths[at.index(paths.len())];
+        let value = if json { format!("{{ a = {scrap} }}") } else { scrap.to_owned() };
+        if let Err(e) = right().with_set(&[(path, value)]) {
+            prop_assert!(e.rendered().contains("error: "));
+        }
+    }
+}
+
+fn leaves(value: &Value, path: String, found: &mut Vec<String>) {
+    match value {
+        Value::Object(map) => {
+            let inner = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+            map.iter().for_each(|(key, value)| leaves(value, inner(key), found));
+        }
+        Value::Array(list) => {
+            list.iter().enumerate().for_each(|(i, value)| leaves(value, format!("{path}[{i}]"), found))
+        }
+        _ => {}
+    }
+    if !path.is_empty() {
+        found.push(path);
+    }
+}

@@ -1,0 +1,274 @@
+//! What a document becomes: names and patterns resolved, defaults filled in, ways found.
+
+mod common;
+
+use common::RIGHT;
+use tailback_scenario::{Scenario, build};
+use tailback_sim::plan::{
+    Change, ChangeKind, Detection, Engine, Fabric, Framing, Length, NO_ROUTE, NodeKind, Plan, Response, Scope, Signal,
+};
+use tailback_units::{Dur, Rate, Time};
+
+fn scenario(text: &str) -> Scenario {
+    Scenario::from_toml(text, "test.toml").unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn plan(text: &str) -> Plan {
+    build(&scenario(text), 1, None)
+}
+
+/// A document with these hosts, switches and links, and one flow.
+fn network(nodes: &str, links: &[(&str, &str)], flow: (&str, &str)) -> String {
+    let links: String =
+        links.iter().map(|(a, b)| format!("[[links]]\nbetween = [\"{a}\", \"{b}\"]\nrate = \"10Mbit/s\"\n")).collect();
+    let (from, to) = flow;
+    format!(
+        "tailback = 1\nrun = {{ duration = \"1s\" }}\n{nodes}\n{links}\n[[flows]]\nname = \"f\"\nfrom = \"{from}\"\nto = \"{to}\"\nsource = {{ kind = \"bulk\", size = \"1MB\" }}\n"
+    )
+}
+
+fn names(plan: &Plan) -> Vec<&str> {
+    plan.nodes.iter().map(|node| node.name.as_str()).collect()
+}
+
+fn node(plan: &Plan, name: &str) -> usize {
+    plan.nodes.iter().position(|node| node.name == name).unwrap()
+}
+
+/// Names of the nodes on the way.
+fn way<'a>(plan: &'a Plan, from: &str, to: &str) -> Vec<&'a str> {
+    let (mut at, to) = (node(plan, from), node(plan, to));
+    let mut way = vec![plan.nodes[at].name.as_str()];
+    while at != to {
+        let link = &plan.links[plan.routes[at][to] as usize];
+        at = usize::from(if usize::from(link.ends[0]) == at { link.ends[1] } else { link.ends[0] });
+        way.push(&plan.nodes[at].name);
+        assert!(way.len() < 20, "a loop: {way:?}");
+    }
+    way
+}
+
+#[test]
+fn counts_make_numbered_nodes_hosts_first_in_natural_order() {
+    let plan = plan(&network(
+        "hosts = { h = { count = 11 } }\nswitches = { a = {}, s = { count = 2 } }",
+        &[("h*", "s1"), ("s1", "s2"), ("a", "s2")],
+        ("h1", "h11"),
+    ));
+    let expected: Vec<String> = (1..=11).map(|i| format!("h{i}")).chain(["a", "s1", "s2"].map(str::to_owned)).collect();
+    assert_eq!(names(&plan), expected);
+    assert_eq!(plan.links.len(), 13);
+    assert_eq!(plan.links[10].ends.map(|id| names(&plan)[usize::from(id)]), ["h11", "s1"]);
+}
+
+#[test]
+fn two_patterns_are_linked_one_to_one_and_one_pattern_to_all() {
+    let plan = plan(&network(
+        "hosts = { h = { count = 3 } }\nswitches = { e = { count = 3 }, core = {} }",
+        &[("h*", "e*"), ("core", "e[1-3]")],
+        ("h1", "h2"),
+    ));
+    let pairs: Vec<[&str; 2]> =
+        plan.links.iter().map(|link| link.ends.map(|id| names(&plan)[usize::from(id)])).collect();
+    assert_eq!(pairs, [["h1", "e1"], ["h2", "e2"], ["h3", "e3"], ["core", "e1"], ["core", "e2"], ["core", "e3"]]);
+}
+
+#[test]
+fn pairs_of_flows_are_what_is_asked_for() {
+    let base = |from: &str, to: &str, pair: &str| {
+        let text = network(
+            "hosts = { a = { count = 3 }, b = { count = 3 } }\nswitches = { s = {} }",
+            &[("?[123]", "s")],
+            (from, to),
+        );
+        let plan = plan(&text.replace("source =", &format!("{pair}\nsource =")));
+        let name = |id: u16| names(&plan)[usize::from(id)].to_owned();
+        plan.flows.iter().map(|f| format!("{} {}-{}", f.name, name(f.from), name(f.to))).collect::<Vec<_>>()
+    };
+    assert_eq!(base("a1", "b1", ""), ["f a1-b1"]);
+    assert_eq!(base("a*", "b*", ""), ["f[1] a1-b1", "f[2] a2-b2", "f[3] a3-b3"]);
+    assert_eq!(base("a*", "b2", ""), ["f[1] a1-b2", "f[2] a2-b2", "f[3] a3-b2"]);
+    assert_eq!(base("a*", "a1", ""), ["f[1] a2-a1", "f[2] a3-a1"], "never to itself");
+    assert_eq!(base("a[12]", "a*", "pair = \"all\"").len(), 4);
+    assert_eq!(base("a*", "b*", "pair = \"all\"").len(), 9);
+}
+
+#[test]
+fn a_ports_settings_go_before_its_switchs_and_those_before_the_networks() {
+    let text = network(
+        "network = { classes = 2, buffer = [\"10kB\", \"20kB\"] }\nhosts = { a = {}, b = { buffer = \"9kB\" }, c = {} }\n[switches]\ns = { buffer = \"30kB\", ports = { a = { buffer = \"40kB\" }, \"[ab]\" = { buffer = \"unlimited\" }, c = { discipline = { kind = \"drop-head\" } } } }\nt = {}",
+        &[("a", "s"), ("b", "s"), ("c", "s"), ("t", "s")],
+        ("a", "b"),
+    );
+    let plan = plan(&text);
+    let limits = |link: usize, side: usize| plan.links[link].queue[side].limits.clone();
+    assert_eq!(limits(0, 0), [u64::MAX; 2], "a host's transmit queue is unlimited");
+    assert_eq!(limits(1, 0), [9_000; 2]);
+    assert_eq!(limits(0, 1), [40_000; 2], "a name goes before a pattern");
+    assert_eq!(limits(1, 1), [u64::MAX; 2]);
+    assert_eq!(limits(2, 1), [30_000; 2]);
+    assert_eq!(plan.links[2].queue[1].discipline.kind(), "drop-head");
+    assert_eq!(plan.links[1].queue[1].discipline.kind(), "drop-tail");
+    assert_eq!(limits(3, 0), [10_000, 20_000]);
+}
+
+#[test]
+fn framings_are_presets_or_tables() {
+    let with =
+        |framing: &str| plan(&RIGHT.replace("classes = 3", &format!("classes = 3\nframing = {framing}"))).framing;
+    let ethernet = Framing { mtu: 1500, header: 18, min_frame: 64, overhead: 20, buffer: Length::Frame };
+    assert_eq!(plan(RIGHT).framing, ethernet);
+    assert_eq!(with("\"ethernet\""), ethernet);
+    assert_eq!(
+        with("\"none\""),
+        Framing { mtu: 65_535, header: 0, min_frame: 0, overhead: 0, buffer: Length::Payload }
+    );
+    assert_eq!(
+        with("{ mtu = \"9000B\", buffer = \"wire\" }"),
+        Framing { mtu: 9_000, buffer: Length::Wire, ..ethernet }
+    );
+}
+
+#[test]
+fn links_have_delays_lengths_and_two_rates() {
+    let text = network("hosts = { a = {}, b = {} }\nswitches = { s = {} }", &[("a", "s"), ("b", "s")], ("a", "b"))
+        .replacen(
+            "rate = \"10Mbit/s\"",
+            "rate = [\"10Mbit/s\", \"1Mbit/s\"]\nlength = \"1km\"\nloss = \"1%\"\njitter = \"2us\"",
+            1,
+        );
+    let plan = plan(&text);
+    assert_eq!(plan.links[0].rate, [Rate::mbit(10), Rate::mbit(1)]);
+    assert_eq!((plan.links[0].delay, plan.links[1].delay), (Dur::from_us(5), Dur::from_us(1)));
+    assert_eq!((plan.links[0].loss, plan.links[0].jitter), (0.01, Dur::from_us(2)));
+}
+
+#[test]
+fn ways_are_the_shortest_and_of_equal_ones_the_first_listed() {
+    let links = [("a", "s1"), ("s1", "s3"), ("s1", "s2"), ("s2", "s4"), ("s3", "s4"), ("s4", "b"), ("s1", "s4")];
+    let nodes =
+        "network = { routing = \"shortest-path\" }\nhosts = { a = {}, b = {} }\nswitches = { s = { count = 4 } }";
+    assert_eq!(way(&plan(&network(nodes, &links, ("a", "b"))), "a", "b"), ["a", "s1", "s4", "b"]);
+    let ring = plan(&network(nodes, &links[..6], ("a", "b")));
+    assert_eq!(way(&ring, "a", "b"), ["a", "s1", "s3", "s4", "b"], "link 1 stands before link 2");
+    assert_eq!(way(&ring, "b", "a"), ["b", "s4", "s2", "s1", "a"], "link 3 stands before link 4");
+    assert_eq!(ring.routes[node(&ring, "a")][node(&ring, "a")], NO_ROUTE);
+}
+
+#[test]
+fn no_way_leads_through_a_host() {
+    // a - h - b would be shorter than a - s1 - s2 - s3 - b.
+    let links = [("a", "h"), ("h", "b"), ("a", "s1"), ("s1", "s2"), ("s2", "s3"), ("s3", "b")];
+    let nodes = "network = { routing = \"shortest-path\" }\nhosts = { a = {}, b = {}, h = {} }\nswitches = { s = { count = 3 } }";
+    let plan = plan(&network(nodes, &links, ("a", "b")));
+    assert_eq!(way(&plan, "a", "b"), ["a", "s1", "s2", "s3", "b"]);
+    assert_eq!(way(&plan, "a", "h"), ["a", "h"]);
+}
+
+#[test]
+fn back_pressure_holds_for_all_switches_but_those_with_their_own() {
+    let text = RIGHT
+        .replace("scope = \"class\"", "scope = \"plain\"\nsignal = { kind = \"mac\" }\nend-stations = true")
+        .replace("[switches.core]", "[switches.spare]\nbackpressure = { scope = \"none\" }\n[switches.core]\nbackpressure = { scope = \"destination\", detection = { kind = \"fill-rate\", horizon = \"1ms\" }, response = { kind = \"rate\" } }\nlatency = \"1us\"\nmodel = { kind = \"shared-memory\", memory = \"1MB\" }")
+        .replace("[[flows]]\nname = \"data\"", "[[links]]\nbetween = [\"spare\", \"core\"]\nrate = \"1Gbit/s\"\n\n[[flows]]\nname = \"data\"");
+    let plan = plan(&text);
+    let switch = |name: &str| match &plan.nodes[node(&plan, name)].kind {
+        NodeKind::Switch(switch) => switch.clone(),
+        NodeKind::Host(_) => panic!("{name} is a switch"),
+    };
+    assert_eq!(switch("spare").backpressure, None);
+    let floor = switch("floor1").backpressure.unwrap();
+    assert_eq!((floor.scope, floor.signal, floor.end_stations), (Scope::Plain, Signal::Mac { quanta: 65_535 }, true));
+    assert_eq!(floor.detection, Detection::Watermark { high: 0.8, low: 0.7 });
+    let core = switch("core");
+    assert_eq!(
+        (core.latency, &core.fabric),
+        (Dur::from_us(1), &Fabric::SharedMemory { memory: 1_000_000, alpha: 1.0 })
+    );
+    let core = core.backpressure.unwrap();
+    assert_eq!((core.scope, core.signal, core.end_stations), (Scope::Destination, Signal::OnOff, false));
+    assert_eq!(
+        core.detection,
+        Detection::FillRate { high: 0.8, low: 0.7, window: Dur::from_ms(2), horizon: Dur::from_ms(1) }
+    );
+    assert!(matches!(core.response, Response::Rate { decrease, .. } if decrease == 0.5));
+}
+
+#[test]
+fn the_timeline_is_in_order_of_time_whatever_the_order_of_the_document() {
+    let text = RIGHT.replace(
+        "[[timeline]]\nat = \"30s\"\nflow = \"voice\"",
+        "[[timeline]]\nat = \"35s\"\nlink = [\"server\", \"core\"]\nstate = \"up\"\nrate = \"1Mbit/s\"\n[[timeline]]\nat = \"20s\"\nlink = [\"core\", \"floor*\"]\nstate = \"down\"\n[[timeline]]\nat = \"30s\"\nflow = \"data[2]\"",
+    );
+    let plan = plan(&text);
+    let core = node(&plan, "core") as u16;
+    let at = |s: u64, what: ChangeKind| Change { at: Time(s * 1_000_000_000_000), what };
+    let expected = [
+        at(20, ChangeKind::LinkDown(4)),
+        at(20, ChangeKind::LinkDown(5)),
+        at(30, ChangeKind::FlowStop(1)),
+        at(35, ChangeKind::LinkUp(6)),
+        at(35, ChangeKind::LinkRate(6, Rate::mbit(1))),
+        at(40, ChangeKind::Thresholds { node: core, high: 0.9, low: 0.5 }),
+    ];
+    assert_eq!(plan.timeline, expected);
+}
+
+#[test]
+fn seed_and_engine_are_the_callers_and_the_rest_is_the_documents() {
+    let scenario = scenario(RIGHT);
+    let plan = build(&scenario, 77, Some(Engine::Plain));
+    assert_eq!((plan.seed, plan.engine), (77, Engine::Plain));
+    assert_eq!(build(&scenario, 77, None).engine, Engine::Merged);
+    assert_eq!(
+        (plan.warmup, plan.end, plan.sample),
+        (Time(10_000_000_000_000), Time(60_000_000_000_000), Some(Dur::from_ms(100)))
+    );
+    let auto = scenario.with_set(&[("run.warmup", "auto")]).unwrap();
+    assert_eq!(build(&auto, 1, None).warmup, Time::ZERO);
+    assert!(auto.run_config().contains("\"warmup\":\"auto\""));
+}
+
+#[test]
+fn thirty_lines_make_four_switches_mixed_rates_three_classes_and_two_mechanisms() {
+    let text = r#"tailback = 1
+title = "Nobody prepared this"
+run = { duration = "60s", warmup = "10s" }
+network = { classes = 3, buffer = ["50kB", "50kB", "100kB"] }
+backpressure = { scope = "class" }
+hosts = { h = { count = 4 }, video = {}, server = {} }
+[switches]
+edge = { count = 2 }
+core = { buffer = "500kB" }
+far = { backpressure = { scope = "class-destination", detection = { kind = "fill-rate" } } }
+[[links]]
+between = ["h[12]", "edge1"]
+rate = "100Mbit/s"
+[[links]]
+between = ["h[34]", "edge2"]
+rate = "10Mbit/s"
+[[links]]
+between = ["edge*", "core"]
+rate = "1Gbit/s"
+[[links]]
+between = ["core", "far"]
+rate = ["1Gbit/s", "100Mbit/s"]
+[[links]]
+between = ["[sv]*e[ro]*", "far"]
+rate = "10Mbit/s"
+[[flows]]
+name = "data"
+from = "h*"
+to = "server"
+class = 2
+source = { kind = "uniform-uniform", burst = "24kB", rate = "2Mbit/s" }
+[[flows]]
+name = "film"
+from = "video"
+to = "h1"
+source = { kind = "video" }
+"#;
+    let plan = plan(text);
+    assert_eq!((plan.nodes.len(), plan.links.len(), plan.flows.len(), plan.classes), (10, 9, 5, 3));
+    assert_eq!(way(&plan, "video", "h1"), ["video", "far", "core", "edge1", "h1"]);
+}

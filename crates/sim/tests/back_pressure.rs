@@ -1,0 +1,275 @@
+//! Detection, notification and response: who stops, for whose sake, and who does not.
+
+mod common;
+
+use common::*;
+use tailback_sim::Report;
+use tailback_sim::plan::*;
+use tailback_units::{Dur, Time};
+
+/// Three sources merge: hi -10- ui (500 kB) -10- s (50 kB) -10- d, with 9 Mbit/s of bursts.
+fn merging(law: Option<BackPressure>) -> Net {
+    let mut net = Net::new(ETHERNET);
+    let (s, d) = (net.switch("s"), net.host("d"));
+    net.link(s, d, 10);
+    net.limit(s, d, 50_000);
+    net.at_switch(s).backpressure = law.clone();
+    for i in 1..=3 {
+        let (h, u) = (net.host(&format!("h{i}")), net.switch(&format!("u{i}")));
+        net.link(h, u, 10);
+        net.link(u, s, 10);
+        net.limit(u, s, 500_000);
+        net.at_switch(u).backpressure = law.clone();
+        net.flow(h, d, 0, bursts(48_000, 3_000_000));
+    }
+    net.delay(Dur::from_us(1));
+    net.plan.end = ms(60_000);
+    net
+}
+
+#[test]
+fn nothing_is_lost_where_all_feeding_ports_obey() {
+    assert!(drops_of(&merging(None).run(), "s") > 1_000, "the case is hard enough");
+    let mac = BackPressure { signal: Signal::Mac { quanta: 65_535 }, ..PLAIN };
+    let feeding = BackPressure { notify: Notify::Feeding, ..PLAIN };
+    let priority = BackPressure { scope: Scope::Class, ..mac.clone() };
+    for law in SCOPES.map(scope).into_iter().chain([mac, feeding, priority]) {
+        let report = merging(Some(law.clone())).run();
+        assert_eq!(drops_of(&report, "s"), 0, "{law:?}");
+        assert!(port(&report, "u1->s").notifications_received > 100, "{law:?}");
+        assert!(report.flows.iter().all(|flow| flow.reordered == 0));
+    }
+}
+
+/// Four flows from hosts of their own over s1 -100- s2: class 1 to d1 overloads d1's 10 Mbit/s, the
+/// others are light. The order: (class 0, d1), (class 1, d1), (class 0, d2), (class 1, d2).
+fn four_flows(law: Option<BackPressure>) -> Report {
+    let mut net = Net::new(ETHERNET);
+    net.plan.classes = 2;
+    let (s1, s2, d1, d2) = (net.switch("s1"), net.switch("s2"), net.host("d1"), net.host("d2"));
+    net.link(s1, s2, 100);
+    net.link(s2, d1, 10);
+    net.link(s2, d2, 100);
+    net.limit(s2, d1, 50_000);
+    net.limit(s2, d2, 50_000);
+    net.at_switch(s2).backpressure = law;
+    for (i, (class, to, rate)) in [(0, d1, 500_000), (1, d1, 12_000_000), (0, d2, 510_000), (1, d2, 520_000)].into_iter().enumerate() {
+        let h = net.host(&format!("h{i}"));
+        net.link(h, s1, 100);
+        net.flow(h, to, class, cbr(1000, rate));
+    }
+    net.delay(Dur::from_us(1));
+    net.run()
+}
+
+#[test]
+fn each_scope_stops_what_it_names_and_nothing_else() {
+    let mac = |scope| BackPressure { scope, signal: Signal::Mac { quanta: 1000 }, ..PLAIN };
+    let cases = [
+        (None, [false, true, false, false]),
+        (Some(scope(Scope::Plain)), [true, true, true, true]),
+        (Some(scope(Scope::Class)), [false, true, false, true]),
+        (Some(scope(Scope::Destination)), [true, true, false, false]),
+        (Some(scope(Scope::ClassDestination)), [false, true, false, false]),
+        (Some(mac(Scope::Plain)), [true, true, true, true]),
+        (Some(mac(Scope::Class)), [false, true, false, true]),
+    ];
+    for (law, held_up) in cases {
+        let report = four_flows(law.clone());
+        for (flow, held_up) in report.flows.iter().zip(held_up) {
+            // Unhindered, a frame waits for one other at most at each hop: 0.85 ms at the slow one.
+            // A stop lasts as long as 5 kB take at 10 Mbit/s: 4 ms.
+            assert_eq!(max_s(flow) > 3e-3, held_up, "{}: {} s under {law:?}", flow.name, max_s(flow));
+        }
+        assert_eq!(total_drops(&report) > 0, law.is_none(), "{law:?}");
+    }
+}
+
+/// h -100- s1 (500 kB) -100- s2 (50 kB) -100- s3 (50 kB) -10- d, overloaded five times.
+fn chain(law: BackPressure) -> Net {
+    let mut net = Net::new(ETHERNET);
+    let (h, s1, s2, s3, d) = (net.host("h"), net.switch("s1"), net.switch("s2"), net.switch("s3"), net.host("d"));
+    net.link(h, s1, 100);
+    net.link(s1, s2, 100);
+    net.link(s2, s3, 100);
+    net.link(s3, d, 10);
+    net.limit(s1, s2, 500_000);
+    net.limit(s2, s3, 50_000);
+    net.limit(s3, d, 50_000);
+    for s in [s1, s2, s3] {
+        net.press(s, law.clone());
+    }
+    net.delay(Dur::from_us(1));
+    net.flow(h, d, 0, cbr(1500, 50_000_000));
+    net
+}
+
+#[test]
+fn congestion_spreads_upstream_switch_by_switch_to_the_first_that_cannot_pass_it_on() {
+    for law in SCOPES.map(scope) {
+        let report = chain(law).run();
+        assert_eq!((drops_of(&report, "s2"), drops_of(&report, "s3")), (0, 0));
+        assert!(drops_at(&report, "s1->s2") > 100);
+        assert!(port(&report, "s1->s2").notifications_received > 1);
+        assert!(port(&report, "s2->s3").notifications_received > 10);
+        assert_eq!(port(&report, "h->s1").notifications_received, 0);
+    }
+}
+
+#[test]
+fn with_end_stations_told_nothing_is_lost_anywhere_and_hosts_that_disobey_lose() {
+    for law in SCOPES.map(|s| BackPressure { end_stations: true, ..scope(s) }) {
+        let mut net = chain(law);
+        let report = net.run();
+        assert_eq!(total_drops(&report), 0);
+        assert!(port(&report, "h->s1").notifications_received > 0);
+        assert!(port(&report, "h->s1").stopped_s > 0.1);
+        let NodeKind::Host(host) = &mut net.plan.nodes[0].kind else { unreachable!("h is a host") };
+        host.obeys = false;
+        let report = net.run();
+        assert!(drops_at(&report, "s1->s2") > 100);
+        assert_eq!((port(&report, "h->s1").notifications_received, port(&report, "h->s1").stopped_s), (0, 0.0));
+    }
+}
+
+/// u1 overloads s; u2 is a neighbour too and sends from 500 ms on, if at all.
+fn two_neighbours(notify: Notify, both: bool) -> Report {
+    let mut net = Net::new(ETHERNET);
+    let (s, d) = (net.switch("s"), net.host("d"));
+    net.link(s, d, 10);
+    net.limit(s, d, 50_000);
+    net.press(s, BackPressure { notify, ..PLAIN });
+    for i in [1, 2] {
+        let (h, u) = (net.host(&format!("h{i}")), net.switch(&format!("u{i}")));
+        net.link(h, u, 10);
+        net.link(u, s, 10);
+        if i == 1 || both {
+            let flow = net.flow(h, d, 0, cbr(1500, 9_900_000));
+            net.plan.flows[flow].start = ms(if i == 1 { 0 } else { 500 });
+        }
+    }
+    // Congested from 400 ms on for good, so that u2 begins during an episode.
+    net.change(ms(400), ChangeKind::LinkDown(0));
+    net.run()
+}
+
+#[test]
+fn only_feeding_neighbours_are_told_unless_all_are() {
+    let told = |report: &Report| [1, 2].map(|i| port(report, &format!("u{i}->s")).notifications_received > 0);
+    assert_eq!(told(&two_neighbours(Notify::All, false)), [true, true]);
+    assert_eq!(told(&two_neighbours(Notify::Feeding, false)), [true, false]);
+    let late = two_neighbours(Notify::Feeding, true);
+    assert_eq!(told(&late), [true, true], "who begins to feed a congested queue is told then");
+    assert_eq!(drops_of(&late, "s"), 0);
+}
+
+/// s1 - s2 - s3 with d1 and d2 behind s3. The way from s2 to s3 is cut, so frames for d1 congest it;
+/// ten frames for d2 follow at 500 ms. The number of frames that came to s2's queue.
+fn frames_let_through(addresses: Addresses) -> u64 {
+    let mut net = Net::new(ETHERNET);
+    let (s1, s2, s3) = (net.switch("s1"), net.switch("s2"), net.switch("s3"));
+    net.link(s1, s2, 100);
+    let cut = net.link(s2, s3, 100);
+    net.limit(s2, s3, 50_000);
+    net.press(s2, BackPressure { addresses, partition: false, ..scope(Scope::Destination) });
+    for (i, rate) in [(1, 20_000_000), (2, 10_000_000)] {
+        let (h, d) = (net.host(&format!("h{i}")), net.host(&format!("d{i}")));
+        net.link(h, s1, 10);
+        net.link(s3, d, 10);
+        let flow = net.flow(h, d, 0, if i == 1 { cbr(1500, rate) } else { bulk(15_000) });
+        net.plan.flows[flow].start = ms(if i == 1 { 0 } else { 500 });
+    }
+    net.change(Time::ZERO, ChangeKind::LinkDown(cut));
+    let report = net.run();
+    assert_eq!(total_drops(&report), 0);
+    port(&report, "s2->s3").classes[0].arrived.packets
+}
+
+#[test]
+fn the_filtering_database_stops_addresses_that_the_buffer_has_not_seen() {
+    // From the buffer's list, d2 is stopped as soon as its first frame is in the buffer.
+    assert_eq!(frames_let_through(Addresses::Buffer), frames_let_through(Addresses::FilteringDatabase) + 1);
+}
+
+#[test]
+fn a_partitioned_buffer_shields_a_flow_from_a_stopped_destination_and_a_shared_one_does_not() {
+    let report = |partition: bool| {
+        let mut net = Net::new(ETHERNET);
+        let (s1, s2, d1, d2) = (net.switch("s1"), net.switch("s2"), net.host("d1"), net.host("d2"));
+        net.link(s1, s2, 100);
+        net.link(s2, d1, 10);
+        net.link(s2, d2, 100);
+        net.limit(s1, s2, 500_000);
+        net.limit(s2, d1, 50_000);
+        net.limit(s2, d2, 50_000);
+        for s in [s1, s2] {
+            net.press(s, BackPressure { partition, ..scope(Scope::Destination) });
+        }
+        for (name, to, model) in [("h1", d1, cbr(1500, 30_000_000)), ("h2", d2, bursts(6_000, 10_000_000))] {
+            let h = net.host(name);
+            net.link(h, s1, 100);
+            net.flow(h, to, 0, model);
+        }
+        net.plan.end = ms(5_000);
+        net.run()
+    };
+    let (whole, shared) = (report(true), report(false));
+    assert_eq!(whole.flows[1].dropped.packets, 0);
+    assert!(max_s(&whole.flows[1]) < 10e-3, "{}", max_s(&whole.flows[1]));
+    assert!(loss(&shared.flows[1]) > 0.3, "{}", loss(&shared.flows[1]));
+    assert_eq!(drops_of(&whole, "s2") + drops_of(&shared, "s2"), 0);
+}
+
+#[test]
+fn watermarks_of_70_and_80_percent_cost_no_throughput() {
+    for law in [None, Some(scope(Scope::Plain)), Some(scope(Scope::Destination))] {
+        let mut net = Net::new(ETHERNET);
+        let (h, s1, s2, d) = (net.host("h"), net.switch("s1"), net.switch("s2"), net.host("d"));
+        net.link(h, s1, 100);
+        net.link(s1, s2, 100);
+        net.link(s2, d, 10);
+        net.limit(s2, d, 50_000);
+        net.at_switch(s2).backpressure = law.clone();
+        net.flow(h, d, 0, poisson(1500, 30_000_000));
+        net.plan.warmup = ms(500);
+        net.plan.end = ms(5_000);
+        let report = net.run();
+        assert_eq!(port(&report, "s2->d").utilisation, 1.0, "{law:?}");
+    }
+}
+
+/// Two destinations behind s2 are cut off; d1 comes back at 300 ms, d2 at 600 ms; a third flow goes
+/// to d3, which is always there. Its deliveries by 300, 590 and 900 ms.
+fn deliveries_to_the_third(law: BackPressure) -> [u64; 3] {
+    let mut net = Net::new(ETHERNET);
+    let (s1, s2) = (net.switch("s1"), net.switch("s2"));
+    net.link(s1, s2, 100);
+    net.press(s2, law);
+    for i in 1..=3 {
+        let (h, d) = (net.host(&format!("h{i}")), net.host(&format!("d{i}")));
+        net.link(h, s1, 100);
+        let link = net.link(s2, d, 100);
+        net.limit(s2, d, 50_000);
+        net.flow(h, d, 0, cbr(1500, 10_000_000));
+        if i < 3 {
+            net.change(Time::ZERO, ChangeKind::LinkDown(link));
+            net.change(ms(300 * i), ChangeKind::LinkUp(link));
+        }
+    }
+    net.delay(Dur::from_us(1));
+    net.plan.sample = Some(Dur::from_ms(10));
+    let report = net.run();
+    assert_eq!(total_drops(&report), 0);
+    let delivered = &report.series.as_ref().unwrap().flows[&report.flows[2].group].delivered_bytes;
+    [delivered[29], delivered[58], delivered[89]]
+}
+
+#[test]
+fn a_port_that_two_queues_have_stopped_goes_on_only_when_both_are_relieved() {
+    let mac = BackPressure { signal: Signal::Mac { quanta: 1000 }, ..PLAIN };
+    for law in [PLAIN, mac] {
+        let [stopped, half, after] = deliveries_to_the_third(law);
+        assert_eq!(stopped, half, "one queue is still congested");
+        assert!(after > half + 100_000, "{after} after {half}");
+    }
+}

@@ -1,0 +1,162 @@
+//! MAC control frames (802.3x Annex 31B, 802.1Qbb) beside the idealised on and off.
+
+mod common;
+
+use common::*;
+use tailback_sim::Report;
+use tailback_sim::plan::*;
+use tailback_units::{Dur, Rate, Time};
+
+fn mac(quanta: u16) -> BackPressure {
+    BackPressure { signal: Signal::Mac { quanta }, ..PLAIN }
+}
+
+/// h1 and h2 at u1 and u2 share s (50 kB) -10- d with 12 Mbit/s of Poisson traffic, and d answers.
+fn overload(law: BackPressure) -> Net {
+    let mut net = Net::new(ETHERNET);
+    let (s, d) = (net.switch("s"), net.host("d"));
+    net.link(s, d, 10);
+    net.limit(s, d, 50_000);
+    net.press(s, law);
+    for i in [1, 2] {
+        let (h, u) = (net.host(&format!("h{i}")), net.switch(&format!("u{i}")));
+        net.link(h, u, 100);
+        net.link(u, s, 100);
+        net.limit(u, s, 500_000);
+        net.flow(h, d, 0, poisson(1500, 6_000_000));
+        net.flow(d, h, 0, poisson(1000, 1_000_000));
+    }
+    net.delay(Dur::from_us(1));
+    net.plan.end = ms(20_000);
+    net
+}
+
+#[test]
+fn refreshed_pauses_stop_the_same_traffic_as_on_and_off() {
+    let on_off = overload(PLAIN).run();
+    let forward = |report: &Report| report.flows.iter().step_by(2).map(|f| f.dropped.packets).sum::<u64>() as f64;
+    for quanta in [200, 1000, 65_535] {
+        let told = overload(mac(quanta)).run();
+        assert_eq!(drops_of(&told, "s"), 0);
+        // The control frames meet the answers on their way at other instants, so that each of the
+        // some 2000 stops may differ by a frame: 0.2 ms of 6.
+        for name in ["u1->s", "u2->s"] {
+            let (stopped, ideal) = (port(&told, name).stopped_s, port(&on_off, name).stopped_s);
+            assert!((stopped / ideal - 1.0).abs() < 0.03, "{quanta} quanta: {stopped} s for {ideal} s");
+        }
+        assert!((forward(&told) / forward(&on_off) - 1.0).abs() < 0.03);
+        assert_eq!(port(&told, "s->d").classes[0].sent.packets.abs_diff(port(&on_off, "s->d").classes[0].sent.packets), 0);
+    }
+    // At 100 Mbit/s 200 quanta are 1 ms: a stop of about 6 ms needs a dozen refreshes.
+    assert!(overload(mac(200)).run().control_frames > 3 * on_off.control_frames);
+}
+
+/// s's way to d is down, so u is stopped for good. At 100 ms the link from u to s becomes 50 ms
+/// longer: refreshes come too late for a while.
+fn stretched(law: BackPressure, stretch: bool) -> Report {
+    let mut net = Net::new(ETHERNET);
+    let (h, u, s, d) = (net.host("h"), net.switch("u"), net.switch("s"), net.host("d"));
+    net.link(h, u, 100);
+    let link = net.link(u, s, 100);
+    let drain = net.link(s, d, 10);
+    net.limit(s, d, 50_000);
+    net.press(s, law);
+    net.flow(h, d, 0, cbr(1500, 50_000_000));
+    net.change(Time::ZERO, ChangeKind::LinkDown(drain));
+    if stretch {
+        net.change(ms(100), ChangeKind::LinkDelay(link, Dur::from_ms(50)));
+    }
+    net.run()
+}
+
+#[test]
+fn a_pause_that_is_not_refreshed_in_time_expires() {
+    // 1000 quanta at 100 Mbit/s: 5.12 ms.
+    assert_eq!(drops_of(&stretched(mac(1000), false), "s"), 0);
+    let late = drops_of(&stretched(mac(1000), true), "s");
+    // From the last timely refresh's expiry until the first late one arrives: 44.88 to 47.44 ms of frames.
+    let frames = |millis: f64| (millis * 1e-3 / (f64::from(WIRE) * 8.0 / 100e6)) as u64;
+    assert!((frames(44.0)..=frames(48.0)).contains(&late), "{late}");
+    // The idealised stop is remembered.
+    assert_eq!(drops_of(&stretched(PLAIN, true), "s"), 0);
+}
+
+#[test]
+fn a_standing_pause_holds_on_a_link_that_is_faster_towards_the_congested_switch() {
+    // The neighbour counts quanta at its own rate: ten times as fast as the way back.
+    let mut net = Net::new(ETHERNET);
+    let (h, u, s, d) = (net.host("h"), net.switch("u"), net.switch("s"), net.host("d"));
+    net.link(h, u, 100);
+    let link = net.link(u, s, 100);
+    let drain = net.link(s, d, 10);
+    net.limit(s, d, 100_000);
+    net.press(s, mac(1000));
+    net.plan.links[link as usize].rate = [Rate::mbit(100), Rate::mbit(10)];
+    net.flow(h, d, 0, cbr(1500, 50_000_000));
+    net.change(Time::ZERO, ChangeKind::LinkDown(drain));
+    assert_eq!(drops_of(&net.run(), "s"), 0);
+}
+
+#[test]
+fn pauses_shorter_than_their_own_frame_neither_pile_up_nor_outlast_the_congestion() {
+    // One quantum is shorter than the frame that carries it: the way back is full of PAUSE frames
+    // while s is congested, and free as soon as it is not.
+    let mut net = Net::new(ETHERNET);
+    let (h, u, s, d) = (net.host("h"), net.switch("u"), net.switch("s"), net.host("d"));
+    net.link(h, u, 100);
+    net.link(u, s, 100);
+    let drain = net.link(s, d, 100);
+    net.limit(s, d, 50_000);
+    net.press(s, mac(1));
+    let flow = net.flow(h, d, 0, cbr(1500, 50_000_000));
+    net.plan.flows[flow].stop = ms(50);
+    let answer = net.flow(d, h, 0, cbr(1000, 1_000_000));
+    net.plan.flows[answer].start = ms(120);
+    net.change(Time::ZERO, ChangeKind::LinkDown(drain));
+    net.change(ms(100), ChangeKind::LinkUp(drain));
+    let report = net.run();
+    // 84 B at 100 Mbit/s: at most 14 881 in the 100 ms of congestion.
+    assert!((10_000..15_000).contains(&report.control_frames), "{}", report.control_frames);
+    let unhindered = (tx(100, 1038) * 3).as_secs();
+    assert!(max_s(&report.flows[1]) < unhindered + 1e-9, "{} for {unhindered}", max_s(&report.flows[1]));
+}
+
+#[test]
+fn priority_pauses_count_their_classes_apart() {
+    // Class 1 of two destinations is congested, and class 0 of one: when that is relieved, class 0
+    // goes on and class 1 does not.
+    let mut net = Net::new(ETHERNET);
+    net.plan.classes = 2;
+    let (s1, s2) = (net.switch("s1"), net.switch("s2"));
+    net.link(s1, s2, 100);
+    net.press(s2, BackPressure { scope: Scope::Class, ..mac(1000) });
+    for i in 1..=3 {
+        let d = net.host(&format!("d{i}"));
+        let link = net.link(s2, d, 100);
+        net.limit(s2, d, 50_000);
+        for class in 0..2 {
+            let h = net.host(&format!("h{i}{class}"));
+            net.link(h, s1, 100);
+            if (i, class) != (2, 0) {
+                net.flow(h, d, class, cbr(1500, 5_000_000));
+            }
+        }
+        if i < 3 {
+            net.change(Time::ZERO, ChangeKind::LinkDown(link));
+        }
+        if i == 1 {
+            net.change(ms(300), ChangeKind::LinkUp(link));
+        }
+    }
+    net.plan.sample = Some(Dur::from_ms(10));
+    let report = net.run();
+    let series = report.series.as_ref().unwrap();
+    let delivered = |flow: usize, at: usize| series.flows[&report.flows[flow].group].delivered_bytes[at];
+    let (high, low) = (3, 4);
+    assert_eq!(report.flows[high].to, "d3");
+    // Nothing goes from 250 to 300 ms; from 350 to 590 ms class 0 goes and class 1 does not.
+    assert_eq!((delivered(high, 24), delivered(low, 24)), (delivered(high, 29), delivered(low, 29)));
+    assert!(delivered(high, 58) > delivered(high, 34) + 100_000);
+    assert_eq!(delivered(low, 58), delivered(low, 34));
+    assert_eq!(total_drops(&report), 0);
+}

@@ -1,0 +1,256 @@
+//! The closed forms of queueing theory. Every statistical claim is a 99.9 % interval over
+//! replications that must contain the theory's figure and be narrow enough to refute another.
+
+mod common;
+
+use common::*;
+use tailback_measure::oracle::{BurstLoss, Class, cobham_waits, md1_wait, md1k_loss, mg1_wait, mm1k_loss, overload_loss};
+use tailback_qdisc::{Spec, discipline::drop_tail};
+use tailback_sim::Report;
+use tailback_traffic::{Model, Poisson, Sizes};
+use tailback_units::{Rate, Size, Time};
+
+/// A link of 8 Mbit/s: a byte takes a microsecond.
+const MBIT: u64 = 8;
+const BYTE_S: f64 = 1e-6;
+
+/// A host's queue and link are the server, the host at the other end counts.
+fn server() -> Net {
+    let mut net = Net::new(RAW);
+    let (a, b) = (net.host("a"), net.host("b"));
+    net.link(a, b, MBIT);
+    net
+}
+
+/// Load of the link that packets of mean size at this rate make.
+fn bps(load: f64) -> u64 {
+    (load * 8e6) as u64
+}
+
+fn mean_wait(report: &Report, flow: usize, mean_size: f64) -> f64 {
+    mean_s(&report.flows[flow]) - mean_size * BYTE_S
+}
+
+#[test]
+fn md1_waits_as_pollaczek_and_khinchin_say() {
+    for (load, seconds) in [(0.5, 50), (0.8, 150), (0.9, 500)] {
+        let mut net = server();
+        net.flow(0, 1, 0, poisson(1000, bps(load)));
+        net.plan.warmup = ms(2000);
+        net.plan.end = ms(seconds * 1000);
+        let told = over(&net.replications(20), |report| mean_wait(report, 0, 1000.0));
+        agrees(told, md1_wait(load, 1000.0 * BYTE_S), 0.03);
+    }
+}
+
+#[test]
+fn mg1_with_two_sizes_waits_as_pollaczek_and_khinchin_say() {
+    let mut net = server();
+    // 100 and 1500 bytes at loads of 0.2 and 0.5: the second moment matters, not only the load.
+    net.flow(0, 1, 0, poisson(100, bps(0.2)));
+    net.flow(0, 1, 0, poisson(1500, bps(0.5)));
+    net.plan.warmup = ms(2000);
+    net.plan.end = ms(100_000);
+    let (small, large) = (100.0 * BYTE_S, 1500.0 * BYTE_S);
+    let rates = [0.2 / small, 0.5 / large];
+    let rate = rates[0] + rates[1];
+    let second = (rates[0] * small * small + rates[1] * large * large) / rate;
+    let theory = mg1_wait(rate, 0.7 / rate, second);
+    // Poisson arrivals see time averages: both sizes wait alike.
+    let reports = net.replications(20);
+    agrees(over(&reports, |report| mean_wait(report, 0, 100.0)), theory, 0.03);
+    agrees(over(&reports, |report| mean_wait(report, 1, 1500.0)), theory, 0.03);
+}
+
+#[test]
+fn three_classes_wait_as_cobham_says_and_keep_kleinrocks_conservation_law() {
+    let loads = [0.2, 0.3, 0.3];
+    let sizes = [500u64, 1000, 1500];
+    let mut net = Net::new(RAW);
+    net.plan.classes = 3;
+    let (a, b) = (net.host("a"), net.host("b"));
+    net.link(a, b, MBIT);
+    for class in 0..3 {
+        net.flow(a, b, class as u8, poisson(sizes[class], bps(loads[class])));
+    }
+    net.plan.warmup = ms(2000);
+    net.plan.end = ms(250_000);
+    let service = |class: usize| sizes[class] as f64 * BYTE_S;
+    let classes: Vec<Class> = (0..3)
+        .map(|k| Class { rate: loads[k] / service(k), mean: service(k), second_moment: service(k) * service(k) })
+        .collect();
+    let waits = cobham_waits(&classes);
+    let wait = |report: &Report, k: usize| report.classes[k].delay.mean_s.unwrap() - service(k);
+    let reports = net.replications(20);
+    for class in 0..3 {
+        agrees(over(&reports, |report| wait(report, class)), waits[class], 0.03);
+    }
+    let conserved: f64 = (0..3).map(|k| loads[k] * waits[k]).sum();
+    agrees(over(&reports, |report| (0..3).map(|k| loads[k] * wait(report, k)).sum()), conserved, 0.03);
+}
+
+#[test]
+fn mm1k_loses_as_erlang_says() {
+    for (load, room) in [(0.5, 3), (0.9, 5), (1.2, 10)] {
+        let mut net = server();
+        let sizes = Sizes::Exponential;
+        net.flow(0, 1, 0, Model::Poisson(Poisson { packet: Size(1000), sizes, rate: Some(Rate(bps(load))), interval: None }));
+        // One of the K is in service.
+        net.queue(0, 1).discipline = Spec::DropTail(drop_tail::Params { packets: Some(room - 1) });
+        net.plan.warmup = ms(1000);
+        net.plan.end = ms(200_000);
+        agrees(over(&net.replications(20), |report| loss(&report.flows[0])), mm1k_loss(load, room as u32), 0.03);
+    }
+}
+
+#[test]
+fn md1k_loses_as_the_embedded_chain_says() {
+    for (load, room) in [(0.5, 3), (0.9, 5), (1.2, 10)] {
+        let mut net = server();
+        net.flow(0, 1, 0, poisson(1000, bps(load)));
+        net.limit(0, 1, 1000 * (room - 1));
+        net.plan.warmup = ms(1000);
+        net.plan.end = ms(100_000);
+        agrees(over(&net.replications(20), |report| loss(&report.flows[0])), md1k_loss(load, room as u32), 0.03);
+    }
+}
+
+#[test]
+fn constant_overload_loses_exactly_the_excess() {
+    // 12.5 Mbit/s into 8 Mbit/s: the link carries a packet per millisecond, whatever is offered.
+    let mut net = server();
+    net.flow(0, 1, 0, cbr(1000, 12_500_000));
+    net.limit(0, 1, 10_000);
+    net.plan.end = ms(10_000);
+    let report = net.run();
+    let flow = &report.flows[0];
+    let (offered, waiting) = (flow.offered.packets as f64, flow.in_network.packets as f64);
+    assert!((flow.delivered.packets as f64 - 10_000.0).abs() <= 1.0, "{flow:?}");
+    let lost = overload_loss(12.5, 8.0) * offered - waiting;
+    assert!((flow.dropped.packets as f64 - lost).abs() <= 1.0, "{lost} in {flow:?}");
+    assert_eq!(waiting, 11.0, "a full buffer and one in service");
+}
+
+#[test]
+fn evenly_spaced_packets_below_capacity_never_wait() {
+    for rate in [1, 4, 8] {
+        let mut net = server();
+        net.flow(0, 1, 0, cbr(1000, rate * 1_000_000));
+        let report = net.run();
+        let flow = &report.flows[0];
+        assert_eq!(ps(max_s(flow)), tx(MBIT, 1000), "at {rate} Mbit/s");
+        assert_eq!(ps(mean_s(flow)), tx(MBIT, 1000), "at {rate} Mbit/s");
+        let queue = &port(&report, "a->b").classes[0];
+        assert_eq!((queue.max_bytes, queue.mean_bytes), (0, 0.0));
+    }
+}
+
+#[test]
+fn the_mean_queue_is_the_throughput_times_the_mean_wait() {
+    for classes in [1, 3] {
+        let mut net = Net::new(RAW);
+        net.plan.classes = classes;
+        let (a, b) = (net.host("a"), net.host("b"));
+        net.link(a, b, MBIT);
+        for class in 0..classes {
+            net.flow(a, b, class, poisson(1000, bps(0.9 / f64::from(classes))));
+        }
+        net.plan.warmup = ms(1000);
+        net.plan.end = ms(100_000);
+        let report = net.run();
+        let span = report.end_s - report.warmup_s;
+        for (class, queue) in port(&report, "a->b").classes.iter().enumerate() {
+            let told = &report.classes[class];
+            let waits = told.delay.mean_s.unwrap() - 1000.0 * BYTE_S;
+            // The area under the queue is the sum of the waits, but for the packets that wait at
+            // either end: each contributes at most its size times the longest wait.
+            let area = told.delivered.bytes as f64 * waits;
+            let slack = 2.0 * (queue.max_bytes as f64 + 1000.0) * told.delay.max_s.unwrap();
+            let measured = queue.mean_bytes * span;
+            assert!((measured - area).abs() <= slack, "class {class}: {measured} for {area} within {slack}");
+            assert!(slack < 0.05 * area, "the bound says something");
+        }
+    }
+}
+
+#[test]
+fn utilisation_is_the_share_of_the_time_that_what_was_sent_takes() {
+    let mut net = server();
+    net.flow(0, 1, 0, poisson(1000, bps(0.6)));
+    net.plan.warmup = ms(500);
+    net.plan.end = ms(20_000);
+    let report = net.run();
+    let told = port(&report, "a->b");
+    let span = report.end_s - report.warmup_s;
+    let sent = told.classes[0].sent.bytes as f64 * BYTE_S / span;
+    // One packet may be cut by either end of the measurement.
+    assert!((told.utilisation - sent).abs() <= 2.0 * 1000.0 * BYTE_S / span);
+    assert!((told.utilisation - 0.6).abs() < 0.02);
+    assert_eq!(told.rate_bps, 8_000_000);
+    let saturated = {
+        let mut net = server();
+        net.flow(0, 1, 0, bulk(10_000_000));
+        net.run()
+    };
+    assert_eq!(port(&saturated, "a->b").utilisation, 1.0);
+    assert_eq!(port(&saturated, "b->a").utilisation, 0.0);
+}
+
+/// Bursts over 100 Mbit/s into 10 Mbit/s and 50 kB (the deck's rate mismatch), at so low a load
+/// that each finds the buffer empty.
+fn mismatch(burst: u64) -> Net {
+    let mut net = Net::new(ETHERNET);
+    let (h, s1, s2, d) = (net.host("h"), net.switch("s1"), net.switch("s2"), net.host("d"));
+    net.link(h, s1, 100);
+    net.link(s1, s2, 100);
+    net.link(s2, d, 10);
+    net.limit(s1, s2, 500_000);
+    net.limit(s2, d, 50_000);
+    // One burst in 20 000 begins before the one before it has drained.
+    net.flow(h, d, 0, bursts(burst, 1_000));
+    net.plan.end = Time(4_000 * 8 * burst * 1_000_000_000);
+    net
+}
+
+/// Lost and offered payload of a burst, replayed frame by frame in integer picoseconds: an
+/// independent transcription of a store-and-forward switch that counts what waits.
+fn replay(payload: u64) -> (u64, u64) {
+    let (mut left, mut lost, mut arrival) = (payload, 0, 0);
+    let mut free = 0;
+    let mut waiting = std::collections::VecDeque::<(u64, u64)>::new();
+    while left > 0 {
+        let part = left.min(1500);
+        left -= part;
+        let frame = (part + 18).max(64);
+        arrival += tx(100, frame as u32 + 20).0;
+        while waiting.front().is_some_and(|(start, _)| *start <= arrival) {
+            waiting.pop_front();
+        }
+        if waiting.iter().map(|(_, bytes)| bytes).sum::<u64>() + frame > 50_000 {
+            lost += part;
+            continue;
+        }
+        let start = arrival.max(free);
+        if start > arrival {
+            waiting.push_back((start, frame));
+        }
+        free = start + tx(10, frame as u32 + 20).0;
+    }
+    (lost, payload)
+}
+
+#[test]
+fn isolated_bursts_lose_what_a_replay_and_the_closed_form_of_a_rate_mismatch_say() {
+    for burst in [6_000, 24_000, 48_000, 96_000] {
+        let net = mismatch(burst);
+        let told = over(&net.replications(20), |report| report.flows[0].dropped.bytes as f64 / report.flows[0].offered.bytes as f64);
+        let fluid = BurstLoss { low: 64, high: 2 * burst, buffer: 50_000, ratio: 0.1, mtu: 1500, header: 18, min_frame: 64 };
+        if 2 * burst < 50_000 {
+            assert!(told.hi() < 1e-4 && fluid.closed_form() == 0.0, "{told:?}");
+            continue;
+        }
+        let exact = (64..=2 * burst).map(replay).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        agrees(told, exact.0 as f64 / exact.1 as f64, 0.05);
+        assert!((told.mean - fluid.closed_form()).abs() < 0.02, "{told:?} for {}", fluid.closed_form());
+    }
+}

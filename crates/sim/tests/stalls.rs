@@ -1,0 +1,243 @@
+//! What stops must go on: no port waits for an event that never comes, and no corner of a legal
+//! plan panics or grows without end.
+
+mod common;
+
+use common::*;
+use tailback_sim::plan::*;
+use tailback_sim::{Status, World};
+use tailback_units::{Dur, Rate, Time};
+
+/// h -100- u -100- s (50 kB) -10- d with 2 MB to carry: 1.7 s at 10 Mbit/s.
+fn transfer(law: BackPressure) -> Net {
+    let mut net = Net::new(ETHERNET);
+    let (h, u, s, d) = (net.host("h"), net.switch("u"), net.switch("s"), net.host("d"));
+    net.link(h, u, 100);
+    net.link(u, s, 100);
+    net.link(s, d, 10);
+    net.limit(s, d, 50_000);
+    net.press(s, law);
+    net.delay(Dur::from_us(1));
+    net.flow(h, d, 0, bulk(2_000_000));
+    net.plan.end = ms(4_000);
+    net
+}
+
+#[track_caller]
+fn all_arrives(net: &Net) {
+    let report = net.run();
+    let flow = &report.flows[0];
+    assert_eq!(flow.delivered.packets, flow.offered.packets, "{flow:?}");
+}
+
+#[test]
+fn an_empty_queue_is_relieved_whatever_its_low_watermark() {
+    for low in [0.0, 1e-9, 0.01] {
+        all_arrives(&transfer(BackPressure { detection: Detection::Watermark { high: 0.8, low }, ..PLAIN }));
+    }
+}
+
+#[test]
+fn a_forecast_from_stale_growth_stops_nobody_for_ever() {
+    // The buffer drains within the window in which growth is measured, and the forecast looks far.
+    for (window, horizon) in [(2, 5), (200, 5), (50, 5_000), (1, 60_000)] {
+        let (window, horizon) = (Dur::from_ms(window), Dur::from_ms(horizon));
+        for end_stations in [false, true] {
+            let detection = Detection::FillRate { high: 0.8, low: 0.7, window, horizon };
+            all_arrives(&transfer(BackPressure { detection, end_stations, ..PLAIN }));
+        }
+    }
+}
+
+#[test]
+fn a_link_that_fails_while_it_carries_a_notification_resumes_when_it_is_up_again() {
+    for law in [PLAIN, scope(Scope::Class), scope(Scope::Destination), BackPressure { signal: Signal::Mac { quanta: 65_535 }, ..PLAIN }] {
+        for long in [Dur::ZERO, Dur::from_ms(1)] {
+            // Every phase of the stop and go, of a link long enough that some failure hits each kind
+            // of notice on its way; the drain stays up, so what is not lost is delivered.
+            for k in 0..40 {
+                let mut net = transfer(BackPressure { response_time: long, ..law.clone() });
+                net.plan.links[1].delay = Dur::from_ms(1);
+                net.limit(3, 2, UNLIMITED);
+                let down = us(100_000 + 500 * k);
+                net.change(down, ChangeKind::LinkDown(1));
+                net.change(down + Dur::from_us(700), ChangeKind::LinkUp(1));
+                let report = net.run();
+                let flow = &report.flows[0];
+                assert_eq!(flow.in_network.packets, 0, "phase {k}: {flow:?}");
+                let on_the_line = flow.drops.iter().filter(|d| d.reason == "link down").map(|d| d.packets).sum::<u64>();
+                assert!(on_the_line <= 9, "1 ms of frames at 100 Mbit/s: {flow:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_link_that_comes_up_is_told_of_congestion_that_began_while_it_was_down() {
+    for signal in [Signal::OnOff, Signal::Mac { quanta: 1000 }] {
+        // u1 fills s's queue to d, whose link is down; u2 comes up later and must find itself stopped.
+        let mut net = Net::new(ETHERNET);
+        let (s, d) = (net.switch("s"), net.host("d"));
+        let drain = net.link(s, d, 10);
+        net.limit(s, d, 50_000);
+        net.press(s, BackPressure { signal, ..PLAIN });
+        net.change(Time::ZERO, ChangeKind::LinkDown(drain));
+        for i in [1, 2] {
+            let (h, u) = (net.host(&format!("h{i}")), net.switch(&format!("u{i}")));
+            net.link(h, u, 10);
+            let link = net.link(u, s, 10);
+            let flow = net.flow(h, d, 0, cbr(1500, 9_000_000));
+            net.plan.flows[flow].start = ms(if i == 1 { 0 } else { 400 });
+            if i == 2 {
+                net.change(Time::ZERO, ChangeKind::LinkDown(link));
+                net.change(ms(600), ChangeKind::LinkUp(link));
+            }
+        }
+        net.change(ms(2_000), ChangeKind::LinkUp(drain));
+        net.plan.flows.iter_mut().for_each(|flow| flow.stop = ms(1_000));
+        net.plan.end = ms(1_900);
+        let stopped = net.run();
+        assert_eq!(total_drops(&stopped), 0, "both are held back");
+        net.plan.end = ms(5_000);
+        let report = net.run();
+        assert!(report.flows.iter().all(|flow| flow.delivered.packets == flow.offered.packets));
+    }
+}
+
+#[test]
+fn notifications_do_not_pile_up_at_a_link_that_is_down() {
+    // A standing PAUSE of one quantum is repeated 390 000 times a second at 100 Mbit/s.
+    let mut net = transfer(BackPressure { signal: Signal::Mac { quanta: 1 }, ..PLAIN });
+    net.change(ms(100), ChangeKind::LinkDown(2));
+    net.change(ms(200), ChangeKind::LinkDown(1));
+    net.change(ms(1_200), ChangeKind::LinkUp(1));
+    net.change(ms(1_200), ChangeKind::LinkUp(2));
+    let report = net.run();
+    assert_eq!(report.flows[0].in_network.packets, 0);
+    // No more than fit onto the wire while the link was up and the queue congested.
+    assert!(report.control_frames < 2_000_000_000 / (u64::from(PAUSE) * 80), "{}", report.control_frames);
+}
+
+#[test]
+fn a_limiter_opens_in_time_even_when_other_classes_keep_the_port_busy() {
+    // Class 1 is slowed to half the rate; class 0 sends in bursts of 20 frames. When a burst ends
+    // after the limiter's time, class 1 goes at once and does not wait for the next step in a second.
+    let response = Response::Rate { decrease: 0.5, floor: 0.5, increase: 0.5, interval: Dur::from_ms(1000) };
+    let mut net = Net::new(ETHERNET);
+    net.plan.classes = 2;
+    let (u, s, d) = (net.switch("u"), net.switch("s"), net.host("d"));
+    net.link(u, s, 100);
+    let drain = net.link(s, d, 100);
+    net.queue(s, d).limits[1] = 50_000;
+    net.press(s, BackPressure { response, ..scope(Scope::Class) });
+    net.change(Time::ZERO, ChangeKind::LinkDown(drain));
+    for class in 0..2 {
+        let h = net.host(&format!("h{class}"));
+        net.link(h, u, 1000);
+        net.flow(h, d, class, if class == 0 { bursts(30_000, 40_000_000) } else { cbr(1500, 40_000_000) });
+    }
+    net.plan.warmup = ms(100);
+    net.plan.end = ms(1_000);
+    let report = net.run();
+    let class = &port(&report, "u->s").classes[1];
+    assert!(class.sent.packets as f64 > 0.95 * class.arrived.packets as f64, "{class:?}");
+}
+
+#[test]
+fn plans_without_flows_links_warm_up_or_time_give_empty_reports() {
+    let empty = Net::new(ETHERNET).run();
+    assert!(empty.flows.is_empty() && empty.ports.is_empty() && empty.nodes.is_empty());
+    let mut net = Net::new(ETHERNET);
+    let (a, b) = (net.host("a"), net.host("b"));
+    net.switch("alone");
+    assert_eq!(net.run().nodes.len(), 3);
+    net.link(a, b, 100);
+    let idle = net.run();
+    assert_eq!((idle.packet_hops, idle.ports[0].utilisation), (0, 0.0));
+    net.flow(a, b, 0, cbr(1000, 1_000_000));
+    net.plan.end = Time::ZERO;
+    let instant = net.run();
+    assert_eq!((instant.flows[0].offered.packets, instant.flows[0].in_network.packets), (1, 1));
+    net.plan.warmup = ms(10);
+    net.plan.end = ms(10);
+    let unmeasured = net.run();
+    assert_eq!(unmeasured.ports[0].utilisation, 0.0);
+    assert!(unmeasured.flows[0].delay.mean_s.is_none());
+}
+
+#[test]
+fn a_burst_of_a_gigabyte_is_cut_into_packets_and_counted() {
+    let mut net = Net::new(ETHERNET);
+    let (a, b) = (net.host("a"), net.host("b"));
+    net.link(a, b, 10_000);
+    net.flow(a, b, 0, bulk(1_000_000_000));
+    net.plan.end = ms(900);
+    let report = net.run_merged();
+    assert_eq!(report.flows[0].offered.bytes, 1_000_000_000);
+    assert_eq!(report.flows[0].delivered.bytes, 1_000_000_000);
+    // A bounded transmit queue loses the rest at once.
+    net.limit(0, 1, 100 * FRAME);
+    assert_eq!(net.run().flows[0].delivered.packets, 101);
+}
+
+#[test]
+fn the_slowest_and_the_fastest_links_neither_overflow_nor_divide_by_zero() {
+    for (rate, packets) in [(1, 40_000), (10_000_000_000_000, 100)] {
+        let mut net = Net::new(ETHERNET);
+        let (a, s, b) = (net.host("a"), net.switch("s"), net.host("b"));
+        net.link(a, s, 1);
+        net.link(s, b, 1);
+        net.plan.links.iter_mut().for_each(|link| link.rate = [Rate(rate); 2]);
+        net.flow(a, b, 0, bulk(1500 * packets));
+        let report = net.run();
+        assert_eq!(report.flows[0].offered.packets, packets);
+    }
+}
+
+#[test]
+fn flows_that_start_stop_and_restart_send_when_they_should_and_at_no_other_time() {
+    let mut net = Net::new(RAW);
+    let (a, b) = (net.host("a"), net.host("b"));
+    net.link(a, b, 100);
+    // A packet per millisecond, in 0 to 100, 300 to 400 and (restarted in the midst) 600 to 710 ms.
+    net.flow(a, b, 0, cbr(1000, 8_000_000));
+    for (at, start) in [(100, false), (300, true), (400, false), (600, true), (610, true), (710, false), (800, false)] {
+        net.change(ms(at), if start { ChangeKind::FlowStart(0) } else { ChangeKind::FlowStop(0) });
+    }
+    net.plan.sample = Some(Dur::from_ms(50));
+    let report = net.run();
+    let told = &report.series.as_ref().unwrap().flows[&report.flows[0].group].delivered_bytes;
+    // A change at an instant comes after what the sources do at it, so both ends of a phase count.
+    let sent: Vec<u64> = told.windows(2).map(|w| (w[1] - w[0]) / 1000).collect();
+    assert_eq!(sent[..4], [50, 1, 0, 0], "{sent:?}");
+    assert_eq!(sent[6..9], [50, 1, 0], "{sent:?}");
+    assert_eq!(sent.iter().sum::<u64>() + told[0] / 1000, 101 + 101 + 10 + 1 + 101, "{sent:?}");
+}
+
+#[test]
+fn many_ports_cost_no_more_than_their_number() {
+    // 6000 ports: quadratic work on names or neighbours would take minutes.
+    let mut net = Net::new(ETHERNET);
+    let s = net.switch("s");
+    for i in 0..3_000 {
+        let h = net.host(&format!("h{i}"));
+        net.link(h, s, 100);
+    }
+    net.at_switch(s).fabric = Fabric::VirtualOutputQueues { buffer: 1_000_000, speedup: 1.0 };
+    for i in 0..3_000 {
+        net.flow(1 + i, 1 + (i + 1) % 3_000, 0, cbr(1500, 10_000_000));
+    }
+    net.plan.end = ms(20);
+    net.plan.sample = Some(Dur::from_ms(5));
+    // Every row of routes is alike: straight to the host, or to the switch.
+    let nodes = net.plan.nodes.len();
+    let mut plan = net.plan.clone();
+    plan.routes = (0..nodes)
+        .map(|n| (0..nodes).map(|d| if n == 0 { d.saturating_sub(1) as u32 } else { n as u32 - 1 }).collect())
+        .collect();
+    let mut world = World::new(plan);
+    while world.run(100_000) == Status::Running {}
+    let report = world.report();
+    assert_eq!(total_drops(&report), 0);
+    assert!(report.packet_hops > 90_000);
+}

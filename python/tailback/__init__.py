@@ -1,0 +1,73 @@
+"""Tailback, a packet-level network simulator: Rust inside, Python outside.
+
+    import tailback
+
+    result = tailback.run("scenario.toml", replications=10)
+    print(result.summary())
+    result.plot().savefig("run.png")
+
+Scenarios are TOML files or are built step by step (`Scenario`); every number comes with its interval.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import cast
+
+from tailback import _native
+from tailback._native import Cancel
+from tailback.compare import compare
+from tailback.errors import Cancelled, OutputError, RunError, ScenarioError, TailbackError, UsageError
+from tailback.measures import Estimate, Measure
+from tailback.report import Report
+from tailback.result import Result
+from tailback.running import Interrupted, run
+from tailback.scenario import Precision, Scenario, discipline, kind, load, source
+from tailback.stats import Interval
+from tailback.sweep import sweep
+
+__version__ = _native.version
+
+__all__ = [
+    "Cancel",
+    "Cancelled",
+    "Estimate",
+    "Interrupted",
+    "Interval",
+    "Measure",
+    "OutputError",
+    "Precision",
+    "Report",
+    "Result",
+    "RunError",
+    "Scenario",
+    "ScenarioError",
+    "TailbackError",
+    "UsageError",
+    "__version__",
+    "compare",
+    "discipline",
+    "explain",
+    "kind",
+    "load",
+    "names",
+    "run",
+    "schema",
+    "source",
+    "sweep",
+]
+
+
+def names() -> dict[str, list[str]]:
+    """Return the registered kinds: traffic models, queue disciplines, switch models and so on."""
+    return cast("dict[str, list[str]]", json.loads(_native.names()))
+
+
+def explain(name: str) -> str | None:
+    """Describe a kind and its parameters with units and defaults; none if there is no such kind."""
+    return _native.explain(name)
+
+
+def schema() -> dict[str, object]:
+    """Return the JSON Schema of the scenario document."""
+    return cast("dict[str, object]", json.loads(_native.schema()))

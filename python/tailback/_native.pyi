@@ -1,0 +1,113 @@
+"""The Rust core: scenarios, runs and the statistics that need special functions."""
+
+from collections.abc import Callable
+from typing import final
+
+__all__ = [
+    "Cancel",
+    "Cancelled",
+    "Scenario",
+    "ScenarioError",
+    "explain",
+    "mser5",
+    "names",
+    "parse_bytes",
+    "parse_duration",
+    "parse_rate",
+    "schema",
+    "t_quantile",
+    "version",
+]
+
+version: str
+"""Version of the package and of the core, such as "0.1.0"."""
+
+class ScenarioError(ValueError):
+    """A scenario that cannot be run, with where it is wrong and what to write instead."""
+
+    message: str
+    """The first problem in one sentence."""
+    path: str
+    """Where in the document, such as `links[0].rate`; empty for the whole."""
+    line: int | None
+    """Line in the file, from 1; none where the problem has no single place."""
+    column: int | None
+    """Column in the line, from 1."""
+    suggestion: str | None
+    """What to write instead, where that is known."""
+    rendered: str
+    """All problems found, each with its source line and a caret."""
+    problems: list[dict[str, str | int | None]]
+    """Every problem with its message, path, line, column, suggestion and rendered text."""
+
+class Cancelled(Exception):
+    """The run was stopped through its `Cancel`."""
+
+@final
+class Cancel:
+    """Stops the runs that it was given to."""
+
+    def __init__(self) -> None: ...
+    def cancel(self) -> None:
+        """Ask for an end; runs stop within a few milliseconds."""
+    @property
+    def cancelled(self) -> bool:
+        """Whether `cancel` was called."""
+
+@final
+class Scenario:
+    """A checked scenario. Immutable, safe to run from several threads at once."""
+
+    @staticmethod
+    def from_toml(text: str, filename: str = "<scenario>") -> Scenario:
+        """Read a TOML document; raises `ScenarioError`."""
+    @staticmethod
+    def from_json(text: str) -> Scenario:
+        """Read the same document as JSON; raises `ScenarioError`."""
+    def with_set(self, assignments: list[tuple[str, str]]) -> Scenario:
+        """Return a copy with `path = value` applied in order; a value is TOML, or else a string."""
+    def to_json(self) -> str:
+        """Return the canonical document with all defaults filled in."""
+    def to_toml(self) -> str:
+        """Return the document as TOML."""
+    def run_config(self) -> str:
+        """Return the `[run]` table as JSON, defaults filled in."""
+    @property
+    def hash(self) -> str:
+        """Hash of the canonical document."""
+    @property
+    def title(self) -> str:
+        """The document's title, or an empty text."""
+    def run(
+        self,
+        seed: int,
+        cancel: Cancel | None = None,
+        progress: Callable[[float], object] | None = None,
+        engine: str | None = None,
+        warmup_s: float | None = None,
+    ) -> str:
+        """Run one replication without the GIL and return its report as JSON; raises `Cancelled`."""
+
+def schema() -> str:
+    """Return the JSON Schema of the scenario document."""
+
+def names() -> str:
+    """Return the registered kinds as JSON, such as {"sources": ["cbr", ...]}."""
+
+def explain(name: str) -> str | None:
+    """Describe a kind and its parameters; none if there is no such kind."""
+
+def parse_rate(text: str) -> int:
+    """Read "10Mbit/s" as bit/s; raises ValueError with what to write instead."""
+
+def parse_duration(text: str) -> int:
+    """Read "20ms" as picoseconds; raises ValueError with what to write instead."""
+
+def parse_bytes(text: str) -> int:
+    """Read "50kB" as bytes; raises ValueError with what to write instead."""
+
+def t_quantile(p: float, dof: float) -> float:
+    """Quantile of Student's t distribution: p between 0 and 1, dof above 0."""
+
+def mser5(values: list[float]) -> int | None:
+    """Return how many leading values the MSER-5 rule drops; none if it finds no steady state."""

@@ -1,0 +1,76 @@
+"""Benchmark workloads as ordinary scenarios, and how fast the core runs them on one thread."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from importlib import resources
+
+from tailback import _native
+from tailback.errors import UsageError
+from tailback.report import Report
+
+__all__ = ["WORKLOADS", "Measurement", "measure", "scenario"]
+
+WORKLOADS = {
+    "forward": "16 CBR flows over five 10 Gbit/s hops",
+    "udpqueue": "Poisson packets at load 0.9 into one 10 Mbit/s link",
+    "lan-a1": "three bursty sources merging under back-pressure",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """One run of a workload."""
+
+    workload: str
+    packet_hops: int
+    events: int
+    cpu_s: float
+    """Processor time of the run itself: no start-up, no reading of the scenario."""
+    rss_mb: float
+    """Largest resident set of the process so far, in MB of 10^6 bytes."""
+
+    @property
+    def hops_per_cpu_s(self) -> float:
+        """Packet-hops per second of processor time."""
+        return self.packet_hops / self.cpu_s
+
+    def as_json(self) -> dict[str, object]:
+        """Plain values."""
+        return {
+            "workload": self.workload,
+            "packet_hops": self.packet_hops,
+            "events": self.events,
+            "cpu_s": round(self.cpu_s, 6),
+            "rss_mb": round(self.rss_mb, 2),
+        }
+
+
+def scenario(workload: str) -> _native.Scenario:
+    """Return the scenario of a workload."""
+    if workload not in WORKLOADS:
+        raise UsageError(f"there is no workload {workload!r}; there are {', '.join(WORKLOADS)}")
+    name = f"{workload}.toml"
+    return _native.Scenario.from_toml(resources.files(__name__).joinpath(name).read_text(encoding="utf-8"), name)
+
+
+def measure(workload: str) -> Measurement:
+    """Run a workload once on this thread."""
+    prepared = scenario(workload)
+    start = time.thread_time()
+    text = prepared.run(1)
+    cpu_s = time.thread_time() - start
+    data = Report.from_json(text).data
+    return Measurement(workload, data["packet_hops"], data["events"], cpu_s, _rss_mb())
+
+
+def _rss_mb() -> float:
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return float("nan")
+    import sys
+
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6

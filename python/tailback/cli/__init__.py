@@ -1,0 +1,133 @@
+"""The command line. `main` is the entry point; each file next to it holds commands of one purpose.
+
+Modules of commands are loaded when their command is called, and Polars and matplotlib only when something is
+written or drawn, so that `tailback --help` answers at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import NoReturn
+
+import click
+
+from tailback import _native
+from tailback.cli.output import print_error
+from tailback.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_RUN, EXIT_SCENARIO, EXIT_USAGE, ScenarioError, TailbackError
+
+__all__ = ["main"]
+
+COMMANDS = {
+    "list": ("inspect", "list_", "List experiments, benchmark workloads and registered kinds."),
+    "validate": ("inspect", "validate", "Check a scenario file and say what is wrong with it."),
+    "schema": ("inspect", "schema", "Print the JSON Schema of scenario files."),
+    "explain": ("inspect", "explain", "Explain a kind, such as uniform-uniform, or an experiment."),
+    "run": ("simulate", "run", "Run a scenario and show losses, delays and throughput."),
+    "sweep": ("simulate", "sweep", "Run a grid of settings into one Parquet file."),
+    "compare": ("simulate", "compare", "Compare two runs or scenarios, paired by seed."),
+    "plot": ("simulate", "plot", "Draw a run directory."),
+    "reproduce": ("gallery", "reproduce", "Reproduce published figures and check their claims."),
+    "headroom": ("tools", "headroom", "Compute the buffer headroom that back-pressure needs."),
+    "bench": ("tools", "bench", "Measure packet-hops per processor second."),
+    "completion": ("tools", "completion", "Print the completion script of a shell."),
+}
+"""Command: module, function, and the line that `--help` shows without loading either."""
+
+
+class _Lazy(click.Group):
+    """A group whose commands are imported when they are called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        module, function, _ = COMMANDS[cmd_name]
+        command: click.Command = getattr(import_module(f"tailback.cli.{module}"), function)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], COMMANDS, n=1)
+            advice = f" Did you mean {near[0]!r}?" if near else ""
+            raise click.UsageError(f"There is no command {args[0]!r}.{advice}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, _, line) in COMMANDS.items()])
+
+
+@click.group(
+    cls=_Lazy,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    epilog="""\b
+Examples:
+  tailback reproduce lan --quick --out out     figures and claims of the LAN deck
+  tailback run scenario.toml --reps 10         losses and delays with intervals
+  tailback validate scenario.toml              what is wrong, where, and what to write
+  tailback explain self-similar                a traffic model and its parameters
+
+\b
+Exit codes: 0 success, 2 wrong usage, 3 invalid scenario, 4 run or output failed,
+5 a claim failed, 130 interrupted (what was finished is kept).""",
+)
+@click.version_option(_native.version, message="tailback %(version)s")
+def cli() -> None:
+    """Tailback, a packet-level network simulator."""
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line and exit with its code; no error ever shows a traceback."""
+    try:
+        code = _main(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader has had enough, as `head` does. Python would complain when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = EXIT_OK
+    sys.exit(code)
+
+
+def _main(arguments: Sequence[str] | None) -> int:
+    try:
+        code = cli.main(
+            args=None if arguments is None else list(arguments), prog_name="tailback", standalone_mode=False
+        )
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        print_error("interrupted")
+        return EXIT_INTERRUPTED
+    except ScenarioError as error:
+        print_error(error.rendered.removeprefix("error: "))
+        return EXIT_SCENARIO
+    except TailbackError as error:
+        if _debugging():
+            raise
+        print_error(str(error))
+        return error.exit_code
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        if _debugging():
+            raise
+        print_error(f"{type(error).__name__}: {error} (set TAILBACK_DEBUG=1 to see where)")
+        return EXIT_USAGE if isinstance(error, ValueError) else EXIT_RUN
+    return code if isinstance(code, int) else EXIT_OK
+
+
+def _debugging() -> bool:
+    return os.environ.get("TAILBACK_DEBUG", "") not in ("", "0")

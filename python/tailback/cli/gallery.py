@@ -1,0 +1,96 @@
+"""The command that reproduces published figures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tailback.cli.options import SETTINGS, json_option, quiet_option, threads_option
+from tailback.cli.output import console, print_error, print_json, print_note, table, watch_bar
+from tailback.errors import EXIT_CLAIM, EXIT_INTERRUPTED, EXIT_OK
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from click.shell_completion import CompletionItem
+
+    from tailback.gallery.reproduce import Reproduction
+
+__all__ = ["reproduce"]
+
+
+def _complete(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> Sequence[CompletionItem]:
+    from click.shell_completion import CompletionItem
+
+    from tailback.gallery.registry import EXPERIMENTS, GROUPS
+
+    del ctx, parameter
+    return [CompletionItem(name) for name in ("all", *GROUPS, *EXPERIMENTS) if name.startswith(incomplete)]
+
+
+@click.command(
+    context_settings=SETTINGS,
+    epilog="""\b
+Examples:
+  tailback reproduce                         everything, quick, report in out/report.html
+  tailback reproduce lan-a1 --out /tmp/a1    one experiment
+  tailback reproduce lan --full              narrow intervals, the whole grid: takes hours""",
+)
+@click.argument("what", metavar="[ID|GROUP|all]", default="all", shell_complete=_complete)
+@click.option("--quick", "profile", flag_value="quick", default=True, help="Few points, short runs (default).")
+@click.option("--full", "profile", flag_value="full", help="All points, to 10 % relative or 0.1 point absolute.")
+@click.option("--out", type=click.Path(path_type=Path), default=Path("out"), show_default=True, help="Where to write.")
+@threads_option
+@json_option
+@quiet_option
+def reproduce(what: str, profile: str, out: Path, threads: int | None, as_json: bool, quiet: bool) -> int:
+    """Reproduce published figures and check their claims: an experiment, a group, or all.
+
+    Writes report.html, which stands alone, and figures, samples and claims of each experiment. Exit code 5 when a claim
+    fails, or when more claims stay undecided than the profile allows. Ctrl-C keeps what is finished.
+    """
+    from tailback.gallery.registry import select
+    from tailback.gallery.reproduce import reproduce as reproduce_all
+
+    chosen = select(what)
+    with watch_bar(quiet=quiet) as watch:
+        found = reproduce_all(chosen, "full" if profile == "full" else "quick", out, threads=threads, watch=watch)
+    if as_json:
+        print_json(found.as_json())
+    else:
+        _print(found)
+    if not quiet:
+        print_note(f"report: {found.report}")
+    if found.interrupted:
+        print_error("interrupted; the report holds what was finished")
+        return EXIT_INTERRUPTED
+    if not found.passed:
+        counts = found.counts
+        print_error(
+            f"{counts['fail']} claims failed, {counts['undecided']} undecided "
+            f"(at most {found.undecided_allowed} may be with --{found.profile})"
+        )
+        return EXIT_CLAIM
+    return EXIT_OK
+
+
+def _print(found: Reproduction) -> None:
+    from tailback.gallery.page import number
+
+    rows = []
+    for entry in found.entries:
+        for claim in entry.claims:
+            data = claim.as_json(found.profile)
+            measured = data["measured"]
+            assert isinstance(measured, dict)
+            shown = (
+                f"{number(measured['mean'])} [{number(measured['lo'])}, {number(measured['hi'])}] {measured['unit']}"
+            )
+            words = claim.text if len(claim.text) < 72 else claim.text[:70] + "…"
+            rows.append([entry.study.experiment.id, claim.id, str(data["verdict"]), words, shown, str(measured["n"])])
+    columns = ("experiment", "claim", "verdict", "text", "measured (worst point)", "n")
+    console().print(table("Claims, 99 % intervals", columns, rows, words=4))
+    counts = found.counts
+    console().print(", ".join(f"{n} {kind}" for kind, n in counts.items()))

@@ -1,0 +1,110 @@
+"""Commands that look without running anything: list, validate, schema, explain."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from pathlib import Path
+
+import click
+
+from tailback import _native
+from tailback.cli.options import SETTINGS, json_option, scenario_file, settings_option
+from tailback.cli.output import print_error, print_json
+from tailback.errors import EXIT_SCENARIO, ScenarioError, UsageError
+
+__all__ = ["explain", "list_", "schema", "validate"]
+
+
+@click.command("list", context_settings=SETTINGS)
+@json_option
+def list_(as_json: bool) -> None:
+    """List experiments, benchmark workloads and registered kinds."""
+    import tailback
+    from tailback.bench import WORKLOADS
+    from tailback.gallery.registry import EXPERIMENTS, GROUPS, experiment
+
+    found = [experiment(id) for id in EXPERIMENTS]  # noqa: A001
+    if as_json:
+        about = [{"id": e.id, "group": e.group, "title": e.title, "reference": e.reference} for e in found]
+        print_json({"experiments": about, "workloads": list(WORKLOADS), "kinds": tailback.names()})
+        return
+    for group, title in GROUPS.items():
+        rows = [e for e in found if e.group == group]
+        if rows:
+            click.echo(f"{title} (tailback reproduce {group})")
+            for e in rows:
+                click.echo(f"  {e.id:16} {e.title}")
+    click.echo("\nBenchmark workloads (tailback bench NAME)")
+    for name, text in WORKLOADS.items():
+        click.echo(f"  {name:16} {text}")
+    click.echo("\nKinds (tailback explain NAME)")
+    for what, kinds in tailback.names().items():
+        click.echo(f"  {what:16} {', '.join(kinds)}")
+
+
+@click.command(
+    context_settings=SETTINGS,
+    epilog="""\b
+Examples:
+  tailback validate scenario.toml
+  tailback validate scenario.toml --set 'links[0].rate=1Gbit/s' --json""",
+)
+@scenario_file
+@settings_option
+@json_option
+def validate(file: str, settings: list[tuple[str, str]], as_json: bool) -> int:
+    """Check the scenario FILE and say what is wrong with it, where, and what to write instead."""
+    try:
+        text = Path(file).read_text(encoding="utf-8")
+        scenario = _native.Scenario.from_toml(text, file)
+        scenario = scenario.with_set(settings) if settings else scenario
+    except ScenarioError as error:
+        if as_json:
+            print_json({"valid": False, "file": file, "errors": error.problems, "rendered": error.rendered})
+        else:
+            print_error(error.rendered.removeprefix("error: "))
+        return EXIT_SCENARIO
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{file} is not UTF-8 text: {error}") from None
+    if as_json:
+        print_json({"valid": True, "file": file, "errors": [], "hash": scenario.hash, "title": scenario.title})
+    else:
+        click.echo(f"{file} is valid ({scenario.hash})")
+    return 0
+
+
+@click.command(
+    context_settings=SETTINGS,
+    epilog="""\b
+Editors that read JSON Schema complete and check scenario files with it:
+  tailback schema > tailback.schema.json
+  and begin the file with   #:schema ./tailback.schema.json""",
+)
+def schema() -> None:
+    """Print the JSON Schema of scenario files."""
+    click.echo(_native.schema())
+
+
+@click.command(
+    context_settings=SETTINGS,
+    epilog="""\b
+Examples:
+  tailback explain uniform-uniform
+  tailback explain lan-a1""",
+)
+@click.argument("name")
+def explain(name: str) -> None:
+    """Explain the kind NAME and its parameters, or show the page of an experiment."""
+    import tailback
+    from tailback.gallery.registry import EXPERIMENTS, experiment
+
+    if name in EXPERIMENTS:
+        click.echo(experiment(name).read("README.md").rstrip())
+        return
+    text = _native.explain(name)
+    if text is None:
+        known = [*EXPERIMENTS, *(kind for kinds in tailback.names().values() for kind in kinds)]
+        near = get_close_matches(name, known, n=1)
+        advice = f"; did you mean {near[0]}?" if near else "; `tailback list` shows what there is"
+        raise UsageError(f"there is no kind or experiment {name!r}{advice}")
+    click.echo(text.rstrip())

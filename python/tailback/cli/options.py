@@ -1,0 +1,53 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+__all__ = [
+    "SETTINGS",
+    "json_option",
+    "output_option",
+    "quiet_option",
+    "reps_option",
+    "scenario_file",
+    "seed_option",
+    "settings_option",
+    "threads_option",
+]
+
+SETTINGS: dict[str, Any] = {"max_content_width": 110, "help_option_names": ["-h", "--help"]}
+
+
+def _split(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Split path=value; the value may hold more equals signs."""
+    del ctx
+    found = []
+    for text in values:
+        path, equals, value = text.partition("=")
+        if not equals or not path.strip():
+            raise click.BadParameter(f"{text!r} is not path=value, such as run.duration=10s", param=parameter)
+        found.append((path.strip(), value.strip()))
+    return found
+
+
+scenario_file = click.argument("file", metavar="FILE", type=click.Path(exists=True, dir_okay=False, readable=True))
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
+settings_option = click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    callback=_split,
+    metavar="PATH=VALUE",
+    help="Change a value, such as 'flows[data].source.rate=3Mbit/s'; may be repeated.",
+)
+seed_option = click.option("--seed", type=click.IntRange(min=0), help="Base seed; replication k runs with seed + k.")
+reps_option = click.option("--reps", type=click.IntRange(min=1), help="Number of replications.")
+threads_option = click.option(
+    "--threads", type=click.IntRange(min=1), help="Replications at a time; one per processor unless given."
+)
+quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress bar and no notes on stderr.")
+output_option = click.option("--out", type=click.Path(path_type=Path), help="Where to write results.")

@@ -1,0 +1,331 @@
+"""Commands that run scenarios: run, sweep, compare, plot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from tailback.cli.options import (
+    SETTINGS,
+    json_option,
+    output_option,
+    quiet_option,
+    reps_option,
+    scenario_file,
+    seed_option,
+    settings_option,
+    threads_option,
+)
+from tailback.cli.output import console, print_error, print_json, print_note, progress_bar, quantity, table
+from tailback.errors import EXIT_INTERRUPTED, EXIT_OK
+from tailback.measures import Estimate
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from tailback.result import Result
+    from tailback.scenario import Scenario
+
+__all__ = ["compare", "plot", "run", "sweep"]
+
+
+def _load(file: str, settings: Sequence[tuple[str, str]]) -> Scenario:
+    from tailback.scenario import Scenario, load
+
+    scenario = load(file)
+    return Scenario.from_native(scenario.native.with_set(list(settings))) if settings else scenario
+
+
+@click.command(
+    context_settings=SETTINGS,
+    epilog="""\b
+Examples:
+  tailback run scenario.toml --reps 10 --out runs/first
+  tailback run scenario.toml --set 'flows[data].source.rate=3Mbit/s' --set run.duration=10s
+  tailback run scenario.toml --seed 7 --reps 1      one replication again, same digest""",
+)
+@scenario_file
+@seed_option
+@reps_option
+@settings_option
+@output_option
+@click.option("--force", is_flag=True, help="Replace the run directory given by --out.")
+@click.option("--warmup", help='Unmeasured beginning, such as 20s, or "auto".')
+@click.option("--engine", type=click.Choice(["merged", "plain"]), help="Both give the same results; plain is slower.")
+@threads_option
+@json_option
+@quiet_option
+def run(
+    file: str,
+    seed: int | None,
+    reps: int | None,
+    settings: list[tuple[str, str]],
+    out: Path | None,
+    force: bool,
+    warmup: str | None,
+    engine: Literal["merged", "plain"] | None,
+    threads: int | None,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Run the scenario FILE and show losses, delays and throughput with their intervals.
+
+    With --out, write a run directory: manifest, scenario and Parquet tables. Ctrl-C keeps the replications that are
+    finished.
+    """
+    from tailback.rundir import check_target
+    from tailback.running import Interrupted
+    from tailback.running import run as run_scenario
+
+    scenario = _load(file, settings)
+    if out is not None:
+        check_target(out, replace=force)
+    interrupted = False
+    try:
+        with progress_bar(Path(file).name, quiet=quiet) as progress:
+            result = run_scenario(scenario, seed, reps, threads, warmup=warmup, engine=engine, progress=progress)
+    except Interrupted as stop:
+        result, interrupted = stop.result, True
+    if out is not None and result.reports:
+        result.write(out, replace=force)
+    if as_json:
+        print_json(_run_json(result))
+    elif result.reports:
+        _print_run(result)
+    if out is not None and result.reports and not quiet:
+        print_note(f"written: {out}")
+    if interrupted:
+        kept = (
+            "they are kept in the run directory" if out is not None and result.reports else "no directory was written"
+        )
+        print_error(f"interrupted after {len(result.reports)} replications; {kept}")
+        return EXIT_INTERRUPTED
+    return EXIT_OK
+
+
+def _run_json(result: Result) -> dict[str, object]:
+    return {**result.manifest(), "summary": [e.as_json() for e in result.estimates()], "ports": _ports(result)}
+
+
+def _print_run(result: Result) -> None:
+    out = console()
+    n = len(result.reports)
+    title = result.scenario.title or "run"
+    warmup = result.warmup
+    found = f"warm-up {warmup.seconds:.6g} s ({warmup.method})" if warmup.seconds is not None else ""
+    out.print(f"{title}: {n} replication{'s' if n > 1 else ''}, seeds from {result.base_seed}, {found}", soft_wrap=True)
+    out.print(f"digest {result.digest}", soft_wrap=True)
+    out.print(_summary_table(result.estimates(), result.confidence))
+    ports = [
+        row for row in _ports(result) if row["dropped_packets"] or row["stopped_share"] or row["notifications_sent"]
+    ]
+    if ports:
+        rows = [
+            [
+                str(row["port"]),
+                f"{row['utilisation']:.1%}",
+                f"{row['dropped_packets']:.6g}",
+                f"{row['stopped_share']:.1%}",
+                f"{row['notifications_sent']:.6g}",
+                f"{float(row['queue_max_bytes']) / 1e3:.4g} kB",
+            ]
+            for row in ports
+        ]
+        columns = ("port", "busy", "dropped", "stopped", "notifications", "longest queue")
+        out.print(table("Ports that dropped, stopped or notified (means per replication)", columns, rows))
+
+
+def _summary_table(estimates: Sequence[Estimate], confidence: float) -> Table:
+    """One row per group, class and total, one column per metric."""
+    metrics = {
+        "offered": "offered",
+        "loss": "loss",
+        "delay": "mean delay",
+        "delay_p99": "99 % delay",
+        "throughput": "throughput",
+    }
+    rows: dict[tuple[str, str], dict[str, str]] = {}
+    for estimate in estimates:
+        measure = estimate.measure
+        key = (measure.scope, measure.name)
+        rows.setdefault(key, {})[measure.metric] = quantity(estimate.interval, measure.unit)
+    names = {"total": "all flows", "group": "{}", "class": "class {}"}
+    counts = {scope: sum(key[0] == scope for key in rows) for scope in names}
+    # A single class or group says the same as the line before it.
+    shown = [s for s in ("group", "class", "total") if s == "group" or counts["group" if s == "total" else s] > 1]
+    body = [
+        [names[scope].format(name), *(cells.get(metric, "") for metric in metrics)]
+        for scope in shown
+        for (found, name), cells in rows.items()
+        if found == scope
+    ]
+    return table(f"Means with {confidence:.0%} intervals", ("flows", *metrics.values()), body)
+
+
+def _ports(result: Result) -> list[dict[str, str | float]]:
+    """Means over replications for each port, those with most drops first."""
+    found: dict[str, list[tuple[float, ...]]] = {}
+    for report in result.reports:
+        for port in report.data["ports"]:
+            dropped = sum(row["dropped"]["packets"] for row in port["classes"])
+            longest = max(row["max_bytes"] for row in port["classes"])
+            stopped = port["stopped_s"] / report.measured_s
+            row = (dropped, port["utilisation"], stopped, port["notifications_sent"], longest)
+            found.setdefault(port["name"], []).append(tuple(float(value) for value in row))
+    names = ("dropped_packets", "utilisation", "stopped_share", "notifications_sent", "queue_max_bytes")
+    means = [
+        {
+            "port": port,
+            **{name: sum(column) / len(rows) for name, column in zip(names, zip(*rows, strict=True), strict=True)},
+        }
+        for port, rows in found.items()
+    ]
+    return sorted(
+        means, key=lambda row: (-float(row["dropped_packets"]), -float(row["stopped_share"]), str(row["port"]))
+    )
+
+
+@click.command(
+    context_settings=SETTINGS,
+    epilog="""\b
+Examples:
+  tailback sweep scenario.toml --out sweep.parquet \\
+      --set 'flows[data].source.rate=[1Mbit/s, 2Mbit/s, 3Mbit/s]' --set 'backpressure.scope=[none, plain]'""",
+)
+@scenario_file
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="PATH=[A,B,C]",
+    help="Values to try, or a single one for all points; may be repeated.",
+)
+@seed_option
+@reps_option
+@click.option("--out", type=click.Path(path_type=Path), help="Parquet file to write.")
+@threads_option
+@json_option
+@quiet_option
+def sweep(
+    file: str,
+    settings: tuple[str, ...],
+    seed: int | None,
+    reps: int | None,
+    out: Path | None,
+    threads: int | None,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Run the scenario FILE at every combination of the given values.
+
+    All points share their seeds. Results go into one Parquet file with a row per point, replication and metric.
+    """
+    from tailback.sweep import parse_axes
+    from tailback.sweep import sweep as run_sweep
+
+    fixed, axes = parse_axes(settings)
+    with progress_bar(Path(file).name, quiet=quiet) as progress:
+        found = run_sweep(file, axes, fixed=fixed, seed=seed, replications=reps, threads=threads, progress=progress)
+    if out is not None and any(found.runs.values()):
+        found.write(out)
+        if not quiet:
+            print_note(f"written: {out}")
+    points = found.estimates()
+    if as_json:
+        print_json(
+            {
+                "interrupted": found.interrupted,
+                "points": [{"set": dict(point), "summary": [e.as_json() for e in rows]} for point, rows in points],
+            }
+        )
+    else:
+        metrics = ("loss", "delay", "throughput")
+        body = []
+        for point, rows in points:
+            total = {e.measure.metric: quantity(e.interval, e.measure.unit) for e in rows if e.measure.scope == "total"}
+            body.append([*(str(value) for _, value in point), *(total.get(metric, "") for metric in metrics)])
+        words = len(found.paths)
+        title = f"All flows together, means with {found.confidence:.0%} intervals"
+        console().print(table(title, (*found.paths, *metrics), body, words=words))
+    if found.interrupted:
+        print_error("interrupted; what was finished is kept" if out is not None else "interrupted")
+        return EXIT_INTERRUPTED
+    return EXIT_OK
+
+
+@click.command(
+    context_settings=SETTINGS,
+    epilog="""\b
+Examples:
+  tailback compare none.toml plain.toml --reps 10
+  tailback compare runs/none runs/plain""",
+)
+@click.argument("a", type=click.Path(exists=True))
+@click.argument("b", type=click.Path(exists=True))
+@seed_option
+@reps_option
+@click.option(
+    "--confidence", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.95, show_default=True
+)
+@threads_option
+@json_option
+@quiet_option
+def compare(
+    a: str,
+    b: str,
+    seed: int | None,
+    reps: int | None,
+    confidence: float,
+    threads: int | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Compare A and B, two run directories or two scenario files, by paired differences B minus A.
+
+    Scenario files are run first, both with the same seeds. A star marks differences whose interval excludes zero.
+    """
+    from tailback.compare import compare as compare_runs
+
+    with progress_bar("compare", quiet=quiet) as progress:
+        found = compare_runs(
+            a, b, seed=seed, replications=reps, threads=threads, confidence=confidence, progress=progress
+        )
+    if as_json:
+        print_json(found.as_json())
+        return
+    rows = []
+    for d in found.distinct():
+        who = {"total": "all flows", "group": d.measure.name, "class": f"class {d.measure.name}"}[d.measure.scope]
+        star = "*" if d.is_significant else ""
+        unit = d.measure.unit
+        rows.append(
+            [who, d.measure.metric, quantity(d.a, unit), quantity(d.b, unit), quantity(d.difference, unit), star]
+        )
+    title = f"{len(found.seeds)} pairs, {confidence:.0%} intervals"
+    console().print(table(title, ("flows", "metric", "A", "B", "B \N{MINUS SIGN} A", ""), rows, words=2))
+
+
+@click.command(context_settings=SETTINGS)
+@click.argument("directory", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="File to write: .png, .svg or .pdf. Default: DIR/plot.png."
+)
+def plot(directory: Path, out: Path | None) -> None:
+    """Draw the run directory DIR: throughput, loss and delay per group, and queues over time if sampled."""
+    from tailback.errors import UsageError
+    from tailback.rundir import read_manifest, read_table, write_file
+
+    manifest = read_manifest(directory)
+    target = out or directory / "plot.png"
+    kinds: dict[str, Literal["png", "svg", "pdf"]] = {".png": "png", ".svg": "svg", ".pdf": "pdf"}
+    if target.suffix not in kinds:
+        raise UsageError(f"{target} should end in .png, .svg or .pdf")
+    from tailback import plot as drawing
+
+    title, confidence = str(manifest["title"]), float(str(manifest["confidence"]))
+    figure = drawing.run_figure(read_table(directory, "metrics"), read_table(directory, "series"), title, confidence)
+    write_file(target, drawing.to_bytes(figure, kinds[target.suffix]))
+    click.echo(str(target))

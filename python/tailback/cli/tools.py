@@ -1,0 +1,178 @@
+"""Commands beside the simulation: headroom, bench, completion."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import asdict
+
+import click
+
+from tailback import _native
+from tailback.cli.options import SETTINGS, json_option
+from tailback.cli.output import console, print_json, table
+from tailback.errors import RunError, UsageError
+
+__all__ = ["bench", "completion", "headroom"]
+
+
+@click.command(
+    context_settings=SETTINGS,
+    epilog="""\b
+Examples:
+  tailback headroom --rate 100Mbit/s --mtu 1500B --delay 1us --links 3 --buffer 50kB
+  tailback headroom --rate 10Gbit/s --mtu 9000B --length 300m --pfc""",
+)
+@click.option("--rate", required=True, help="Rate of the feeding link, such as 10Gbit/s.")
+@click.option("--mtu", default="1500B", show_default=True, help="Largest payload.")
+@click.option("--length", help="Length of the cable, such as 100m (5 ns/m).")
+@click.option("--delay", help="Propagation one way, such as 1us, instead of the length.")
+@click.option(
+    "--response-time", help="From a notification to its effect; default: the limit of IEEE 802.3 for the rate."
+)
+@click.option("--interface-delay", default="0s", help="Further delays of the interfaces, both ways together.")
+@click.option(
+    "--counts", type=click.Choice(["frame", "wire"]), default="frame", show_default=True, help="What the buffer counts."
+)
+@click.option("--links", type=click.IntRange(min=1), default=1, show_default=True, help="Links that feed the buffer.")
+@click.option("--buffer", help="Buffer size: tells the highest safe threshold.")
+@click.option("--pfc", is_flag=True, help="The short form published for PFC beside the full formula.")
+@json_option
+def headroom(
+    rate: str,
+    mtu: str,
+    length: str | None,
+    delay: str | None,
+    response_time: str | None,
+    interface_delay: str,
+    counts: str,
+    links: int,
+    buffer: str | None,
+    pfc: bool,
+    as_json: bool,
+) -> None:
+    """Compute the buffer that must be free above the high threshold so that no frame is lost."""
+    from tailback import headroom as calculator
+
+    if (length is None) == (delay is None):
+        raise click.UsageError("Give either --length or --delay.")
+    rate_bps = _native.parse_rate(rate)
+    mtu_bytes = int(mtu) if mtu.isdigit() else _native.parse_bytes(mtu)
+    if length is not None:
+        metres = _metres(length)
+        delay_s = metres * calculator.NS_PER_M * 1e-9
+    else:
+        delay_s = _native.parse_duration(str(delay)) * 1e-12
+        metres = delay_s * 1e9 / calculator.NS_PER_M
+    response_s = None if response_time is None else _native.parse_duration(response_time) * 1e-12
+    interface_s = _native.parse_duration(interface_delay) * 1e-12
+    full = calculator.headroom(
+        rate_bps, mtu_bytes, delay_s, response_s, interface_s, "wire" if counts == "wire" else "frame"
+    )
+    forms = [full, *([calculator.pfc_headroom(rate_bps, mtu_bytes, metres)] if pfc else [])]
+    size = None if buffer is None else _native.parse_bytes(buffer)
+    if as_json:
+        print_json(
+            {
+                "forms": [
+                    {
+                        "source": form.source,
+                        "terms": [asdict(term) for term in form.terms],
+                        "bytes_per_link": form.bytes,
+                        "bytes": form.bytes * links,
+                        **({} if size is None else {"highest_threshold": max(0.0, 1 - form.bytes * links / size)}),
+                    }
+                    for form in forms
+                ]
+            }
+        )
+        return
+    for form in forms:
+        rows = [[term.name, term.formula, f"{term.bytes} B"] for term in form.terms]
+        rows.append(["sum per feeding link", "", f"{form.bytes} B"])
+        rows.append([f"for {links} link{'s' if links > 1 else ''}", "", f"{form.bytes * links} B"])
+        console().print(table(form.source, ("term", "formula", "bytes"), rows, words=2))
+        if size is not None:
+            console().print(_threshold(form.bytes * links, size), soft_wrap=True)
+
+
+def _threshold(need: int, size: int) -> str:
+    if need >= size:
+        return f"A buffer of {size} B is too small: it cannot be lossless with any threshold."
+    return f"In a buffer of {size} B the high threshold may be at most {1 - need / size:.1%}."
+
+
+def _metres(text: str) -> float:
+    for unit, factor in (("km", 1000.0), ("m", 1.0)):
+        number = text.strip().removesuffix(unit)
+        if number != text.strip():
+            try:
+                return float(number) * factor
+            except ValueError:
+                break
+    raise UsageError(f"{text!r} is not a length; write it such as 100m or 2km")
+
+
+@click.command(
+    context_settings=SETTINGS,
+    epilog="""\b
+Examples:
+  tailback bench                  all workloads, each in a process of its own
+  tailback bench forward --json   {"workload", "packet_hops", "events", "cpu_s", "rss_mb"}""",
+)
+@click.argument("workload", required=False)
+@json_option
+def bench(workload: str | None, as_json: bool) -> None:
+    """Measure packet-hops per second of processor time on one core.
+
+    The time is that of the run itself. Without a WORKLOAD all are measured, one after the other.
+    """
+    from tailback.bench import WORKLOADS, measure
+
+    rows = [measure(workload).as_json()] if workload else [_apart(name) for name in WORKLOADS]
+    if as_json:
+        print_json(rows[0] if workload else rows)
+        return
+    body = [
+        [
+            str(row["workload"]),
+            f"{float(str(row['packet_hops'])) / float(str(row['cpu_s'])) / 1e6:.2f}",
+            f"{row['packet_hops']:,}",
+            f"{row['events']:,}",
+            f"{row['cpu_s']:.3f}",
+            f"{row['rss_mb']:.1f}",
+        ]
+        for row in rows
+    ]
+    columns = ("workload", "million packet-hops per CPU s", "packet-hops", "events", "CPU s", "peak RSS MB")
+    console().print(table("", columns, body))
+
+
+def _apart(workload: str) -> dict[str, object]:
+    """Measure in a process of its own, so that its memory is its own."""
+    command = [sys.executable, "-m", "tailback", "bench", workload, "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RunError(f"the workload {workload} failed: {done.stderr.strip()}")
+    row: dict[str, object] = json.loads(done.stdout)
+    return row
+
+
+@click.command(
+    context_settings=SETTINGS,
+    epilog="""\b
+Examples:
+  eval "$(tailback completion bash)"
+  tailback completion fish > ~/.config/fish/completions/tailback.fish""",
+)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print the completion script of a shell."""
+    from click.shell_completion import get_completion_class
+
+    from tailback.cli import cli
+
+    found = get_completion_class(shell)
+    assert found is not None, "click completes for the shells that it was asked for"
+    click.echo(found(cli, {}, "tailback", "_TAILBACK_COMPLETE").source())

@@ -1,0 +1,139 @@
+"""Two runs side by side: differences paired by seed, with Student-t intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+
+from tailback.errors import UsageError
+from tailback.measures import Measure, measures
+from tailback.parallel import Progress
+from tailback.result import Result
+from tailback.rundir import read_manifest, read_table
+from tailback.running import run
+from tailback.scenario import load
+from tailback.stats import Interval, mean_interval, paired_differences
+
+__all__ = ["Comparison", "Difference", "compare"]
+
+Run = Result | str | PathLike[str]
+"""A result, a run directory, or a scenario file (which is run)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A measure in both runs and its paired difference, B minus A."""
+
+    measure: Measure
+    a: Interval
+    b: Interval
+    difference: Interval
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether the interval of the difference excludes zero."""
+        return self.difference.lo > 0 or self.difference.hi < 0
+
+    def as_json(self) -> dict[str, object]:
+        """Plain values."""
+        measure, unit = self.measure, self.measure.unit
+        head = {"scope": measure.scope, "name": measure.name, "metric": measure.metric, "unit": unit}
+        sides = {"a": self.a.mean, "b": self.b.mean}
+        return head | sides | {"difference": self.difference.as_json(unit), "significant": self.is_significant}
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """All measures that both runs have, over the seeds that both have."""
+
+    seeds: tuple[int, ...]
+    confidence: float
+    differences: tuple[Difference, ...]
+
+    def distinct(self) -> list[Difference]:
+        """The differences without those of a single class or of all flows where that repeats a single group."""
+        names: dict[str, set[str]] = {}
+        for difference in self.differences:
+            names.setdefault(difference.measure.scope, set()).add(difference.measure.name)
+        repeated = {"class"} if len(names.get("class", ())) == 1 else set()
+        repeated |= {"total"} if len(names.get("group", ())) == 1 else set()
+        return [difference for difference in self.differences if difference.measure.scope not in repeated]
+
+    def as_json(self) -> dict[str, object]:
+        """Plain values."""
+        return {
+            "seeds": list(self.seeds),
+            "confidence": self.confidence,
+            "differences": [difference.as_json() for difference in self.differences],
+        }
+
+
+def compare(
+    a: Run,
+    b: Run,
+    *,
+    seed: int | None = None,
+    replications: int | None = None,
+    threads: int | None = None,
+    confidence: float = 0.95,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Compare two runs; scenario files are run first, both with the seeds of the first.
+
+    Each component draws from a stream of its own, named after it: what two scenarios have in common sees the same
+    random numbers under the same seed, and the paired difference is known better than either mean.
+    """
+    if isinstance(a, str | PathLike) and not Path(a).is_dir():
+        config = load(a).run_config
+        seed = int(str(config["seed"])) if seed is None else seed
+        replications = int(str(config["replications"])) if replications is None else replications
+    left = _values(a, seed, replications, threads, progress)
+    right = _values(b, seed, replications, threads, progress)
+    seeds = tuple(sorted(left.keys() & right.keys()))
+    if not seeds:
+        raise UsageError(
+            f"the runs have no seed in common (A has {_range(left)}, B has {_range(right)}), so nothing can be paired; "
+            "run one of them again with the other's --seed"
+        )
+    keys = [key for key in left[seeds[0]] if all(key in run for s in seeds for run in (left[s], right[s]))]
+    if not keys:
+        raise UsageError("the runs measure nothing in common: name flow groups alike in both scenarios")
+    return Comparison(seeds, confidence, tuple(_difference(key, seeds, left, right, confidence) for key in keys))
+
+
+BySeed = Mapping[int, Mapping[Measure, float]]
+
+
+def _difference(key: Measure, seeds: tuple[int, ...], left: BySeed, right: BySeed, confidence: float) -> Difference:
+    a = {s: left[s][key] for s in seeds}
+    b = {s: right[s][key] for s in seeds}
+    return Difference(
+        key,
+        mean_interval(list(a.values()), confidence),
+        mean_interval(list(b.values()), confidence),
+        mean_interval(paired_differences(b, a), confidence),
+    )
+
+
+def _values(
+    given: Run, seed: int | None, replications: int | None, threads: int | None, progress: Progress | None
+) -> BySeed:
+    if not isinstance(given, Result):
+        if Path(given).is_dir():
+            return _read(given)
+        given = run(given, seed, replications, threads, progress=progress)
+    return {report.seed: measures(report) for report in given.reports}
+
+
+def _read(directory: str | PathLike[str]) -> BySeed:
+    read_manifest(directory)
+    found: dict[int, dict[Measure, float]] = {}
+    for row in read_table(directory, "metrics").iter_rows(named=True):
+        found.setdefault(row["seed"], {})[Measure(row["scope"], row["name"], row["metric"])] = row["value"]
+    return found
+
+
+def _range(runs: BySeed) -> str:
+    return f"{min(runs)} to {max(runs)}" if runs else "none"

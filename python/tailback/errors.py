@@ -1,0 +1,47 @@
+"""What can go wrong, each with the exit code that the command line gives it."""
+
+from __future__ import annotations
+
+from tailback._native import Cancelled, ScenarioError
+
+__all__ = [
+    "EXIT_CLAIM",
+    "EXIT_INTERRUPTED",
+    "EXIT_OK",
+    "EXIT_RUN",
+    "EXIT_SCENARIO",
+    "EXIT_USAGE",
+    "Cancelled",
+    "OutputError",
+    "RunError",
+    "ScenarioError",
+    "TailbackError",
+    "UsageError",
+]
+
+EXIT_OK = 0
+EXIT_USAGE = 2
+EXIT_SCENARIO = 3
+EXIT_RUN = 4
+EXIT_CLAIM = 5
+EXIT_INTERRUPTED = 130
+
+
+class TailbackError(Exception):
+    """Base of the errors that Tailback raises itself; `ScenarioError` is the other one."""
+
+    exit_code = EXIT_RUN
+
+
+class UsageError(TailbackError):
+    """A call or command that cannot mean anything, such as an unknown experiment."""
+
+    exit_code = EXIT_USAGE
+
+
+class RunError(TailbackError):
+    """A run that could not end as asked."""
+
+
+class OutputError(RunError):
+    """Results that could not be written: no room, no permission, or something is in the way."""

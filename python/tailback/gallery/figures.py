@@ -1,0 +1,192 @@
+"""Figures of an experiment: curves over its axes, always with intervals, in the style of `tailback.plot`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tailback.gallery.design import AxisValue
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+
+    from tailback.gallery.quantity import Quantity
+    from tailback.plot import Scale
+
+__all__ = ["Figure", "both_views", "compare", "panels", "traces"]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure to be drawn at the end; `name` is its file's name, unique in the experiment."""
+
+    name: str
+    title: str
+    caption: str
+    draw: Callable[[], Drawing]
+    claims: Sequence[str] = ()
+    """Ids of the claims that it shows; the report puts them side by side."""
+
+
+def both_views(
+    quantity: Quantity,
+    name: str,
+    title: str,
+    caption: str = "",
+    *,
+    x: str = "burst",
+    curves: str = "rate",
+    y_scale: Scale = "linear",
+    claims: Sequence[str] = (),
+) -> Figure:
+    """Show a quantity twice: against `x` with a curve per value of `curves`, and the other way round."""
+
+    def draw() -> Drawing:
+        from tailback import plot
+
+        figure = plot.new(2, sharey=True)
+        for axes, (across, each) in zip(figure.axes, ((x, curves), (curves, x)), strict=True):
+            _family(axes, quantity, across, each, y_scale)
+        figure.axes[1].set_ylabel("")
+        return figure
+
+    return Figure(name, title, caption, draw, claims)
+
+
+def compare(
+    quantities: Mapping[str, Quantity],
+    name: str,
+    title: str,
+    caption: str = "",
+    *,
+    x: str,
+    y_scale: Scale = "linear",
+    panel: str | None = None,
+    panel_values: Sequence[AxisValue] | None = None,
+    claims: Sequence[str] = (),
+) -> Figure:
+    """Show several quantities, such as one per mechanism, as curves over `x`; one panel per value of `panel`."""
+
+    def draw() -> Drawing:
+        from tailback import plot
+
+        first = next(iter(quantities.values()))
+        values = [None] if panel is None else panel_values or first.values_of(panel)
+        figure = plot.new(len(values), sharey=True, width=5.2 if len(values) < 3 else 4.0)
+        for axes, value in zip(figure.axes, values, strict=True):
+            with plot.style():
+                ticks: list[AxisValue] = []
+                for index, (label, quantity) in enumerate(quantities.items()):
+                    shown = quantity if panel is None or value is None else quantity.where(**{panel: value})
+                    along, intervals = shown.curve(x)
+                    plot.curve(axes, along, intervals, label=label, index=index)
+                    ticks += [tick for tick in along if tick not in ticks]
+                over = "" if panel is None or value is None else f"{panel} {first.axis(panel).text(value)}"
+                _finish(axes, first, x, ticks, y_scale, over)
+        _share(figure)
+        return figure
+
+    return Figure(name, title, caption, draw, claims)
+
+
+def panels(
+    quantities: Mapping[str, Quantity],
+    name: str,
+    title: str,
+    caption: str = "",
+    *,
+    x: str,
+    curves: str,
+    y_scale: Scale = "linear",
+    claims: Sequence[str] = (),
+) -> Figure:
+    """Show each quantity in a panel of its own, on one scale, with a curve per value of `curves`."""
+
+    def draw() -> Drawing:
+        from tailback import plot
+
+        figure = plot.new(len(quantities), sharey=True, width=5.2 if len(quantities) < 3 else 4.0)
+        for axes, (label, quantity) in zip(figure.axes, quantities.items(), strict=True):
+            _family(axes, quantity, x, curves, y_scale, label)
+        _share(figure)
+        return figure
+
+    return Figure(name, title, caption, draw, claims)
+
+
+def traces(
+    lines: Mapping[str, tuple[Sequence[float], Sequence[float]]],
+    name: str,
+    title: str,
+    caption: str = "",
+    *,
+    x: str = "time (s)",
+    y: str,
+    levels: Mapping[str, float] | None = None,
+    claims: Sequence[str] = (),
+) -> Figure:
+    """Show time series of one replication, one panel per line; `levels` are dashed lines, such as thresholds."""
+
+    def draw() -> Drawing:
+        from tailback import plot
+
+        figure = plot.new(1, len(lines), width=8.0, height=2.2, sharex=True)
+        for index, (axes, (label, (across, up))) in enumerate(zip(figure.axes, lines.items(), strict=True)):
+            with plot.style():
+                axes.plot(across, up, linewidth=1.0, color=plot.COLOURS[index % len(plot.COLOURS)])
+                for text, level in (levels or {}).items():
+                    axes.axhline(level, color="#666666", linestyle="--", linewidth=0.9)
+                    axes.annotate(
+                        text, (1.0, level), xycoords=("axes fraction", "data"), fontsize=8, va="bottom", ha="right"
+                    )
+                plot.finish(axes, title=label, x=x if index == len(lines) - 1 else "", y=y)
+        return figure
+
+    return Figure(name, title, caption, draw, claims)
+
+
+def _family(axes: Axes, quantity: Quantity, x: str, curves: str, y_scale: Scale, title: str = "") -> None:
+    """One curve per value of an axis, coloured in the order of the values."""
+    from tailback import plot
+
+    values = quantity.values_of(curves)
+    colours = plot.ramp(len(values)) if all(isinstance(v, int | float) for v in values) else plot.COLOURS
+    with plot.style():
+        for index, value in enumerate(values):
+            along, intervals = quantity.where(**{curves: value}).curve(x)
+            label = quantity.axis(curves).text(value)
+            plot.curve(axes, along, intervals, label=label, index=index, colour=colours[index % len(colours)])
+        axis = quantity.axis(curves)
+        _finish(axes, quantity, x, quantity.values_of(x), y_scale, title, axis.label)
+
+
+def _share(figure: Drawing) -> None:
+    """Panels side by side with one y axis and the same curves: label both once."""
+    for axes in figure.axes[1:]:
+        axes.set_ylabel("")
+        legend = axes.get_legend()
+        if legend is not None:
+            legend.remove()
+
+
+def _finish(
+    axes: Axes,
+    quantity: Quantity,
+    x: str,
+    ticks: Sequence[AxisValue],
+    y_scale: Scale,
+    title: str = "",
+    legend: str = "",
+) -> None:
+    from tailback import plot
+
+    numbers = sorted(float(tick) for tick in ticks if isinstance(tick, int | float))
+    label = quantity.label.split(" [")[0]
+    # A loss below one percent should not fill the height.
+    y_top = 1.0 if quantity.unit == "%" else 0.0
+    y = f"{label} ({quantity.unit})" if quantity.unit else label
+    plot.finish(
+        axes, title=title, x=quantity.axis(x).title, y=y, y_scale=y_scale, y_top=y_top, ticks=numbers, legend=legend
+    )

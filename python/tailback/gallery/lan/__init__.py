@@ -1,0 +1,1 @@
+"""Experiments of the LAN deck (Tobagi, Fraleigh and Noureddine)."""

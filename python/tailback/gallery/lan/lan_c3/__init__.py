@@ -1,0 +1,1 @@
+"""Controlling the source."""

@@ -1,0 +1,1 @@
+"""Class and destination together."""

@@ -1,0 +1,146 @@
+"""Class with destination: whom each scope of a notification hurts besides those that cause the congestion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tailback.gallery import Axis, Claim, Condition, Experiment, Figure, Point, Profile, ProfileName, Results, Settings
+from tailback.gallery import figures as fig
+from tailback.gallery import grid
+from tailback.gallery import metrics as m
+
+MECHANISMS = ("none", "plain", "class", "destination", "class-destination")
+
+
+class ClassAndDestination(Experiment):
+    """Video and bursts to one host, other data of the bursts' class to another."""
+
+    id = "lan-class-destination"
+    title = "Class and destination together"
+    reference = "Tobagi, Fraleigh and Noureddine, conclusions"
+    axes = (
+        Axis("mechanism", "mechanism"),
+        Axis("rate", "rate of the bursts", "Mbit/s"),
+        Axis("burst", "mean burst size", "kB"),
+    )
+    quick = Profile(duration="45s", warmup="5s", replications=5, max_replications=20, cpu_s=8)
+    full = Profile(duration="420s", warmup="20s", replications=5, max_replications=60, cpu_s=150)
+    metrics = (
+        m.loss("video", "video_loss", "video packet loss"),
+        m.loss("bystander", "bystander_loss", "packet loss of the bystander"),
+        m.loss("bursts", "bursts_loss", "packet loss of the bursts"),
+        m.mean_delay("video", "video_delay", "video mean delay"),
+        m.mean_delay("bystander", "bystander_delay", "mean delay of the bystander"),
+        m.delay_quantile(0, "p99", "video_p99", "p99 video delay"),
+    )
+
+    def points(self, profile: ProfileName) -> Iterable[Point]:
+        """Up to the rate at which bursts and video fill the slow link."""
+        if profile == "full":
+            return grid(mechanism=MECHANISMS, rate=(1, 3, 4, 5, 6, 7), burst=(24, 48, 96))
+        return grid(mechanism=MECHANISMS, rate=(3, 5, 7), burst=[96])
+
+    def settings(self, point: Point, profile: ProfileName) -> Settings:
+        """Only the bursts change."""
+        return {
+            "backpressure.scope": point["mechanism"],
+            "flows[bursts].source.rate": f"{point['rate']}Mbit/s",
+            "flows[bursts].source.burst": f"{point['burst']}kB",
+        }
+
+    def claims(self, results: Results) -> Iterable[Claim]:
+        """Each scope spares those that it can tell from the congestion, and only both together spare both."""
+        high = results.where(rate=7, burst=96)
+        by_class, by_destination = results.where(mechanism="class"), results.where(mechanism="destination")
+        both, none = results.where(mechanism="class-destination"), results.where(mechanism="none")
+        conclusions = "conclusions of the deck; derived"
+        return [
+            Claim(
+                "C1a",
+                "Class and destination together: no video packet is lost.",
+                conclusions,
+                both["video_loss"].is_zero(),
+            ),
+            Claim(
+                "C1b",
+                "Class and destination together: no packet of the bystander is lost.",
+                conclusions,
+                both["bystander_loss"].is_zero(),
+            ),
+            Claim(
+                "C1c",
+                "Class and destination together: the delay of the bystander is within 10 % of that without control.",
+                conclusions,
+                both["bystander_delay"].close_to(none["bystander_delay"], relative=0.1),
+            ),
+            Claim(
+                "C2a",
+                "Class alone spares the video.",
+                conclusions,
+                by_class["video_loss"].is_zero(),
+            ),
+            Claim(
+                "C2b",
+                "Class alone does not spare the bystander, which is of the congested class: at 7 Mbit/s it loses packets.",
+                conclusions,
+                high.where(mechanism="class")["bystander_loss"] > 0,
+            ),
+            Claim(
+                "C3a",
+                "Destination alone spares the bystander.",
+                conclusions,
+                by_destination["bystander_loss"].is_zero(),
+            ),
+            Claim(
+                "C3b",
+                "Destination alone does not spare the video, which goes to the congested host: at 7 Mbit/s it loses packets.",
+                conclusions,
+                high.where(mechanism="destination")["video_loss"] > 0,
+            ),
+            Claim(
+                "C4",
+                "With plain XON/XOFF both suffer at 7 Mbit/s.",
+                conclusions,
+                (high.where(mechanism="plain")["video_loss"] > 0)
+                & (high.where(mechanism="plain")["bystander_loss"] > 0),
+            ),
+            Claim(
+                "C5",
+                "The bursts themselves lose less under each control than without.",
+                "derived: 550 kB hold more than 50 kB",
+                _less(results, "bursts_loss"),
+            ),
+            Claim(
+                "C6",
+                "Video is no later with class and destination than with destination alone.",
+                "derived",
+                both["video_delay"] <= by_destination["video_delay"],
+            ),
+        ]
+
+    def figures(self, results: Results) -> Iterable[Figure]:
+        """Video and bystander by mechanism."""
+        large = {name: results.where(mechanism=name, burst=96) for name in MECHANISMS}
+        rows = (
+            ("video_loss", "video-loss", "Video packet loss", ("C1a", "C2a", "C3b", "C4")),
+            ("bystander_loss", "bystander-loss", "Packet loss of the bystander", ("C1b", "C2b", "C3a")),
+            ("bursts_loss", "bursts-loss", "Packet loss of the bursts", ("C5",)),
+            ("video_delay", "video-delay", "Mean delay of the video", ("C6",)),
+            ("bystander_delay", "bystander-delay", "Mean delay of the bystander", ("C1c",)),
+        )
+        for metric, name, title, scale, claims in rows:
+            curves = {mechanism: at[metric] for mechanism, at in large.items()}
+            caption = "Bursts of 96 kB on average; video 2 · 1.5 Mbit/s; the bystander sends 10 Mbit/s."
+            yield fig.compare(
+                curves, name, title, caption, x="rate", y_scale="log" if scale == "log" else "linear", claims=claims
+            )
+
+
+def _less(results: Results, metric: str) -> Condition:
+    """Under every control less than without."""
+    none = results.where(mechanism="none")[metric]
+    conditions = [results.where(mechanism=name)[metric] < none for name in MECHANISMS[1:]]
+    joined = conditions[0]
+    for condition in conditions[1:]:
+        joined = joined & condition
+    return joined

@@ -1,0 +1,1 @@
+"""An extended LAN of 300 hosts."""

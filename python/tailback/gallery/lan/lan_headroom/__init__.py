@@ -1,0 +1,1 @@
+"""Headroom above the high threshold."""

@@ -1,0 +1,1 @@
+"""Idealised notifications against MAC control frames."""

@@ -1,0 +1,1 @@
+"""Whom to notify, and of which addresses."""

@@ -1,0 +1,142 @@
+"""What an experiment measures in each report: losses in percent, delays in ms, rates in Mbit/s, queues in kB."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tailback.report import Report
+
+__all__ = [
+    "Metric",
+    "delay_quantile",
+    "drops_at",
+    "drops_outside",
+    "loss",
+    "max_delay",
+    "max_queue",
+    "mean_delay",
+    "mean_queue",
+    "offered",
+    "stopped",
+    "throughput",
+    "utilisation",
+]
+
+Events = Callable[[Report], tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A number per replication. NaN means that the replication has none."""
+
+    name: str
+    """Key in `results[...]`."""
+    label: str
+    """For figures and tables, such as "packet loss"."""
+    unit: str
+    value: Callable[[Report], float]
+    events: Events | None = None
+    """Of a count or a share of events: how many, and out of how many packets. Claims of zero need it."""
+    lowest: float | None = 0.0
+    """The least value that is possible; intervals are cut there."""
+    precision: tuple[float, float] | None = None
+    """Target of `--full` for the interval's half width: a share of the mean, and a number in the unit."""
+
+    @property
+    def title(self) -> str:
+        """Label and unit, for a figure."""
+        return f"{self.label} ({self.unit})" if self.unit else self.label
+
+
+def loss(flows: str = "*", name: str = "loss", label: str = "packet loss") -> Metric:
+    """Packets lost per packets handed to the network, in percent."""
+    return Metric(
+        name,
+        label,
+        "%",
+        lambda report: 100 * report.loss(flows),
+        lambda report: (report.dropped_packets(flows), report.offered_packets(flows)),
+        precision=(0.1, 0.1),
+    )
+
+
+def drops_at(where: str, flows: str = "*", name: str = "drops", label: str = "") -> Metric:
+    """Packets lost at the ports that match, such as `sw1->*`."""
+    return Metric(
+        name,
+        label or f"packets lost at {where}",
+        "packets",
+        lambda report: float(report.drops_at(where, flows)),
+        lambda report: (report.drops_at(where, flows), report.offered_packets(flows)),
+    )
+
+
+def drops_outside(where: str, flows: str = "*", name: str = "drops_elsewhere", label: str = "") -> Metric:
+    """Packets lost anywhere but at the ports that match."""
+    return Metric(
+        name,
+        label or f"packets lost outside {where}",
+        "packets",
+        lambda report: float(report.drops_outside(where, flows)),
+        lambda report: (report.drops_outside(where, flows), report.offered_packets(flows)),
+    )
+
+
+def mean_delay(flows: str = "*", name: str = "delay", label: str = "mean delay") -> Metric:
+    """Mean one-way delay of delivered packets, in ms."""
+    return Metric(name, label, "ms", lambda report: 1e3 * report.mean_delay_s(flows), precision=(0.1, 0.0))
+
+
+def max_delay(flows: str = "*", name: str = "max_delay", label: str = "longest delay") -> Metric:
+    """Longest one-way delay of a delivered packet, in ms."""
+    return Metric(name, label, "ms", lambda report: 1e3 * report.max_delay_s(flows))
+
+
+def delay_quantile(class_: int, quantile: str, name: str = "", label: str = "") -> Metric:
+    """Quantile `p50`, `p90`, `p99` or `p999` of one class's delay, in ms."""
+
+    def value(report: Report) -> float:
+        delay: dict[str, object] = {**report.data["classes"][class_]["delay"]}
+        found = delay.get(f"{quantile}_s")
+        return 1e3 * found if isinstance(found, float | int) else float("nan")
+
+    return Metric(name or f"{quantile}_class{class_}", label or f"{quantile} delay of class {class_}", "ms", value)
+
+
+def throughput(flows: str = "*", name: str = "throughput", label: str = "throughput") -> Metric:
+    """Payload delivered, in Mbit/s, all matching flows together."""
+    return Metric(name, label, "Mbit/s", lambda report: 1e-6 * report.throughput_bps(flows), precision=(0.1, 0.0))
+
+
+def offered(flows: str = "*", name: str = "offered", label: str = "realised load") -> Metric:
+    """Payload handed to the network, in Mbit/s, all matching flows together."""
+    return Metric(name, label, "Mbit/s", lambda report: 1e-6 * report.offered_bps(flows))
+
+
+def stopped(ports: str, name: str = "stopped", label: str = "") -> Metric:
+    """Share of time for which the matching ports were stopped, in percent."""
+    text = label or f"time stopped, {ports}"
+    return Metric(name, text, "%", lambda report: 100 * report.stopped_share(ports))
+
+
+def utilisation(port: str, name: str = "utilisation", label: str = "") -> Metric:
+    """Share of time for which the matching ports were sending, in percent, on average."""
+
+    def value(report: Report) -> float:
+        rows = report.ports(port)
+        return 100 * sum(row["utilisation"] for row in rows) / len(rows)
+
+    return Metric(name, label or f"utilisation of {port}", "%", value)
+
+
+def max_queue(ports: str, name: str = "max_queue", label: str = "") -> Metric:
+    """Longest queue of one class at the matching ports, in kB."""
+    text = label or f"longest queue, {ports}"
+    return Metric(name, text, "kB", lambda report: 1e-3 * report.max_queue_bytes(ports))
+
+
+def mean_queue(ports: str, name: str = "mean_queue", label: str = "") -> Metric:
+    """Mean of the bytes that wait at the matching ports together, in kB."""
+    text = label or f"mean queue, {ports}"
+    return Metric(name, text, "kB", lambda report: 1e-3 * report.mean_queue_bytes(ports))

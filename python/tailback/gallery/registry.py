@@ -1,0 +1,54 @@
+"""All experiments, one line each. The id says where it is: `lan-a1` is `lan/lan_a1/experiment.py`."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from importlib import import_module
+
+from tailback.errors import UsageError
+from tailback.gallery.design import Experiment
+
+__all__ = ["EXPERIMENTS", "GROUPS", "experiment", "select"]
+
+GROUPS = {
+    "lan": "Congestion control in switched Ethernet LANs",
+    "internet": "TCP and active queue management",
+    "edge": "Quality of service at the customer edge",
+    "datacentre": "Backward congestion notification in data-centre Ethernet",
+}
+
+EXPERIMENTS = (
+    "lan-a1",
+    "lan-a2",
+)  # fmt: skip
+
+
+def experiment(id: str) -> Experiment:  # noqa: A002
+    """Load one experiment by its id."""
+    module = import_module(f"tailback.gallery.{id.split('-', 1)[0]}.{id.replace('-', '_')}.experiment")
+    found = [
+        c
+        for c in vars(module).values()
+        if isinstance(c, type) and issubclass(c, Experiment) and c.__module__ == module.__name__
+    ]
+    (only,) = found
+    made: Experiment = only()
+    assert made.id == id, f"{module.__name__} says that it is {made.id}"
+    return made
+
+
+def select(what: str) -> list[Experiment]:
+    """Return the experiment of an id, those of a group, or `all`; raises UsageError for anything else."""
+    if what == "all":
+        chosen = list(EXPERIMENTS)
+    elif what in GROUPS:
+        chosen = [id for id in EXPERIMENTS if id.startswith(f"{what}-")]  # noqa: A001
+        if not chosen:
+            raise UsageError(f"the group {what} has no experiment yet")
+    elif what in EXPERIMENTS:
+        chosen = [what]
+    else:
+        near = get_close_matches(what, [*EXPERIMENTS, *GROUPS, "all"], n=1)
+        advice = f"; did you mean {near[0]}?" if near else "; see `tailback list`"
+        raise UsageError(f"there is no experiment or group {what!r}{advice}")
+    return [experiment(id) for id in chosen]  # noqa: A001

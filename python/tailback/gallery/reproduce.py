@@ -1,0 +1,164 @@
+"""Runs experiments and writes what came out: figures, samples, claims as JSON, and the report."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+
+from tailback import _native
+from tailback.gallery.design import Experiment, ProfileName
+from tailback.gallery.page import Drawn, Entry, page
+from tailback.gallery.runner import Study, Watch, run, verdicts
+from tailback.parallel import Pool
+from tailback.rundir import write_file
+
+__all__ = ["Reproduction", "reproduce"]
+
+_UNDECIDED_OF = 20
+"""In `--quick` one claim in so many may be undecided (and one in any case)."""
+
+
+@dataclass
+class Reproduction:
+    """What came of it, in the form of the JSON output."""
+
+    profile: ProfileName
+    entries: list[Entry] = field(default_factory=list)
+    interrupted: bool = False
+    report: Path | None = None
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Claims by verdict."""
+        return verdicts(entry.study for entry in self.entries)
+
+    @property
+    def undecided_allowed(self) -> int:
+        """How many claims may be undecided: none in `full`."""
+        total = sum(n for kind, n in self.counts.items() if kind != "reported")
+        return 0 if self.profile == "full" else max(1, total // _UNDECIDED_OF)
+
+    @property
+    def passed(self) -> bool:
+        """Whether no claim has failed and no more are undecided than allowed."""
+        counts = self.counts
+        return not counts["fail"] and counts["undecided"] <= self.undecided_allowed
+
+    def as_json(self) -> dict[str, object]:
+        """Return claims and figures of every experiment, and the summary."""
+        return {
+            "tailback": _native.version,
+            "profile": self.profile,
+            "interrupted": self.interrupted,
+            "passed": self.passed,
+            "summary": self.counts,
+            "experiments": [experiment_json(entry) for entry in self.entries],
+        }
+
+
+def experiment_json(entry: Entry) -> dict[str, object]:
+    """Return one experiment's claims and figures."""
+    study = entry.study
+    low, high = study.replications
+    return {
+        "id": study.experiment.id,
+        "title": study.experiment.title,
+        "profile": study.profile,
+        "interrupted": study.interrupted,
+        "replications": {"least": low, "most": high},
+        "packet_hops": study.packet_hops,
+        "imprecise_points": study.imprecise,
+        "claims": [claim.as_json(study.profile) for claim in entry.claims],
+        "figures": [
+            {"name": d.figure.name, "title": d.figure.title, "file": f"{study.experiment.id}/{d.figure.name}.svg"}
+            for d in entry.drawn
+        ],
+    }
+
+
+def reproduce(
+    experiments: Sequence[Experiment],
+    profile: ProfileName = "quick",
+    out: str | PathLike[str] | None = None,
+    *,
+    threads: int | None = None,
+    watch: Watch | None = None,
+    each: Callable[[Entry], object] | None = None,
+) -> Reproduction:
+    """Run experiments; with `out`, write figures and samples there, and `report.html` at the end.
+
+    Ctrl-C keeps what is finished: the report then covers it and says so, and `interrupted` is true.
+    """
+    found = Reproduction(profile)
+    folder = None if out is None else Path(out)
+    if folder is not None:
+        # Notice an unwritable place before the work, not after it.
+        write_file(folder / "results.json", json.dumps({"profile": profile, "experiments": []}) + "\n")
+    with Pool(threads) as pool:
+        for experiment in experiments:
+            study = run(experiment, profile, pool, watch)
+            found.interrupted = study.interrupted
+            if study.interrupted and not any(study.samples.values()):
+                break
+            entry = _entry(study, folder, watch)
+            found.entries.append(entry)
+            if each:
+                each(entry)
+            if study.interrupted:
+                break
+    if folder is not None:
+        found.report = write_file(folder / "report.html", page(found.entries, _native.version))
+        write_file(folder / "results.json", json.dumps(found.as_json(), indent=2) + "\n")
+    return found
+
+
+def _entry(study: Study, folder: Path | None, watch: Watch | None) -> Entry:
+    if folder is None:
+        return Entry(study, study.claims, [])
+    from tailback import plot
+
+    home = folder / study.experiment.id
+    drawn = []
+    # Figures of an interrupted study could lack whole curves.
+    for figure in [] if study.interrupted else study.experiment.figures(study.results):
+        if watch:
+            watch(f"{study.experiment.id}: drawing {figure.name}", 0, 0)
+        picture = figure.draw()
+        with plot.style():
+            picture.suptitle(figure.title, x=0.01, ha="left")
+        drawn.append(Drawn(figure, plot.to_bytes(picture, "svg")))
+        write_file(home / f"{figure.name}.svg", drawn[-1].svg)
+        write_file(home / f"{figure.name}.png", plot.to_bytes(picture, "png"))
+    entry = Entry(study, study.claims, drawn)
+    _write_samples(study, home)
+    write_file(home / "results.json", json.dumps(experiment_json(entry), indent=2) + "\n")
+    return entry
+
+
+def _write_samples(study: Study, home: Path) -> None:
+    """Write every replication's metrics, so that figures can be drawn again without running anything."""
+    import io
+
+    import polars as pl
+
+    experiment = study.experiment
+    rows = [
+        {
+            **{axis.name: sample.point.get(axis.name) for axis in experiment.axes},
+            "replication": sample.replication,
+            "seed": sample.seed,
+            **{f"{metric.name}": sample.values[metric.name] for metric in experiment.metrics},
+            "packet_hops": sample.packet_hops,
+            "digest": sample.digest,
+        }
+        for samples in study.samples.values()
+        for sample in samples
+    ]
+    units = {axis.name: axis.unit for axis in experiment.axes} | {m.name: m.unit for m in experiment.metrics}
+    buffer = io.BytesIO()
+    metadata = {"tailback.units": json.dumps(units), "tailback": json.dumps({"version": _native.version})}
+    pl.DataFrame(rows, infer_schema_length=None).write_parquet(buffer, metadata=metadata)
+    write_file(home / "samples.parquet", buffer.getvalue())

@@ -1,0 +1,202 @@
+"""Runs experiments: replications at every point, then more where a claim or a precision target needs them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from tailback.gallery.claims import CONFIDENCE, Claim, Condition, Verdict, undecided_points
+from tailback.gallery.design import HOPS_PER_CPU_S, Experiment, Point, ProfileName
+from tailback.gallery.results import Results, Sample
+from tailback.parallel import Outcome, Pool, Task
+from tailback.report import Report
+from tailback.scenario import Scenario
+from tailback.stats import mean_interval
+
+__all__ = ["Study", "plan", "run", "verdicts"]
+
+_GROWTH = 1.5
+"""How much the replications of a point grow by between two looks: few looks keep the 99 % near to 99 %."""
+
+Watch = Callable[[str, float, int], object]
+"""Told now and then what is being done, how many replications are finished (fractions count) and planned."""
+
+Key = tuple[Point, int]
+
+
+@dataclass
+class Study:
+    """An experiment that has been run, as far as it got."""
+
+    experiment: Experiment
+    profile: ProfileName
+    samples: dict[Point, list[Sample]]
+    interrupted: bool = False
+    cpu_s: float = 0.0
+    imprecise: int = 0
+    """Of `full`: at how many points the budget ended before the precision targets were met."""
+    _scenarios: dict[Point, Scenario] = field(default_factory=dict)
+
+    def take(self, outcome: Outcome[Key, Sample]) -> None:
+        """Take in finished replications."""
+        for done in outcome.done:
+            self.cpu_s += done.cpu_s
+            self.samples[done.key[0]].append(done.value)
+        for samples in self.samples.values():
+            samples.sort(key=lambda sample: sample.replication)
+
+    @property
+    def results(self) -> Results:
+        """What has been measured."""
+        return Results(self.experiment, self.profile, self.samples, frozenset())
+
+    @property
+    def claims(self) -> list[Claim]:
+        """The claims on what has been measured."""
+        return list(self.experiment.claims(self.results))
+
+    @property
+    def packet_hops(self) -> int:
+        """Packet-hops simulated so far."""
+        return sum(sample.packet_hops for samples in self.samples.values() for sample in samples)
+
+    @property
+    def replications(self) -> tuple[int, int]:
+        """The least and the greatest number of replications at a point."""
+        counts = [len(samples) for samples in self.samples.values()]
+        return min(counts), max(counts)
+
+
+def plan(experiment: Experiment, profile: ProfileName) -> Study:
+    """Return a study of which nothing has been run: its claims say which points they depend on."""
+    return Study(experiment, profile, {point: [] for point in experiment.points(profile)})
+
+
+def run(
+    experiment: Experiment,
+    profile: ProfileName,
+    pool: Pool,
+    watch: Watch | None = None,
+    only: Collection[Point] | None = None,
+) -> Study:
+    """Run one experiment until its claims are decided, its targets are met, or its budget is spent.
+
+    With `only`, run no other points; claims that depend on others stay undecided.
+    """
+    effort = experiment.profile(profile)
+    study = plan(experiment, profile)
+    chosen = [point for point in study.samples if only is None or point in only]
+    wanted = dict.fromkeys(chosen, effort.replications)
+    budget = effort.cpu_s * HOPS_PER_CPU_S
+    note = "running"
+
+    def keep(key: Key, report: Report) -> Sample:
+        return _sample(experiment, *key, report)
+
+    while True:
+        tasks = list(_tasks(study, wanted, budget))
+        if not tasks:
+            break
+        if watch:
+            watch(f"{experiment.id}: {note}", 0, len(tasks))
+        outcome = pool.run(tasks, keep, _relay(watch, f"{experiment.id}: {note}"))
+        study.take(outcome)
+        if outcome.interrupted:
+            study.interrupted = True
+            return study
+        undecided = undecided_points(study.claims)
+        imprecise = _imprecise(study) if profile == "full" else set[Point]()
+        note = (
+            f"{len(undecided)} points undecided, {len(imprecise)} imprecise"
+            if imprecise
+            else f"{len(undecided)} points undecided"
+        )
+        wanted = {
+            point: min(max(len(samples) + 2, math.ceil(len(samples) * _GROWTH)), effort.max_replications)
+            for point, samples in study.samples.items()
+            if samples and (point in undecided or point in imprecise)
+        }
+    if profile == "full":
+        study.imprecise = len(_imprecise(study))
+    return study
+
+
+def _tasks(study: Study, wanted: Mapping[Point, int], budget: float) -> Iterable[Task[Key]]:
+    """Yield the replications that are still missing, as far as the budget goes.
+
+    The first replications are always run: without them there is nothing to report. What one more costs at a point
+    is known from those before it, in packet-hops, which are the same on every machine.
+    """
+    left = budget - study.packet_hops
+    most = max(wanted.values(), default=0)
+    for replication in range(most):
+        for point, count in wanted.items():
+            have = study.samples[point]
+            if not len(have) <= replication < count:
+                continue
+            left -= sum(sample.packet_hops for sample in have) / len(have) if have else 0
+            if left < 0:
+                return
+            yield _task(study, point, replication)
+
+
+def _task(study: Study, point: Point, replication: int) -> Task[Key]:
+    if point not in study._scenarios:
+        study._scenarios[point] = study.experiment.at(point, study.profile)
+    scenario = study._scenarios[point]
+    # One seed for a replication at all points: common random numbers wherever points are compared.
+    return Task((point, replication), scenario.native, _base_seed(scenario) + replication)
+
+
+def _base_seed(scenario: Scenario) -> int:
+    seed = scenario.run_config["seed"]
+    assert isinstance(seed, int)
+    return seed
+
+
+def _sample(experiment: Experiment, point: Point, replication: int, report: Report) -> Sample:
+    return Sample(
+        point=point,
+        replication=replication,
+        seed=report.seed,
+        digest=report.digest,
+        packet_hops=report.data["packet_hops"],
+        values={metric.name: metric.value(report) for metric in experiment.metrics},
+        events={metric.name: metric.events(report) for metric in experiment.metrics if metric.events},
+        traces={name: keep(report) for name, keep in experiment.traces.items()} if replication == 0 else {},
+    )
+
+
+def _imprecise(study: Study) -> set[Point]:
+    """Return the points at which a metric with a target has not met it."""
+    targets = [(metric.name, metric.precision) for metric in study.experiment.metrics if metric.precision]
+    found = set()
+    for point, samples in study.samples.items():
+        for name, (relative, absolute) in targets:
+            values = [sample.values[name] for sample in samples if not math.isnan(sample.values[name])]
+            if values and not mean_interval(values, CONFIDENCE).is_precise(relative, absolute):
+                found.add(point)
+    return found
+
+
+def _relay(watch: Watch | None, note: str) -> Callable[[float, int], object] | None:
+    if watch is None:
+        return None
+    told = watch
+    return lambda done, total: told(note, done, total)
+
+
+def verdicts(studies: Iterable[Study]) -> dict[str, int]:
+    """Count the claims of some studies by verdict; reported ones apart."""
+    counts = {"pass": 0, "fail": 0, "undecided": 0, "reported": 0}
+    for study in studies:
+        for claim in study.claims:
+            counts[_kind(claim.condition, claim.is_reported)] += 1
+    return counts
+
+
+def _kind(condition: Condition, is_reported: bool) -> str:
+    if is_reported or condition.verdict is Verdict.NULL:
+        return "reported"
+    return str(condition.verdict.value)

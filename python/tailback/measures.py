@@ -1,0 +1,103 @@
+"""The numbers that a run is summed up in: a few per group of flows, per class and in total."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tailback.report import DelayRow, Report
+from tailback.stats import Interval, mean_interval
+
+__all__ = ["UNITS", "Estimate", "Measure", "estimates", "measures"]
+
+UNITS = {
+    "offered": "bit/s",
+    "throughput": "bit/s",
+    "loss": "1",
+    "delay": "s",
+    "delay_p50": "s",
+    "delay_p99": "s",
+}
+"""Unit of each metric; loss is a ratio of packets."""
+
+_QUANTILES = ("p50", "p99")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Measure:
+    """Whose number it is and which: scope is `total`, `group` or `class`."""
+
+    scope: str
+    name: str
+    metric: str
+
+    @property
+    def unit(self) -> str:
+        """Unit of the number."""
+        return UNITS[self.metric]
+
+    def __str__(self) -> str:
+        """As `--set` and `precision` write it: `loss` for the total, `loss[data]` for a group or class."""
+        return self.metric if self.scope == "total" else f"{self.metric}[{self.name}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A measure over replications."""
+
+    measure: Measure
+    interval: Interval
+
+    def as_json(self) -> dict[str, object]:
+        """Plain values, one level deep."""
+        measure = self.measure
+        head = {"scope": measure.scope, "name": measure.name, "metric": measure.metric}
+        return head | self.interval.as_json(measure.unit)
+
+
+def measures(report: Report) -> dict[Measure, float]:
+    """Return the summary's numbers of one replication; a delay that nobody measured is left out."""
+    return {key: value for key, value in _measures(report) if not math.isnan(value)}
+
+
+def _measures(report: Report) -> Iterator[tuple[Measure, float]]:
+    groups = dict.fromkeys(flow["group"] for flow in report.data["flows"])
+    classes = report.data["classes"]
+    for scope, name, flows in [("total", "", "*"), *(("group", group, group) for group in groups)]:
+        if not report.data["flows"]:
+            return
+        yield Measure(scope, name, "offered"), report.offered_bps(flows)
+        yield Measure(scope, name, "throughput"), report.throughput_bps(flows)
+        yield Measure(scope, name, "loss"), report.loss(flows)
+        yield Measure(scope, name, "delay"), report.mean_delay_s(flows)
+        rows = report.flows(flows)
+        # Quantiles of several flows cannot be had from those of each: there are some for a single flow, and where
+        # the flows are a whole class.
+        if len(rows) == 1:
+            yield from _quantiles(scope, name, rows[0]["delay"])
+        elif len(classes) == 1 and len(rows) == len(report.data["flows"]):
+            yield from _quantiles(scope, name, classes[0]["delay"])
+    for row in classes:
+        name = str(row["class"])
+        offered = row["offered"]["packets"]
+        yield Measure("class", name, "offered"), row["offered"]["bytes"] * 8 / report.measured_s
+        yield Measure("class", name, "throughput"), row["delivered"]["bytes"] * 8 / report.measured_s
+        yield Measure("class", name, "loss"), row["dropped"]["packets"] / offered if offered else 0.0
+        mean = row["delay"]["mean_s"]
+        yield Measure("class", name, "delay"), math.nan if mean is None else mean
+        yield from _quantiles("class", name, row["delay"])
+
+
+def _quantiles(scope: str, name: str, delay: DelayRow) -> Iterator[tuple[Measure, float]]:
+    values: Mapping[str, object] = delay
+    for quantile in _QUANTILES:
+        value = values.get(f"{quantile}_s")
+        if isinstance(value, float | int):
+            yield Measure(scope, name, f"delay_{quantile}"), float(value)
+
+
+def estimates(rows: Sequence[Mapping[Measure, float]], confidence: float) -> list[Estimate]:
+    """Return mean and interval of each measure over replications, in the order in which they first appear."""
+    keys = dict.fromkeys(key for row in rows for key in row)
+    return [Estimate(key, mean_interval([row[key] for row in rows if key in row], confidence)) for key in keys]

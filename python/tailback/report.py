@@ -1,0 +1,274 @@
+"""One replication's report: the core's numbers as they are, and the few sums that everybody needs."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from typing import NotRequired, TypedDict, cast
+
+__all__ = [
+    "ClassRow",
+    "Counter",
+    "DelayRow",
+    "DropRow",
+    "FlowRow",
+    "NodeRow",
+    "PortClassRow",
+    "PortRow",
+    "Report",
+    "ReportData",
+    "SeriesData",
+]
+
+
+class Counter(TypedDict):
+    """Packets and their payload bytes."""
+
+    packets: int
+    bytes: int
+
+
+class DelayRow(TypedDict):
+    """One-way delay from birth to the last bit, in seconds; quantiles where a histogram was kept."""
+
+    count: int
+    mean_s: float | None
+    max_s: float | None
+    p50_s: NotRequired[float | None]
+    p90_s: NotRequired[float | None]
+    p99_s: NotRequired[float | None]
+    p999_s: NotRequired[float | None]
+
+
+class DropRow(TypedDict):
+    """Packets lost at one place for one reason."""
+
+    where: str
+    reason: str
+    packets: int
+
+
+class _Counted(TypedDict):
+    offered: Counter
+    delivered: Counter
+    dropped: Counter
+    in_network: Counter
+    delay: DelayRow
+
+
+# Words of Python cannot be class attributes, hence the other way of writing a TypedDict.
+_Class = TypedDict("_Class", {"class": int})
+_From = TypedDict("_From", {"from": str})
+
+
+class FlowRow(_Counted, _Class, _From):
+    """A flow; its counters hold packets born after the warm-up."""
+
+    name: str
+    group: str
+    to: str
+    reordered: int
+    drops: list[DropRow]
+
+
+class ClassRow(_Counted, _Class):
+    """All flows of one traffic class."""
+
+
+class PortClassRow(TypedDict):
+    """One class at one output port, from the warm-up to the end, in buffer bytes."""
+
+    arrived: Counter
+    sent: Counter
+    dropped: Counter
+    queued: Counter
+    max_bytes: int
+    mean_bytes: float
+
+
+class PortRow(TypedDict):
+    """An output port; `stopped_s` is how long data waited while the transmitter idled."""
+
+    name: str
+    node: str
+    to: str
+    rate_bps: int
+    utilisation: float
+    stopped_s: float
+    notifications_sent: int
+    notifications_received: int
+    classes: list[PortClassRow]
+
+
+class NodeRow(TypedDict):
+    """A node; `max_queue_bytes` is the longest queue of one class at one of its ports."""
+
+    name: str
+    kind: str
+    mean_bytes: float
+    max_queue_bytes: int
+    dropped_packets: int
+
+
+class PortSeries(TypedDict):
+    """One port, sampled."""
+
+    queue_bytes: list[int]
+    stopped: list[bool]
+    sent_bytes: list[int]
+
+
+class FlowSeries(TypedDict):
+    """One group of flows, sampled."""
+
+    delivered_bytes: list[int]
+
+
+class SeriesData(TypedDict):
+    """Samples at the instants `time_s`, warm-up included."""
+
+    time_s: list[float]
+    ports: dict[str, PortSeries]
+    flows: dict[str, FlowSeries]
+    in_network_packets: list[int]
+
+
+class ReportData(TypedDict):
+    """The document that the core returns for one replication."""
+
+    version: str
+    schema: int
+    seed: int
+    digest: str
+    end_s: float
+    warmup_s: float
+    events: int
+    packet_hops: int
+    control_frames: int
+    flows: list[FlowRow]
+    classes: list[ClassRow]
+    ports: list[PortRow]
+    nodes: list[NodeRow]
+    series: SeriesData | None
+
+
+class Report:
+    """One replication. `data` is the whole document; the methods add up over flows or ports.
+
+    Wherever a method takes `flows`, it is a group or flow name, or a pattern such as `s[12]` or `video*`; the
+    default is all of them. A name that matches nothing is a mistake and raises KeyError.
+    """
+
+    def __init__(self, data: ReportData) -> None:
+        self.data = data
+
+    @classmethod
+    def from_json(cls, text: str) -> Report:
+        """Read what the core returned."""
+        return cls(cast(ReportData, json.loads(text)))
+
+    def __repr__(self) -> str:
+        return f"Report(seed={self.seed}, digest={self.digest!r}, packet_hops={self.data['packet_hops']})"
+
+    @property
+    def seed(self) -> int:
+        """The replication's own seed: running the scenario with it gives the same digest."""
+        return self.data["seed"]
+
+    @property
+    def digest(self) -> str:
+        """Versioned hash over the integers of the results."""
+        return self.data["digest"]
+
+    @property
+    def measured_s(self) -> float:
+        """Length of the measured part of the run in seconds."""
+        return self.data["end_s"] - self.data["warmup_s"]
+
+    def flows(self, flows: str = "*") -> list[FlowRow]:
+        """Return the flows whose group or name matches."""
+        found = [f for f in self.data["flows"] if _matches(f["group"], flows) or _matches(f["name"], flows)]
+        if not found:
+            known = ", ".join(dict.fromkeys(f["group"] for f in self.data["flows"])) or "none"
+            raise KeyError(f"no flow matches {flows!r}; the groups are {known}")
+        return found
+
+    def ports(self, ports: str = "*") -> list[PortRow]:
+        """Return the output ports whose name, such as `sw1->sw2`, matches."""
+        found = [p for p in self.data["ports"] if _matches(p["name"], ports)]
+        if not found:
+            raise KeyError(
+                f"no port matches {ports!r}; the ports are {', '.join(p['name'] for p in self.data['ports'])}"
+            )
+        return found
+
+    def offered_packets(self, flows: str = "*") -> int:
+        """Packets handed to the network."""
+        return sum(f["offered"]["packets"] for f in self.flows(flows))
+
+    def dropped_packets(self, flows: str = "*") -> int:
+        """Packets lost anywhere."""
+        return sum(f["dropped"]["packets"] for f in self.flows(flows))
+
+    def loss(self, flows: str = "*") -> float:
+        """Packets lost per packet handed to the network, 0 to 1; 0 when nothing was sent."""
+        offered = self.offered_packets(flows)
+        return self.dropped_packets(flows) / offered if offered else 0.0
+
+    def mean_delay_s(self, flows: str = "*") -> float:
+        """Mean one-way delay of the delivered packets in seconds; NaN when none arrived."""
+        rows = [f["delay"] for f in self.flows(flows)]
+        count = sum(d["count"] for d in rows)
+        total = math.fsum(d["count"] * (d["mean_s"] or 0.0) for d in rows)
+        return total / count if count else math.nan
+
+    def max_delay_s(self, flows: str = "*") -> float:
+        """Longest one-way delay of a delivered packet in seconds; NaN when none arrived."""
+        longest = [d for f in self.flows(flows) if (d := f["delay"]["max_s"]) is not None]
+        return max(longest, default=math.nan)
+
+    def throughput_bps(self, flows: str = "*") -> float:
+        """Payload delivered per measured second, in bit/s, of packets born after the warm-up."""
+        return sum(f["delivered"]["bytes"] for f in self.flows(flows)) * 8 / self.measured_s
+
+    def offered_bps(self, flows: str = "*") -> float:
+        """Payload handed to the network per measured second, in bit/s."""
+        return sum(f["offered"]["bytes"] for f in self.flows(flows)) * 8 / self.measured_s
+
+    def drops(self, flows: str = "*") -> Iterator[DropRow]:
+        """Yield each flow's drops by place and reason."""
+        for flow in self.flows(flows):
+            yield from flow["drops"]
+
+    def drops_at(self, where: str, flows: str = "*") -> int:
+        """Packets lost at the ports that match `where`."""
+        return sum(d["packets"] for d in self.drops(flows) if _matches(d["where"], where))
+
+    def drops_outside(self, where: str, flows: str = "*") -> int:
+        """Packets lost anywhere but at the ports that match `where`."""
+        return sum(d["packets"] for d in self.drops(flows) if not _matches(d["where"], where))
+
+    def stopped_share(self, ports: str) -> float:
+        """Share of the measured time, 0 to 1, during which the matching ports were stopped, on average."""
+        found = self.ports(ports)
+        return math.fsum(p["stopped_s"] for p in found) / len(found) / self.measured_s
+
+    def max_queue_bytes(self, ports: str, class_: int | None = None) -> int:
+        """Longest queue of the matching ports, of one class or of any, in buffer bytes."""
+        return max(
+            row["max_bytes"]
+            for port in self.ports(ports)
+            for index, row in enumerate(port["classes"])
+            if class_ is None or index == class_
+        )
+
+    def mean_queue_bytes(self, ports: str) -> float:
+        """Mean bytes waiting at the matching ports, all classes and ports added up."""
+        return math.fsum(row["mean_bytes"] for port in self.ports(ports) for row in port["classes"])
+
+
+def _matches(name: str, pattern: str) -> bool:
+    """Whether a name is the pattern itself, or fits it: `data[1]` is also the name of a flow."""
+    return name == pattern or fnmatchcase(name, pattern)

@@ -1,0 +1,161 @@
+"""Run directories: a manifest, the scenario and Parquet tables, written aside and renamed when they are whole."""
+
+from __future__ import annotations
+
+import errno
+import io
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from tailback import frames
+from tailback.errors import OutputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from tailback.result import Result, TableName
+
+__all__ = ["MANIFEST", "check_target", "new_directory", "read_manifest", "read_table", "write", "write_file"]
+
+MANIFEST = "manifest.json"
+_WRITTEN: tuple[TableName, ...] = ("flows", "classes", "drops", "ports", "nodes", "series", "metrics")
+
+
+def write(result: Result, directory: str | PathLike[str], *, replace: bool = False) -> Path:
+    """Write a result as a run directory and return its path."""
+    about = {key: value for key, value in result.manifest().items() if key in ("tailback", "scenario_hash", "digest")}
+
+    def fill(folder: Path) -> None:
+        (folder / "scenario.toml").write_text(result.scenario.to_toml(), encoding="utf-8")
+        for name in _WRITTEN:
+            # Through memory, so that a full disk is the system's OSError here and not a message of Polars.
+            buffer = io.BytesIO()
+            result.table(name).write_parquet(buffer, metadata=frames.parquet_metadata(name, about))
+            (folder / f"{name}.parquet").write_bytes(buffer.getbuffer())
+        # Last, so that a directory with a manifest is whole even if someone copied it by hand.
+        (folder / MANIFEST).write_text(json.dumps(result.manifest(), indent=2) + "\n", encoding="utf-8")
+
+    return new_directory(directory, fill, replace=replace)
+
+
+def check_target(directory: str | PathLike[str], *, replace: bool = False) -> Path:
+    """Refuse, before any work is done, a directory that could not be written afterwards."""
+    target = Path(fspath(directory)).absolute()
+    if target.is_dir() and any(target.iterdir()):
+        if not replace:
+            raise OutputError(f"{target} exists and is not empty; choose another directory, or replace it with --force")
+        if not (target / MANIFEST).exists():
+            raise OutputError(f"{target} is not a run directory (no {MANIFEST}); it is left alone")
+    elif target.exists() and not target.is_dir():
+        raise OutputError(f"{target} is a file; choose another name for the run directory")
+    with _sentences(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=target.parent):
+            pass
+    return target
+
+
+def new_directory(directory: str | PathLike[str], fill: Callable[[Path], None], *, replace: bool = False) -> Path:
+    """Make a directory that is either whole or absent: filled under another name, synced, then renamed."""
+    target = check_target(directory, replace=replace)
+    with _sentences(target):
+        aside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent))
+        try:
+            fill(aside)
+            for file in aside.iterdir():
+                _sync(file)
+            _sync(aside)
+            aside.chmod(0o777 & ~_umask())
+            if target.is_dir() and any(target.iterdir()):
+                old = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".old", dir=target.parent))
+                target.rename(old / "run")
+                aside.rename(target)
+                shutil.rmtree(old, ignore_errors=True)
+            else:
+                aside.rename(target)
+            _sync(target.parent)
+        except BaseException:
+            shutil.rmtree(aside, ignore_errors=True)
+            raise
+    return target
+
+
+def write_file(path: str | PathLike[str], content: str | bytes) -> Path:
+    """Write a file that is either whole or absent."""
+    target = Path(fspath(path)).absolute()
+    data = content.encode() if isinstance(content, str) else content
+    with _sentences(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent)
+        aside = Path(name)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            aside.chmod(0o666 & ~_umask())
+            aside.rename(target)
+        except BaseException:
+            aside.unlink(missing_ok=True)
+            raise
+    return target
+
+
+def read_manifest(directory: str | PathLike[str]) -> dict[str, object]:
+    """Read a run directory's manifest; raises OutputError if there is none that can be read."""
+    path = Path(fspath(directory)) / MANIFEST
+    try:
+        return cast("dict[str, object]", json.loads(path.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        raise OutputError(f"{directory} is not a run directory: it has no {MANIFEST}") from None
+    except (OSError, ValueError) as error:
+        raise OutputError(f"{path} cannot be read: {error}") from error
+
+
+def read_table(directory: str | PathLike[str], name: str) -> pl.DataFrame:
+    """Read one of a run directory's tables."""
+    import polars as pl
+
+    path = Path(fspath(directory)) / f"{name}.parquet"
+    try:
+        return pl.read_parquet(path)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise OutputError(f"{path} cannot be read: {error}") from error
+
+
+def _sync(path: Path) -> None:
+    """Have the disk accept what was written, so that a full one is noticed before the rename."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _umask() -> int:
+    """The process's file mode mask, which can only be read by setting it."""
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
+
+
+@contextmanager
+def _sentences(target: Path) -> Iterator[None]:
+    """Turn what the system says about a disk into a sentence that says what to do."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            reason = "there is no room left on the disk; free some, or choose another disk"
+        elif error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+            reason = "the directory is not writable; choose another, or change its permissions"
+        else:
+            reason = error.strerror or str(error)
+        raise OutputError(f"{target} was not written: {reason}. Nothing half-written was left behind") from error

@@ -1,0 +1,165 @@
+"""From a scenario to a result: replications, warm-up and when to stop."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from os import PathLike
+from typing import Literal, cast
+
+from tailback import _native
+from tailback.errors import RunError
+from tailback.measures import estimates, measures
+from tailback.parallel import Pool, Progress, Task
+from tailback.report import Report
+from tailback.result import Result, Warmup
+from tailback.scenario import Scenario, load
+
+__all__ = ["Interrupted", "run", "seeds"]
+
+_PILOT_SAMPLES = 2000
+"""Length of the pilot's series. MSER-5 averages by fives, so the warm-up is resolved to 1/400 of the run."""
+
+_GROWTH = 1.5
+"""By how much the number of replications grows between looks at the intervals: few looks keep them honest."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C; `result` holds the replications that had finished, possibly none."""
+
+    def __init__(self, result: Result) -> None:
+        super().__init__(f"interrupted after {len(result.reports)} replications")
+        self.result = result
+
+
+@dataclass(frozen=True, slots=True)
+class _Precision:
+    metric: str
+    relative: float
+    absolute: float
+    max_replications: int
+
+
+def seeds(base: int, replications: int) -> list[int]:
+    """Return the seed of each replication: the base plus its number, so that each can be run alone."""
+    return [base + k for k in range(replications)]
+
+
+def run(
+    scenario: Scenario | str | PathLike[str],
+    seed: int | None = None,
+    replications: int | None = None,
+    threads: int | None = None,
+    *,
+    warmup: str | None = None,
+    engine: Literal["merged", "plain"] | None = None,
+    progress: Progress | None = None,
+    executor: Executor | None = None,
+) -> Result:
+    """Run all replications of a scenario and return their results.
+
+    Args:
+        scenario: A scenario, or the path of its file.
+        seed: Base seed; replication k runs with `seed + k`. Default: the scenario's.
+        replications: How many, at least. Default: the scenario's.
+        threads: How many replications at a time. Default: one per processor.
+        warmup: Such as "20s", or "auto". Default: the scenario's.
+        engine: "merged" or "plain"; both give the same digest. Default: the scenario's.
+        progress: Called now and then with the replications done and their number.
+        executor: Any executor of `concurrent.futures` whose workers share this process.
+
+    Raises:
+        ScenarioError: The scenario is wrong; the message says where and what to write.
+        RunError: No steady state was found for an automatic warm-up, or the simulator failed.
+        Interrupted: Ctrl-C; the replications that had finished are in its `result`.
+
+    """
+    if not isinstance(scenario, Scenario):
+        scenario = load(scenario)
+    if warmup is not None:
+        scenario = scenario.set(warmup=warmup)
+    config = scenario.run_config
+    base = cast(int, config["seed"]) if seed is None else seed
+    count = cast(int, config["replications"]) if replications is None else replications
+    if count < 1:
+        raise ValueError(f"replications is {count}; at least one is needed")
+    confidence = cast(float, config["confidence"])
+    precision = _precision(config)
+    with Pool(threads, executor) as pool:
+        start = _warmup(scenario, engine, pool)
+        result = Result(scenario, start or Warmup("auto"), confidence, base)
+        if start is None:
+            raise Interrupted(result)
+        while True:
+            missing = seeds(base, count)[len(result.reports) :]
+            tasks = [Task(None, scenario.native, s, start.override_s, engine) for s in missing]
+            outcome = pool.run(tasks, _whole, progress)
+            # After Ctrl-C a later replication may have finished before an earlier one: keep what is there.
+            result.add([done.value for done in outcome.done], sum(done.cpu_s for done in outcome.done))
+            if outcome.interrupted:
+                raise Interrupted(result)
+            if (
+                precision is None
+                or count >= precision.max_replications
+                or _precise(result.reports, precision, confidence)
+            ):
+                result.state = "complete"
+                return result
+            count = min(max(count + 2, math.ceil(count * _GROWTH)), precision.max_replications)
+
+
+def _whole(_: None, report: Report) -> Report:
+    return report
+
+
+def _warmup(scenario: Scenario, engine: str | None, pool: Pool) -> Warmup | None:
+    """Return the stated warm-up, or that of a pilot run by MSER-5; none when the pilot was interrupted.
+
+    The pilot takes the scenario's own seed, whatever the base seed: so a replication that is run again alone has
+    the same warm-up, and the same digest.
+    """
+    config = scenario.run_config
+    if config["warmup"] != "auto":
+        return Warmup("stated", _seconds(cast(str, config["warmup"])))
+    seed = cast(int, config["seed"])
+    duration_s = _seconds(cast(str, config["duration"]))
+    sample_ps = max(round(duration_s / _PILOT_SAMPLES * 1e12), 1)
+    pilot = scenario.set({"run.warmup": "0s", "run.sample": f"{sample_ps}ps"})
+    outcome = pool.run([Task(None, pilot.native, seed, 0.0, engine)], _whole)
+    if not outcome.done:
+        return None
+    series = outcome.done[0].value.data["series"]
+    assert series is not None, "a run with a sample interval has a series"
+    dropped = _native.mser5([float(value) for value in series["in_network_packets"]])
+    if dropped is None:
+        raise RunError(
+            f"no steady state was found in {duration_s:g} s: the number of packets in the network still drifts in "
+            'the second half of the run. Make run.duration longer, or state run.warmup, such as "20s", if the drift '
+            "is what you want to see"
+        )
+    return Warmup("auto", dropped * sample_ps * 1e-12)
+
+
+def _precision(config: Mapping[str, object]) -> _Precision | None:
+    stated = cast("Mapping[str, object] | None", config.get("precision"))
+    if stated is None:
+        return None
+    return _Precision(
+        cast(str, stated["metric"]),
+        cast(float, stated["relative"]),
+        cast(float, stated["absolute"]),
+        cast(int, stated["max-replications"]),
+    )
+
+
+def _precise(reports: Sequence[Report], precision: _Precision, confidence: float) -> bool:
+    found = {str(e.measure): e.interval for e in estimates([measures(r) for r in reports], confidence)}
+    interval = found.get(precision.metric)
+    # Not there: no packet was delivered, so there is no delay to be precise about.
+    return interval is None or interval.is_precise(precision.relative, precision.absolute)
+
+
+def _seconds(duration: str) -> float:
+    return _native.parse_duration(duration) * 1e-12

@@ -1,0 +1,309 @@
+"""Scenarios in Python: the same document as the TOML file, built step by step or loaded.
+
+A `Scenario` never changes: each method returns a new one, so variants share a base:
+
+    base = (
+        Scenario(duration="60s", warmup="10s")
+        .host("h", count=3).host("d").switch("sw", buffer="50kB")
+        .link(["h*", "sw"], rate="10Mbit/s").link(["sw", "d"], rate="10Mbit/s")
+        .flow("data", "h*", "d", source("uniform-uniform", burst="24kB", rate="2Mbit/s"))
+    )
+    stopped = base.backpressure(scope="plain")
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Literal, TypeAlias, cast
+
+from tailback import _native
+
+__all__ = ["Precision", "Scenario", "Table", "Value", "discipline", "kind", "load", "source", "toml_value"]
+
+Value: TypeAlias = "str | int | float | bool | Sequence[Value] | Mapping[str, Value]"
+Table: TypeAlias = dict[str, Value]
+
+
+def kind(name: str, **parameters: Value) -> Table:
+    """Return a registered kind with its parameters; `response_time` is written `response-time`.
+
+    `tailback.names()` lists the kinds and `tailback.explain(name)` tells each one's parameters.
+    """
+    return {"kind": name, **_keys(parameters)}
+
+
+def source(name: str, **parameters: Value) -> Table:
+    """Return a traffic model, such as `source("cbr", rate="1Mbit/s", packet="1000B")`."""
+    return kind(name, **parameters)
+
+
+def discipline(name: str, **parameters: Value) -> Table:
+    """Return a queue discipline, such as `discipline("drop-tail")`."""
+    return kind(name, **parameters)
+
+
+@dataclass(frozen=True, slots=True)
+class Precision:
+    """When to stop adding replications: half the interval's width below either target."""
+
+    metric: Literal["loss", "delay", "throughput"] = "loss"
+    """Of all flows together."""
+    relative: float = 0.1
+    """Target as a share of the mean."""
+    absolute: float = 0.001
+    """Target in the metric's unit; a mean of zero has no relative interval."""
+    max_replications: int = 100
+    """End of the search."""
+
+
+class Scenario:
+    """A scenario document. Immutable: every method that adds something returns a new scenario."""
+
+    def __init__(
+        self,
+        *,
+        duration: str,
+        warmup: str | None = None,
+        seed: int | None = None,
+        replications: int | None = None,
+        confidence: float | None = None,
+        sample: str | None = None,
+        per_flow_delay: bool | None = None,
+        engine: str | None = None,
+        precision: Precision | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        classes: int | None = None,
+        routing: str | None = None,
+        framing: str | Mapping[str, Value] | None = None,
+        buffer: str | Sequence[str] | None = None,
+        discipline: Mapping[str, Value] | None = None,
+    ) -> None:
+        """Start a document with its `[run]` and `[network]` tables; what is left out takes its default."""
+        run = _given(
+            duration=duration,
+            warmup=warmup,
+            seed=seed,
+            replications=replications,
+            confidence=confidence,
+            sample=sample,
+            per_flow_delay=per_flow_delay,
+            engine=engine,
+        )
+        if precision is not None:
+            run["precision"] = _given(
+                metric=precision.metric,
+                relative=precision.relative,
+                absolute=precision.absolute,
+                max_replications=precision.max_replications,
+            )
+        network = _given(classes=classes, routing=routing, framing=framing, buffer=buffer, discipline=discipline)
+        document: Table = {"tailback": 1, **_given(title=title, description=description), "run": run}
+        if network:
+            document["network"] = network
+        self._document = document
+        self._native: _native.Scenario | None = None
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Value]) -> Scenario:
+        """Take a document as it is, such as one read from JSON; it is checked when it is first used."""
+        made = cls.__new__(cls)
+        made._document = copy.deepcopy(dict(document))
+        made._native = None
+        return made
+
+    @classmethod
+    def from_toml(cls, text: str, filename: str = "<scenario>") -> Scenario:
+        """Read a TOML document; raises ScenarioError with file, line and column."""
+        return cls.from_native(_native.Scenario.from_toml(text, filename))
+
+    @classmethod
+    def from_native(cls, compiled: _native.Scenario) -> Scenario:
+        """Take a scenario of the core."""
+        made = cls.from_document(cast(Table, json.loads(compiled.to_json())))
+        made._native = compiled
+        return made
+
+    # What the network consists of.
+
+    def host(self, name: str, *, count: int | None = None, **options: Value) -> Scenario:
+        """Add a host, or `count` hosts `name1`, `name2`, ...; options are `buffer` and `obeys`."""
+        return self._with("hosts", name, _given(count=count, **options))
+
+    def switch(self, name: str, *, count: int | None = None, **options: Value) -> Scenario:
+        """Add a switch; options are `buffer`, `discipline`, `latency`, `model`, `backpressure`, `ports`."""
+        return self._with("switches", name, _given(count=count, **options))
+
+    def link(
+        self,
+        between: Sequence[str],
+        *,
+        rate: str | Sequence[str],
+        delay: str | None = None,
+        length: str | None = None,
+        loss: float | None = None,
+        jitter: str | None = None,
+    ) -> Scenario:
+        """Add full-duplex links between two names or patterns; two rates are forward and backward."""
+        link = _given(between=list(between), rate=rate, delay=delay, length=length, loss=loss, jitter=jitter)
+        return self._append("links", link)
+
+    def flow(
+        self,
+        name: str,
+        from_: str,
+        to: str,
+        source: Mapping[str, Value],
+        *,
+        class_: int | None = None,
+        pair: str | None = None,
+        start: str | None = None,
+        stop: str | None = None,
+    ) -> Scenario:
+        """Add a group of flows; `from_` and `to` are hosts or patterns, `source` is a traffic model."""
+        flow: Table = {"name": name, "from": from_, "to": to}
+        rest = _given(pair=pair, start=start, stop=stop, source=source)
+        return self._append("flows", {**flow, **({} if class_ is None else {"class": class_}), **rest})
+
+    def backpressure(
+        self,
+        *,
+        scope: str,
+        high: float | None = None,
+        low: float | None = None,
+        **options: Value,
+    ) -> Scenario:
+        """Set the back-pressure of all switches; `high` and `low` are the watermarks' fractions.
+
+        Options are `detection` (instead of the watermarks), `notify`, `addresses`, `partition`, `response`,
+        `signal`, `response_time` and `end_stations`.
+        """
+        table = {"scope": scope, **_keys(options)}
+        if high is not None or low is not None:
+            if "detection" in table:
+                raise ValueError("give either the watermarks high and low, or detection")
+            table["detection"] = {"kind": "watermark", **_given(high=high, low=low)}
+        return self._replace("backpressure", table)
+
+    def at(self, at: str, **change: Value) -> Scenario:
+        """Add a change to the timeline, such as `at("10s", link=["sw1", "sw2"], state="down")`."""
+        return self._append("timeline", {"at": at, **_keys(change)})
+
+    def set(self, assignments: Mapping[str, Value] | None = None, /, **named: Value) -> Scenario:
+        """Return a scenario with values replaced by path, as `--set` does.
+
+            scenario.set({"flows[data].source.rate": "3Mbit/s", "run.duration": "10s"})
+
+        Keywords reach the `[run]` table: `scenario.set(duration="10s")`.
+        """
+        paths = dict(assignments or {}) | {f"run.{key}": value for key, value in _keys(named).items()}
+        return Scenario.from_native(self.native.with_set([(path, toml_value(value)) for path, value in paths.items()]))
+
+    # What it can be turned into.
+
+    @property
+    def document(self) -> Table:
+        """A copy of the document as plain tables and lists."""
+        return copy.deepcopy(self._document)
+
+    @property
+    def native(self) -> _native.Scenario:
+        """The checked scenario of the core; raises ScenarioError."""
+        if self._native is None:
+            self._native = _native.Scenario.from_json(json.dumps(self._document))
+        return self._native
+
+    @cached_property
+    def run_config(self) -> dict[str, object]:
+        """The `[run]` table with its defaults filled in."""
+        return cast(dict[str, object], json.loads(self.native.run_config()))
+
+    @property
+    def title(self) -> str:
+        """The document's title, or an empty text."""
+        return self.native.title
+
+    @property
+    def hash(self) -> str:
+        """Hash of the canonical document."""
+        return self.native.hash
+
+    def check(self) -> Scenario:
+        """Check the scenario and return it; raises ScenarioError with all that is wrong."""
+        _ = self.native
+        return self
+
+    def to_toml(self) -> str:
+        """Return the document as TOML; loading it gives an equal scenario."""
+        return self.native.to_toml()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Scenario):
+            return NotImplemented
+        return self.native.to_json() == other.native.to_json()
+
+    def __hash__(self) -> int:
+        return hash(self.hash)
+
+    def __repr__(self) -> str:
+        parts = {key: len(cast(Sequence[Value], self._document.get(key, ()))) for key in _PARTS}
+        return (
+            f"<Scenario {self._document.get('title', 'untitled')!r}: "
+            + ", ".join(f"{count} {key}" for key, count in parts.items())
+            + ">"
+        )
+
+    # Copies with one change.
+
+    def _replace(self, key: str, value: Value) -> Scenario:
+        return Scenario.from_document({**self._document, key: value})
+
+    def _with(self, key: str, name: str, options: Table) -> Scenario:
+        table = cast(Mapping[str, Value], self._document.get(key, {}))
+        if name in table:
+            raise ValueError(f"{key} has {name!r} already; names are unique")
+        return self._replace(key, {**table, name: options})
+
+    def _append(self, key: str, value: Table) -> Scenario:
+        return self._replace(key, [*cast(Sequence[Value], self._document.get(key, ())), value])
+
+
+_PARTS = ("hosts", "switches", "links", "flows")
+
+
+def load(path: str | PathLike[str]) -> Scenario:
+    """Read a scenario file, TOML or (by its name's ending) JSON."""
+    file = Path(fspath(path))
+    text = file.read_text(encoding="utf-8")
+    if file.suffix == ".json":
+        return Scenario.from_document(cast(Table, json.loads(text))).check()
+    return Scenario.from_toml(text, str(path))
+
+
+def toml_value(value: Value) -> str:
+    """Write a value the way `--set` reads it: TOML on one line."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)  # a JSON string is a TOML basic string
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{toml_value(key)} = {toml_value(item)}" for key, item in value.items()) + "}"
+    return "[" + ", ".join(toml_value(item) for item in value) + "]"
+
+
+def _keys(table: Mapping[str, Value]) -> Table:
+    """Write Python names as the document's keys."""
+    return {key.rstrip("_").replace("_", "-"): value for key, value in table.items()}
+
+
+def _given(**options: Value | None) -> Table:
+    """Return what was given, with the document's keys."""
+    return _keys({key: value for key, value in options.items() if value is not None})

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tailback.cli import main
+
+MERGE = Path(__file__).with_name("merge.toml").read_text()
+
+
+@dataclass
+class Ran:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def tailback(capfd: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
+    """The command line, in this process."""
+
+    def call(*arguments: str | Path) -> Ran:
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as stop:
+            main([str(argument) for argument in arguments])
+        captured = capfd.readouterr()
+        assert isinstance(stop.value.code, int)
+        assert "Traceback" not in captured.err
+        return Ran(stop.value.code, captured.out, captured.err)
+
+    return call
+
+
+@pytest.fixture
+def merge(tmp_path: Path) -> Path:
+    """A small scenario file that runs in milliseconds and loses a few packets."""
+    path = tmp_path / "merge.toml"
+    path.write_text(MERGE)
+    return path

@@ -1,0 +1,256 @@
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+MERGE = Path(__file__).with_name("merge.toml").read_text()
+
+Cli = Callable[..., Any]
+
+
+def wait_until_busy(pid: int, cpu_s: float) -> None:
+    """Wait until a child has used so much processor time, however slow the machine is at the moment."""
+    ticks = os.sysconf("SC_CLK_TCK")
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        if (int(fields[11]) + int(fields[12])) / ticks >= cpu_s:
+            return
+        time.sleep(0.05)
+
+
+def test_exit_codes_are_the_documented_ones(tailback: Cli, merge: Path, tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.toml"
+    wrong.write_text(MERGE.replace("duration", "duratoin"))
+    for arguments, code in [
+        (["--help"], 0),
+        (["--version"], 0),
+        (["validate", merge], 0),
+        (["run", merge, "--reps", "1"], 0),
+        ([], 2),
+        (["nonsense"], 2),
+        (["run"], 2),
+        (["run", "absent.toml"], 2),
+        (["run", merge, "--reps", "0"], 2),
+        (["run", merge, "--set", "no equals sign"], 2),
+        (["reproduce", "lan-a99", "--out", tmp_path / "out"], 2),
+        (["explain", "nonsense"], 2),
+        (["bench", "nonsense"], 2),
+        (["headroom", "--rate", "10Mbit/s"], 2),
+        (["headroom", "--rate", "10Mbps", "--delay", "1us"], 2),
+        (["validate", wrong], 3),
+        (["run", wrong], 3),
+        (["run", merge, "--set", "run.nonsense=1"], 3),
+        (["sweep", merge, "--set", "flows[data].class=[0, 7]"], 3),
+        (["compare", wrong, merge], 3),
+        (["run", merge, "--out", merge / "below"], 4),
+        (["plot", tmp_path], 4),
+    ]:
+        assert tailback(*arguments).code == code, arguments
+
+
+def test_errors_say_what_to_do_and_show_no_traceback(tailback: Cli, merge: Path) -> None:
+    assert "Did you mean 'reproduce'?" in tailback("reprodcue").err
+    assert "did you mean lan-a1?" in tailback("reproduce", "lan-a11").err
+    assert "did you mean uniform-uniform?" in tailback("explain", "uniform-unifrom").err
+    assert "Mbit/s" in tailback("headroom", "--rate", "10Mbps", "--delay", "1us").err
+    assert "nonsense" in tailback("run", merge, "--set", "run.nonsense=1").err
+
+
+def test_validate_shows_line_and_advice_also_as_json(tailback: Cli, tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.toml"
+    wrong.write_text(MERGE.replace('"10Mbit/s"', '"10 mb"', 1))
+    human = tailback("validate", wrong)
+    assert "wrong.toml:22:" in human.err
+    assert "^" in human.err
+    found = tailback("validate", wrong, "--json")
+    assert found.code == 3
+    (problem,) = found.json["errors"]
+    assert (found.json["valid"], problem["line"], problem["path"]) == (False, 22, "links[0].rate")
+
+
+def test_list_and_explain_and_schema(tailback: Cli) -> None:
+    found = tailback("list", "--json").json
+    assert {"id", "group", "title", "reference"} == set(found["experiments"][0])
+    assert "forward" in found["workloads"]
+    for kinds in ("sources", "disciplines", "models"):
+        for kind in found["kinds"][kinds]:
+            assert tailback("explain", kind).code == 0, kind
+    assert "lan-a1" in tailback("list").out
+    assert tailback("schema").json["title"]
+    assert "Traffic merging" in tailback("explain", "lan-a1").out
+
+
+def test_run_reports_manifest_summary_and_ports(tailback: Cli, merge: Path, tmp_path: Path) -> None:
+    found = tailback("run", merge, "--json", "--seed", "5", "--reps", "2", "--out", tmp_path / "run").json
+    assert [row["seed"] for row in found["replications"]] == [5, 6]
+    assert {"scope", "name", "metric", "mean", "lo", "hi", "n", "unit"} == set(found["summary"][0])
+    assert found["ports"][0]["port"] == "sw->d"
+    assert json.loads((tmp_path / "run" / "manifest.json").read_text())["digest"] == found["digest"]
+    table = tailback("run", merge)
+    assert "data" in table.out
+    assert "±" in table.out
+    assert "\x1b" not in table.out
+
+
+def test_set_changes_the_run(tailback: Cli, merge: Path) -> None:
+    found = tailback(
+        "run", merge, "--json", "--set", "flows[data].source.rate=100kbit/s", "--set", "run.duration=1s"
+    ).json
+    loss = next(row for row in found["summary"] if row["metric"] == "loss")
+    assert loss["mean"] == 0
+
+
+def test_compare_pairs_by_seed(tailback: Cli, merge: Path, tmp_path: Path) -> None:
+    a, b, apart = tmp_path / "a", tmp_path / "b", tmp_path / "apart"
+    tailback("run", merge, "--out", a)
+    tailback("run", merge, "--set", "backpressure.scope=plain", "--out", b, "--reps", "5")
+    tailback("run", merge, "--seed", "100", "--out", apart)
+    found = tailback("compare", a, b, "--json").json
+    assert found["seeds"] == [1, 2, 3]
+    offered = next(row for row in found["differences"] if row["metric"] == "offered")
+    assert (offered["difference"]["mean"], offered["significant"]) == (0, False)
+    refused = tailback("compare", a, apart)
+    assert refused.code == 2
+    assert "no seed in common" in refused.err
+    files = tailback("compare", merge, b / "scenario.toml", "--json").json
+    assert files["differences"] == found["differences"]
+
+
+def test_sweep_makes_one_file_of_the_grid(tailback: Cli, merge: Path, tmp_path: Path) -> None:
+    import polars as pl
+
+    out = tmp_path / "sweep.parquet"
+    grid = ["--set", "flows[data].source.rate=[1Mbit/s, 2Mbit/s]", "--set", "network.buffer=[10kB, 20kB]"]
+    found = tailback("sweep", merge, *grid, "--set", "run.duration=1s", "--reps", "2", "--out", out, "--json").json
+    assert len(found["points"]) == 4
+    frame = pl.read_parquet(out)
+    assert frame.select("flows[data].source.rate", "network.buffer", "seed").unique().height == 8
+
+
+def test_headroom_is_the_worked_example(tailback: Cli) -> None:
+    found = tailback("headroom", "--rate", "100Mbit/s", "--delay", "1us", "--counts", "wire", "--pfc", "--json").json
+    full, short = found["forms"]
+    terms = {term["name"]: term["bytes"] for term in full["terms"]}
+    # 1538 + 84 + 1538 + 90 bytes, and the frame that crosses the threshold.
+    assert terms["notification"] == 84
+    assert terms["frame just begun by the peer"] == terms["frame being sent on the reverse way"] == 1538
+    assert terms["round trip on the cable"] + terms["response time"] == 89
+    assert full["bytes_per_link"] == sum(terms.values())
+    assert short["bytes_per_link"] == 1500 + 1500 + 3840 + 26
+    assert tailback("headroom", "--rate", "400Gbit/s", "--delay", "1us").code == 2
+
+
+def test_bench_gives_the_agreed_fields(tailback: Cli) -> None:
+    found = tailback("bench", "lan-a1", "--json").json
+    assert set(found) == {"workload", "packet_hops", "events", "cpu_s", "rss_mb"}
+    assert found["packet_hops"] > 100_000
+    assert found["cpu_s"] > 0
+
+
+def test_plot_writes_a_picture(tailback: Cli, merge: Path, tmp_path: Path) -> None:
+    tailback("run", merge, "--out", tmp_path / "run", "--set", "run.sample=10ms")
+    assert tailback("plot", tmp_path / "run").out.strip().endswith("plot.png")
+    assert (tmp_path / "run" / "plot.png").read_bytes().startswith(b"\x89PNG")
+    assert tailback("plot", tmp_path / "run", "--out", tmp_path / "x.svg").code == 0
+    assert tailback("plot", tmp_path / "run", "--out", tmp_path / "x.doc").code == 2
+
+
+def test_shells_can_complete(tailback: Cli) -> None:
+    for shell in ("bash", "zsh", "fish"):
+        assert "_TAILBACK_COMPLETE" in tailback("completion", shell).out
+    environment = {**os.environ, "_TAILBACK_COMPLETE": "bash_complete", "COMP_WORDS": "tailback rep", "COMP_CWORD": "1"}
+    code = "from tailback.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    assert "reproduce" in done.stdout
+
+
+def test_a_reader_that_stops_reading_is_no_error() -> None:
+    command = f"{sys.executable} -m tailback schema | head -n 1"
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "{\n"
+
+
+def test_help_answers_at_once_without_the_heavy_libraries() -> None:
+    code = (
+        "import sys, time; start = time.process_time()\n"
+        "from tailback.cli import main\n"
+        "try: main(['--help'])\n"
+        "except SystemExit: pass\n"
+        "heavy = {'polars', 'matplotlib', 'numpy', 'rich', 'pandas'} & set(sys.modules)\n"
+        "print(heavy or 'none', time.process_time() - start, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    heavy, seconds = done.stderr.split()
+    assert heavy == "none"
+    assert float(seconds) < 0.3
+
+
+def test_progress_goes_to_a_terminal_only_and_colour_can_be_refused(merge: Path) -> None:
+    def stderr_of(environment: dict[str, str], *arguments: str) -> str:
+        reader, writer = pty.openpty()
+        command = [sys.executable, "-m", "tailback", *arguments]
+        child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=writer, env={**os.environ, **environment})
+        os.close(writer)
+        text = b""
+        try:
+            while chunk := os.read(reader, 4096):
+                text += chunk
+        except OSError:
+            pass
+        os.close(reader)
+        child.wait()
+        return text.decode()
+
+    run = ("run", str(merge), "--set", "run.duration=200s")
+    assert "merge.toml" in stderr_of({}, *run)
+    assert stderr_of({}, *run, "--quiet") == ""
+    assert "\x1b[31m" in stderr_of({"NO_COLOR": ""}, "explain", "nonsense")
+    assert "\x1b[31m" not in stderr_of({"NO_COLOR": "1"}, "explain", "nonsense")
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to see that a child is at work")
+@pytest.mark.parametrize("command", ["run", "sweep"])
+def test_ctrl_c_keeps_what_is_finished(command: str, tmp_path: Path) -> None:
+    path = tmp_path / "long.toml"
+    # The first replications are short work, the last ones hours: the rest of the grid never ends.
+    path.write_text(MERGE)
+    if command == "run":
+        out = tmp_path / "run"
+        arguments = ["--reps", "100000", "--threads", "2"]
+    else:
+        out = tmp_path / "sweep.parquet"
+        arguments = ["--reps", "1", "--threads", "1", "--set", "run.duration=[1s, 2s, 1000000s]"]
+    child = subprocess.Popen(
+        [sys.executable, "-m", "tailback", command, str(path), "--out", str(out), *arguments, "-q"],
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    wait_until_busy(child.pid, 1.5)
+    child.send_signal(signal.SIGINT)
+    _, err = child.communicate(timeout=60)
+    assert child.returncode == 130, err
+    assert "interrupted" in err
+    assert "Traceback" not in err
+    if command == "run":
+        manifest = json.loads((out / "manifest.json").read_text())
+        assert manifest["state"] == "interrupted"
+        assert len(manifest["replications"]) > 0
+    else:
+        import polars as pl
+
+        frame = pl.read_parquet(out)
+        assert set(frame["run.duration"]) == {"1s", "2s"}
+        assert json.loads(pl.read_parquet_metadata(out)["tailback"])["state"] == "interrupted"

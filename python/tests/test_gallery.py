@@ -1,0 +1,246 @@
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+from tailback.gallery import Axis, Claim, Experiment, Figure, Metric, Point, Profile, Results, Settings, figures, grid
+from tailback.gallery import metrics as m
+from tailback.gallery.registry import EXPERIMENTS, GROUPS, experiment, select
+from tailback.gallery.reproduce import reproduce
+from tailback.gallery.runner import plan, run
+from tailback.parallel import Pool
+from tailback.scenario import Scenario
+
+MERGE = Path(__file__).with_name("merge.toml").read_text()
+
+
+def wait_until_busy(pid: int, cpu_s: float) -> None:
+    """Wait until a child has used so much processor time, however slow the machine is at the moment."""
+    ticks = os.sysconf("SC_CLK_TCK")
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        if (int(fields[11]) + int(fields[12])) / ticks >= cpu_s:
+            return
+        time.sleep(0.05)
+
+
+class Small(Experiment):
+    """Runs in a second."""
+
+    id = "lan-small"
+    title = "Small"
+    reference = "nowhere"
+    axes = (Axis("mechanism", "mechanism"), Axis("rate", "rate", "Mbit/s"))
+    quick = Profile(duration="1s", warmup="100ms", replications=3, max_replications=9, cpu_s=5)
+    full = Profile(duration="1s", warmup="100ms", replications=3, max_replications=9, cpu_s=5)
+    metrics: ClassVar[tuple[Metric, ...]] = (
+        m.loss(),
+        m.mean_delay(),
+        m.throughput(),
+        m.offered(),
+        m.max_queue("sw->d"),
+    )
+    traces: ClassVar = {"digest": lambda report: report.digest}
+
+    def points(self, profile: str) -> Iterable[Point]:
+        del profile
+        return grid(mechanism=("none", "plain"), rate=(1, 4))
+
+    def settings(self, point: Point, profile: str) -> Settings:
+        del profile
+        return {"backpressure.scope": point["mechanism"], "flows[data].source.rate": f"{point['rate']}Mbit/s"}
+
+    def claims(self, results: Results) -> Iterable[Claim]:
+        none = results.where(mechanism="none")
+        loss = none.where(rate=4)["loss"]
+        yield Claim("C1", "Something is lost at 4 Mbit/s.", "made up", loss > 0)
+        yield Claim("C2", "Hard to say: about as much as it is.", "made up", loss <= 4.4)
+        yield Claim.reported("C3", "The delay is shown.", "made up", none["delay"], "only shown <here>")
+
+    def figures(self, results: Results) -> Iterable[Figure]:
+        by_mechanism = {name: results.where(mechanism=name)["loss"] for name in ("none", "plain")}
+        yield figures.both_views(results["loss"], "both", "Loss", x="rate", curves="mechanism", claims=("C1",))
+        yield figures.compare(by_mechanism, "compare", "Loss", x="rate", y_scale="symlog")
+        yield figures.panels({"loss": results["loss"]}, "panels", "Loss", x="rate", curves="mechanism")
+        yield figures.traces({"saw": ([0.0, 1.0], [1.0, 2.0])}, "traces", "Saw", y="queue (kB)", levels={"high": 1.5})
+
+    def read(self, name: str) -> str:
+        return MERGE if name == "scenario.toml" else "# Small\n\nA page with a | pipe and `code`.\n"
+
+
+def test_undecided_points_get_replications_and_others_do_not() -> None:
+    with Pool() as pool:
+        study = run(Small(), "quick", pool)
+    counts = {point: len(samples) for point, samples in study.samples.items()}
+    hard = Point(mechanism="none", rate=4)
+    assert counts[hard] > 3
+    assert all(n == 3 for point, n in counts.items() if point != hard)
+    assert [s.seed for s in study.samples[hard]] == list(range(1, counts[hard] + 1))
+
+
+def test_a_point_gives_the_same_numbers_alone_by_the_command_line_s_means() -> None:
+    with Pool() as pool:
+        study = run(Small(), "quick", pool)
+    sample = study.samples[Point(mechanism="plain", rate=4)][2]
+    settings = {"run.duration": "1s", "run.warmup": "100ms", "backpressure.scope": "plain"}
+    alone = Scenario.from_toml(MERGE).set(settings | {"flows[data].source.rate": "4Mbit/s"}).native.run(sample.seed)
+    assert json.loads(alone)["digest"] == sample.digest
+    assert study.results.trace("digest", mechanism="plain", rate=4) == study.samples[sample.point][0].digest
+
+
+def test_a_spent_budget_ends_the_search_at_the_same_place_on_every_machine() -> None:
+    class Poor(Small):
+        quick = Profile(duration="1s", warmup="100ms", replications=3, max_replications=99, cpu_s=0.004)
+
+    counts = []
+    for threads in (1, 3):
+        with Pool(threads) as pool:
+            study = run(Poor(), "quick", pool)
+        counts.append([len(samples) for samples in study.samples.values()])
+        # What one more replication costs is only known on average.
+        assert study.packet_hops <= 0.004 * 5e6 * 1.1
+    assert counts[0] == counts[1]
+    assert max(counts[0]) > 3
+
+
+def test_full_adds_replications_for_precision() -> None:
+    class Decided(Small):
+        full = Profile(duration="1s", warmup="100ms", replications=3, max_replications=6, cpu_s=5)
+
+        def claims(self, results: Results) -> Iterable[Claim]:
+            yield Claim("C1", "Something is sent.", "made up", results["offered"] > 0)
+
+    with Pool() as pool:
+        study = run(Decided(), "full", pool)
+    assert study.replications[1] > 3
+    assert study.imprecise > 0
+
+
+def test_only_chosen_points_are_run() -> None:
+    point = Point(mechanism="none", rate=1)
+    with Pool() as pool:
+        study = run(Small(), "quick", pool, only={point})
+    assert [p for p, samples in study.samples.items() if samples] == [point]
+
+
+class _Outside(HTMLParser):
+    """Collects everything that a page would load from elsewhere."""
+
+    found: list[str]
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        del tag
+        self.found = getattr(self, "found", [])
+        self.found += [v for k, v in attrs if k in ("src", "href") and v and not v.startswith(("data:", "#"))]
+
+
+def test_the_report_stands_alone_holds_every_claim_and_repeats_itself(tmp_path: Path) -> None:
+    pages = []
+    for out in ("a", "b"):
+        found = reproduce([Small()], "quick", tmp_path / out)
+        pages.append((tmp_path / out / "report.html").read_text())
+        for name in ("both", "compare", "panels", "traces"):
+            assert (tmp_path / out / "lan-small" / f"{name}.svg").stat().st_size > 1000
+            assert (tmp_path / out / "lan-small" / f"{name}.png").exists()
+    assert pages[0] == pages[1]
+    parser = _Outside()
+    parser.feed(pages[0])
+    assert parser.found == []
+    for text in ("Something is lost", "undecided", "only shown &lt;here&gt;", "n = ", "<code>code</code>"):
+        assert text in pages[0], text
+    (shape,) = found.as_json()["experiments"]  # type: ignore[misc]
+    assert {"id", "claims", "figures"} <= set(shape)
+    for claim in shape["claims"]:
+        assert {"text", "source", "expected", "measured", "pass"} <= set(claim)
+        assert set(claim["measured"]) == {"mean", "lo", "hi", "n", "unit"}
+        assert claim["pass"] is not None or claim["why"]
+    assert json.loads((tmp_path / "a" / "results.json").read_text()) == found.as_json()
+
+
+def test_a_failed_claim_is_exit_5_and_an_undecided_one_in_twenty_is_not(
+    tailback,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,  # type: ignore[no-untyped-def]
+) -> None:
+    class Failing(Small):
+        def claims(self, results: Results) -> Iterable[Claim]:
+            yield Claim("C1", "Nothing is sent.", "made up", results["offered"] <= 0)
+
+    registry = "tailback.gallery.registry.select"
+    monkeypatch.setattr(registry, lambda _: [Small()])
+    assert tailback("reproduce", "all", "--out", tmp_path).code == 0
+    monkeypatch.setattr(registry, lambda _: [Failing()])
+    failed = tailback("reproduce", "all", "--out", tmp_path, "--json")
+    assert failed.code == 5
+    assert failed.json["summary"]["fail"] == 1
+    assert failed.json["experiments"][0]["claims"][0]["pass"] is False
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to see that a child is at work")
+def test_ctrl_c_during_reproduce_keeps_what_is_finished(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    child = subprocess.Popen(
+        [sys.executable, "-m", "tailback", "reproduce", "lan-a1", "--full", "--out", str(out), "-q"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    wait_until_busy(child.pid, 3)
+    child.send_signal(signal.SIGINT)
+    _, err = child.communicate(timeout=120)
+    assert child.returncode == 130, err
+    assert "Traceback" not in err
+    report = (out / "report.html").read_text()
+    assert "Interrupted" in report or "<tbody></tbody>" in report
+
+
+def test_groups_and_ids_select_and_nonsense_is_refused() -> None:
+    assert [e.id for e in select("lan-a1")] == ["lan-a1"]
+    assert [e.id for e in select("all")] == list(EXPERIMENTS)
+    assert {e.group for e in select("lan")} == {"lan"}
+    assert all(id.split("-")[0] in GROUPS for id in EXPERIMENTS)  # noqa: A001
+
+
+@pytest.mark.parametrize("id", EXPERIMENTS)
+def test_every_experiment_is_consistent(id: str) -> None:  # noqa: A002
+    found = experiment(id)
+    assert len({metric.name for metric in found.metrics}) == len(found.metrics)
+    names = {axis.name for axis in found.axes}
+    for profile in ("quick", "full"):
+        points = list(found.points(profile))  # type: ignore[arg-type]
+        assert len(set(points)) == len(points)
+        assert all(set(point) <= names for point in points)
+        for point in points:
+            found.at(point, profile)  # type: ignore[arg-type]
+        study = plan(found, profile)  # type: ignore[arg-type]
+        claims = study.claims
+        assert len({claim.id for claim in claims}) == len(claims)
+    text = found.read("README.md")
+    assert text.startswith("# ")
+    for word in ("question", "notice", "reconstructed"):
+        assert re.search(word, text, re.IGNORECASE), f"the page of {id} does not say: {word}"
+
+
+@pytest.mark.parametrize("id", EXPERIMENTS)
+def test_one_claim_of_every_experiment_is_decided(id: str) -> None:  # noqa: A002
+    found = experiment(id)
+    claims = [claim for claim in plan(found, "quick").claims if not claim.is_reported]
+    easiest = min(claims, key=lambda claim: len({p for check in claim.condition.checks for p in check.points}))
+    points = {point for check in easiest.condition.checks for point in check.points}
+    with Pool() as pool:
+        study = run(found, "quick", pool, only=points)
+    after = next(claim for claim in study.claims if claim.id == easiest.id)
+    assert after.as_json("quick")["pass"] is True, after.as_json("quick")

@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import tailback
+from tailback import Precision, RunError, Scenario, load, run
+from tailback.frames import TABLES, units
+
+MERGE = Path(__file__).with_name("merge.toml").read_text()
+
+
+@pytest.fixture(scope="module")
+def result() -> tailback.Result:
+    return run(Scenario.from_toml(MERGE), replications=4)
+
+
+def test_replication_k_runs_with_seed_plus_k_and_can_be_run_alone(result: tailback.Result) -> None:
+    assert result.seeds == [1, 2, 3, 4]
+    alone = run(Scenario.from_toml(MERGE), seed=3, replications=1)
+    assert alone.reports[0].digest == result.reports[2].digest
+
+
+def test_threads_and_engine_do_not_change_the_digest(result: tailback.Result) -> None:
+    scenario = Scenario.from_toml(MERGE)
+    assert run(scenario, replications=4, threads=1).digest == result.digest
+    assert run(scenario, replications=4, threads=3, engine="plain").digest == result.digest
+
+
+def test_the_summary_has_an_interval_on_every_number(result: tailback.Result) -> None:
+    summary = result.summary()
+    assert summary.columns == ["scope", "name", "metric", "mean", "lo", "hi", "n", "unit"]
+    assert (summary["lo"] <= summary["mean"]).all()
+    assert (summary["mean"] <= summary["hi"]).all()
+    assert (summary["n"] == 4).all()
+    loss = summary.filter((pl.col("scope") == "group") & (pl.col("metric") == "loss"))
+    mean = sum(report.loss("data") for report in result.reports) / 4
+    assert loss["mean"].item() == pytest.approx(mean)
+
+
+def test_every_table_has_its_columns_and_adds_up(result: tailback.Result) -> None:
+    for name, columns in TABLES.items():
+        assert getattr(result, name).columns == list(columns)
+    flows = result.flows
+    assert flows.height == 4 * 2
+    balance = (
+        flows["offered_packets"] - flows["delivered_packets"] - flows["dropped_packets"] - flows["in_network_packets"]
+    )
+    assert (balance == 0).all()
+    assert result.drops["packets"].sum() == flows["dropped_packets"].sum()
+    assert result.series.height == 0
+
+
+def test_series_are_recorded_on_request() -> None:
+    series = run(Scenario.from_toml(MERGE).set(sample="100ms"), replications=1).series
+    assert set(series["quantity"]) >= {"queue_bytes", "in_network_packets", "delivered_bytes"}
+    assert series["time_s"].max() == pytest.approx(2.0, abs=0.11)
+
+
+def test_units_stand_in_names_and_in_the_files(result: tailback.Result, tmp_path: Path) -> None:
+    assert units("flows")["delay_mean_s"] == "s"
+    assert units("ports")["rate_bps"] == "bit/s"
+    directory = result.write(tmp_path / "run")
+    metadata = pl.read_parquet_metadata(directory / "flows.parquet")
+    assert json.loads(metadata["tailback.units"]) == units("flows")
+    assert json.loads(metadata["tailback"])["digest"] == result.digest
+
+
+def test_pandas_gets_the_same_numbers(result: tailback.Result) -> None:
+    frame = result.to_pandas("flows")
+    assert frame["offered_packets"].sum() == result.flows["offered_packets"].sum()
+
+
+def test_a_result_plots_and_shows_itself(result: tailback.Result) -> None:
+    figure = result.plot()
+    labels = [axes.get_xlabel() for axes in figure.axes]
+    assert labels == ["throughput (Mbit/s)", "packet loss (%)", "mean delay (ms)"]
+    assert "data" in repr(result)
+    assert "<table" in result._repr_html_()
+
+
+def test_warm_up_by_pilot_is_recorded_and_the_same_for_a_replication_alone() -> None:
+    scenario = Scenario.from_toml(MERGE).set(warmup="auto", duration="10s")
+    both = run(scenario, replications=2)
+    assert both.warmup.method == "auto"
+    assert both.warmup.seconds is not None
+    assert 0 <= both.warmup.seconds < 5
+    assert both.reports[0].data["warmup_s"] == pytest.approx(both.warmup.seconds)
+    alone = run(scenario, seed=2, replications=1)
+    assert alone.reports[0].digest == both.reports[1].digest
+
+
+def test_no_steady_state_is_an_error_that_says_what_to_do() -> None:
+    # Twice the link's rate into a host's unbounded queue: it grows for ever.
+    overload = MERGE.replace('rate = "4Mbit/s"', 'rate = "20Mbit/s"').replace('warmup = "100ms"', 'warmup = "auto"')
+    with pytest.raises(RunError, match=r"run\.warmup"):
+        run(Scenario.from_toml(overload))
+
+
+def test_replications_are_added_until_the_interval_is_narrow_enough() -> None:
+    scenario = Scenario.from_toml(MERGE)
+    config = {"metric": "delay", "relative": 0.05, "absolute": 0.0, "max-replications": 60}
+    found = run(scenario.set({"run.precision": config}))
+    delay = next(e.interval for e in found.estimates() if str(e.measure) == "delay")
+    assert delay.n > 3
+    assert delay.half_width <= 0.05 * delay.mean or delay.n == 60
+    assert Precision().metric == "loss"
+
+
+def test_a_run_directory_loads_as_the_scenario_that_was_run(result: tailback.Result, tmp_path: Path) -> None:
+    directory = result.write(tmp_path / "run")
+    manifest = json.loads((directory / "manifest.json").read_text())
+    assert manifest["state"] == "complete"
+    assert [row["seed"] for row in manifest["replications"]] == result.seeds
+    assert load(directory / "scenario.toml").hash == manifest["scenario_hash"]
+    assert manifest["digest"] == result.digest
+
+
+def test_progress_comes_in_the_callers_thread_and_ends_at_all() -> None:
+    import threading
+
+    told: list[tuple[float, int, int]] = []
+    run(Scenario.from_toml(MERGE), progress=lambda done, total: told.append((done, total, threading.get_ident())))
+    assert told[-1][:2] == (3.0, 3)
+    assert {thread for *_, thread in told} == {threading.get_ident()}
+
+
+def test_none_replications_are_refused() -> None:
+    with pytest.raises(ValueError, match="at least one"):
+        run(Scenario.from_toml(MERGE), replications=0)

@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tailback import OutputError, Scenario, run
+from tailback.rundir import new_directory, read_manifest, read_table, write_file
+
+MERGE = Path(__file__).with_name("merge.toml").read_text()
+
+
+def test_a_failure_while_writing_leaves_nothing(tmp_path: Path) -> None:
+    def fill(folder: Path) -> None:
+        (folder / "half").write_text("half")
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(OutputError, match="no room left"):
+        new_directory(tmp_path / "run", fill)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_is_a_sentence_and_exit_4(merge: Path, tmp_path: Path) -> None:
+    # A limit on the size of files stands in for a disk that fills up while the tables are written.
+    code = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000));"
+        "from tailback.cli import main; main(sys.argv[1:])"
+    )
+    out = tmp_path / "runs"
+    out.mkdir()
+    command = [sys.executable, "-c", code, "run", str(merge), "--out", str(out / "run"), "-q"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 4, done.stderr
+    assert "no room left" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert list(out.iterdir()) == []
+    assert resource.RLIM_INFINITY  # the limit was the child's only
+
+
+def test_a_place_that_cannot_be_written_is_refused_before_the_run(merge: Path, tmp_path: Path, tailback) -> None:  # type: ignore[no-untyped-def]
+    found = tailback("run", merge, "--out", merge / "run")
+    assert found.code == 4
+    assert "was not written" in found.err
+    if os.geteuid() != 0:
+        sealed = tmp_path / "sealed"
+        sealed.mkdir(mode=0o500)
+        assert "not writable" in tailback("run", merge, "--out", sealed / "run").err
+
+
+def test_what_is_there_is_not_overwritten_unless_it_is_a_run_and_was_asked_for(tmp_path: Path) -> None:
+    result = run(Scenario.from_toml(MERGE), replications=2)
+    target = result.write(tmp_path / "run")
+    with pytest.raises(OutputError, match="--force"):
+        result.write(target)
+    more = run(Scenario.from_toml(MERGE), replications=3)
+    more.write(target, replace=True)
+    assert len(read_manifest(target)["replications"]) == 3  # type: ignore[arg-type]
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "thesis.tex").write_text("years of work")
+    with pytest.raises(OutputError, match="left alone"):
+        result.write(mine, replace=True)
+    assert (mine / "thesis.tex").exists()
+    assert {path.name for path in tmp_path.iterdir()} == {"run", "mine"}
+
+
+def test_an_empty_directory_may_be_filled(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    run(Scenario.from_toml(MERGE), replications=1).write(tmp_path / "run")
+    assert (tmp_path / "run" / "manifest.json").exists()
+
+
+def test_a_file_is_whole_or_absent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_file(tmp_path / "a", "old")
+
+    def fails(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", fails)
+    with pytest.raises(OutputError):
+        write_file(tmp_path / "a", "new")
+    assert (tmp_path / "a").read_text() == "old"
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_damaged_run_directory_is_named(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="no manifest"):
+        read_manifest(tmp_path)
+    (tmp_path / "manifest.json").write_text("{")
+    with pytest.raises(OutputError, match="cannot be read"):
+        read_manifest(tmp_path)
+    (tmp_path / "metrics.parquet").write_text("not parquet")
+    with pytest.raises(OutputError, match="cannot be read"):
+        read_table(tmp_path, "metrics")

@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tailback import Precision, Scenario, ScenarioError, load, names, source
+from tailback.scenario import Value, toml_value
+
+MERGE = Path(__file__).with_name("merge.toml").read_text()
+
+
+def built() -> Scenario:
+    return (
+        Scenario(title="Two into one", duration="2s", warmup="100ms", seed=1, replications=3, buffer="20kB")
+        .host("h", count=2)
+        .host("d")
+        .switch("sw")
+        .link(["h*", "sw"], rate="10Mbit/s", delay="1us")
+        .link(["sw", "d"], rate="10Mbit/s", delay="1us")
+        .flow("data", "h*", "d", source("uniform-uniform", burst="12kB", rate="4Mbit/s"))
+    )
+
+
+def test_the_builder_makes_the_document_of_the_file(merge: Path) -> None:
+    assert built() == load(merge) == Scenario.from_toml(MERGE)
+    assert built().hash == load(merge).hash
+
+
+def test_toml_out_and_in_is_the_same_scenario() -> None:
+    scenario = (
+        built().backpressure(scope="class", high=0.9, low=0.5, response_time="1us").at("1s", flow="data", state="stop")
+    )
+    assert Scenario.from_toml(scenario.to_toml()) == scenario
+
+
+def test_a_scenario_never_changes() -> None:
+    base = built()
+    before = base.to_toml()
+    changed = base.backpressure(scope="plain").set({"flows[data].source.rate": "1Mbit/s"}).set(duration="1s")
+    assert base.to_toml() == before
+    assert changed.document["flows"][0]["source"]["rate"] == "1Mbit/s"  # type: ignore[index]
+    assert changed.run_config["duration"] == "1s"
+
+
+def test_a_document_handed_out_is_a_copy() -> None:
+    base = built()
+    base.document["run"]["duration"] = "9s"  # type: ignore[index]
+    assert base.document["run"]["duration"] == "2s"  # type: ignore[index]
+
+
+def test_precision_reaches_the_document() -> None:
+    scenario = Scenario(duration="1s", precision=Precision(metric="delay", relative=0.2))
+    assert scenario.document["run"]["precision"]["max-replications"] == 100  # type: ignore[index]
+
+
+def test_a_mistake_says_where_and_what_to_write(tmp_path: Path) -> None:
+    path = tmp_path / "wrong.toml"
+    path.write_text(MERGE.replace('"4Mbit/s"', '"4Mbps"'))
+    with pytest.raises(ScenarioError) as error:
+        load(path)
+    assert error.value.path == "flows[0].source.rate"
+    assert error.value.line == 34
+    assert "Mbit/s" in error.value.rendered
+    assert error.value.problems[0]["line"] == 34
+
+
+def test_a_mistake_in_the_builder_is_found_when_it_is_used() -> None:
+    with pytest.raises(ScenarioError, match="nowhere"):
+        built().flow("more", "nowhere", "d", source("poisson", packet="1kB", rate="1Mbit/s")).check()
+
+
+def test_a_name_twice_is_refused_at_once() -> None:
+    with pytest.raises(ValueError, match="unique"):
+        built().host("d")
+
+
+def test_kinds_have_names() -> None:
+    assert "uniform-uniform" in names()["sources"]
+
+
+json_values = st.recursive(
+    st.booleans()
+    | st.integers(-(2**62), 2**62)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(exclude_categories=["C"])),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text(st.characters(exclude_categories=["C"])), inner, max_size=3)
+    ),
+)
+
+
+@given(json_values)
+def test_a_value_is_written_as_toml_that_reads_back(value: Value) -> None:
+    assert tomllib.loads(f"value = {toml_value(value)}")["value"] == value

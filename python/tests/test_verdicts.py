@@ -1,0 +1,253 @@
+"""What a claim says about made-up samples: no simulation here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import pytest
+
+from tailback.gallery import Axis, Claim, Condition, Experiment, Figure, Metric, Point, Profile, Results, Verdict
+from tailback.gallery.claims import Region, judge, undecided_points
+from tailback.gallery.results import Sample
+from tailback.stats import Interval
+
+PASS, FAIL, UNDECIDED, NULL = Verdict.PASS, Verdict.FAIL, Verdict.UNDECIDED, Verdict.NULL
+
+
+class Made(Experiment):
+    id = "lan-made"
+    title = "Made up"
+    reference = "nowhere"
+    axes = (Axis("mechanism", "mechanism"), Axis("rate", "rate", "Mbit/s"))
+    quick = full = Profile(duration="1s", warmup="0s")
+    metrics = (Metric("loss", "packet loss", "%", lambda _: 0.0, lambda _: (0, 0)),)
+
+    def points(self, profile: str) -> Iterable[Point]:
+        del profile
+        return ()
+
+    def settings(self, point: Point, profile: str) -> dict[str, object]:  # type: ignore[override]
+        del point, profile
+        return {}
+
+    def claims(self, results: Results) -> Iterable[Claim]:
+        del results
+        return ()
+
+    def figures(self, results: Results) -> Iterable[Figure]:
+        del results
+        return ()
+
+
+def results(table: Mapping[tuple[str, float], Sequence[float]], packets: int = 1000) -> Results:
+    samples = {
+        Point(mechanism=mechanism, rate=rate): [
+            Sample(Point(), k, 1 + k, "", 0, {"loss": value}, {"loss": (round(value * packets / 100), packets)})
+            for k, value in enumerate(values)
+        ]
+        for (mechanism, rate), values in table.items()
+    }
+    return Results(Made(), "quick", samples, frozenset())
+
+
+def one(values: Sequence[float], packets: int = 1000) -> Results:
+    return results({("none", 1): values}, packets)
+
+
+@pytest.mark.parametrize(
+    ("lo", "hi", "region", "verdict"),
+    [
+        (1, 2, Region(hi=3), PASS),
+        (1, 3, Region(hi=3), PASS),
+        (1, 3, Region(hi=3, closed=False), UNDECIDED),
+        (2, 4, Region(hi=3), UNDECIDED),
+        (3, 4, Region(hi=3), UNDECIDED),
+        (3, 4, Region(hi=3, closed=False), FAIL),
+        (3.1, 4, Region(hi=3), FAIL),
+        (0, 0, Region(lo=0), PASS),
+        (0, 0, Region(lo=0, closed=False), FAIL),
+        (0, 1, Region(lo=0, closed=False), UNDECIDED),
+        (0.1, 1, Region(lo=0, closed=False), PASS),
+        (-1, 1, Region(lo=0), UNDECIDED),
+        (-2, -1, Region(lo=0), FAIL),
+        (4, 5, Region(3, 6), PASS),
+        (2, 5, Region(3, 6), UNDECIDED),
+        (7, 8, Region(3, 6), FAIL),
+    ],
+)
+def test_a_verdict_needs_the_whole_interval(lo: float, hi: float, region: Region, verdict: Verdict) -> None:
+    assert judge(Interval((lo + hi) / 2, lo, hi, 5), region) is verdict
+
+
+def test_one_replication_decides_nothing() -> None:
+    assert judge(Interval(0.0, float("-inf"), float("inf"), 1), Region(hi=10)) is UNDECIDED
+
+
+def test_zero_means_no_event_and_shows_what_was_seen() -> None:
+    clean = one([0.0, 0.0, 0.0])["loss"].is_zero()
+    assert clean.verdict is PASS
+    assert clean.worst.packets == 3000
+    assert one([0.0, 0.0, 0.1])["loss"].is_zero().verdict is FAIL
+    assert one([0.0, 0.0], packets=0)["loss"].is_zero().verdict is UNDECIDED
+
+
+def test_zero_cannot_be_claimed_of_what_counts_no_events() -> None:
+    quantity = one([0.0, 0.0])["loss"]
+    with pytest.raises(TypeError, match="upper bound"):
+        (quantity - quantity).is_zero()
+
+
+@pytest.mark.parametrize(
+    ("small", "large", "strict", "loose"),
+    [
+        ([1.0, 1.1, 0.9], [3.0, 3.1, 2.9], PASS, PASS),
+        ([3.0, 3.1, 2.9], [1.0, 1.1, 0.9], FAIL, FAIL),
+        ([1.0, 1.1, 0.9], [1.0, 1.1, 0.9], FAIL, PASS),
+        ([0.0, 0.0, 0.0], [0.0, 0.0, 0.0], NULL, PASS),
+        ([0.0, 0.0, 0.0], [2.0, 2.1, 1.9], PASS, PASS),
+        ([2.0, 2.1, 1.9], [0.0, 0.0, 0.0], FAIL, FAIL),
+        ([0.0, 3.0, 1.0], [1.0, 2.0, 2.0], UNDECIDED, UNDECIDED),
+        # The same spread in both: paired, the difference is clear although the means overlap.
+        ([1.0, 5.0, 9.0], [1.5, 5.5, 9.5], PASS, PASS),
+    ],
+)
+def test_comparisons_are_paired_and_strict_only_above_zero(
+    small: list[float], large: list[float], strict: Verdict, loose: Verdict
+) -> None:
+    both = results({("plain", 1): small, ("none", 1): large})
+    plain, none = both.where(mechanism="plain")["loss"], both.where(mechanism="none")["loss"]
+    assert (plain < none).verdict is strict
+    assert (none > plain).verdict is strict
+    assert (plain <= none).verdict is loose
+    assert (none >= plain).verdict is loose
+
+
+def test_a_factor_is_shown_as_a_ratio_with_the_same_verdict() -> None:
+    both = results({("plain", 1): [1.0, 1.1, 0.9, 1.0], ("none", 1): [4.0, 4.2, 3.8, 4.1]})
+    plain, none = both.where(mechanism="plain")["loss"], both.where(mechanism="none")["loss"]
+    half = plain <= 0.5 * none
+    assert (half.verdict, half.worst.unit) == (PASS, "ratio")
+    assert half.worst.measured.hi < 0.5
+    assert (plain <= none / 5).verdict is FAIL
+    five = none >= 3 * plain
+    assert (five.verdict, round(five.worst.measured.mean, 1)) == (PASS, 4.0)
+
+
+def test_a_factor_of_zero_by_zero_holds_loosely() -> None:
+    both = results({("plain", 1): [0.0, 0.0], ("none", 1): [0.0, 0.0]})
+    condition = both.where(mechanism="plain")["loss"] <= 0.5 * both.where(mechanism="none")["loss"]
+    assert condition.verdict is PASS
+
+
+def test_a_claim_over_points_is_their_conjunction_and_shows_the_worst() -> None:
+    r = results({("none", 1): [0.0, 0.0, 0.0], ("none", 2): [1.0, 1.1, 0.9], ("none", 3): [7.0, 7.1, 6.9]})
+    condition = r.where(mechanism="none")["loss"] <= 5
+    assert condition.verdict is FAIL
+    assert condition.worst.at == "rate 3 Mbit/s"
+    assert (r["loss"] <= 10).verdict is PASS
+    assert (r["loss"] <= 10).worst.at == "mechanism none, rate 3 Mbit/s"
+
+
+def test_only_undecided_points_ask_for_replications() -> None:
+    r = results({("none", 1): [0.0, 0.0, 0.0], ("none", 2): [1.0, 6.0, 2.0], ("none", 3): [2.0, 2.1, 1.9]})
+    condition = r["loss"] <= 5
+    assert condition.verdict is UNDECIDED
+    assert condition.undecided_points == {Point(mechanism="none", rate=2)}
+    assert undecided_points([Claim("C1", "", "", condition)]) == condition.undecided_points
+    failed = condition & (r["loss"] <= 0.5)
+    assert (failed.verdict, failed.undecided_points) == (FAIL, frozenset())
+
+
+def test_points_that_assert_nothing_do_not_count_and_are_named() -> None:
+    r = results(
+        {("plain", 1): [0.0] * 3, ("none", 1): [0.0] * 3, ("plain", 2): [1.0, 1.1, 1.0], ("none", 2): [3.0, 3.1, 3.0]}
+    )
+    condition = r.where(mechanism="plain")["loss"] < r.where(mechanism="none")["loss"]
+    assert condition.verdict is PASS
+    assert condition.why == "1 of 2 points not asserted: both sides are zero"
+    claim = Claim("C1", "text", "source", condition.where_both_positive())
+    assert claim.as_json("quick")["pass"] is True
+
+
+@pytest.mark.parametrize(
+    ("values", "verdict"),
+    [
+        ([[0.0, 0.0, 0.0], [1.0, 1.1, 0.9], [2.0, 2.1, 1.9]], PASS),
+        ([[1.0, 1.1, 0.9], [1.05, 1.1, 0.9], [2.0, 2.1, 1.9]], PASS),
+        ([[1.0, 1.1, 0.9], [0.0, 0.1, 0.0], [2.0, 2.1, 1.9]], FAIL),
+        ([[1.0, 3.0, 2.0], [2.0, 1.0, 3.0], [9.0, 9.1, 8.9]], UNDECIDED),
+    ],
+)
+def test_monotone_judges_each_step_against_the_tolerance(values: list[list[float]], verdict: Verdict) -> None:
+    r = results({("none", rate): row for rate, row in enumerate(values, 1)})
+    assert r["loss"].non_decreasing("rate", tolerance=0.5).verdict is verdict
+    mirrored = results({("none", rate): row for rate, row in enumerate(reversed(values), 1)})
+    assert mirrored["loss"].non_increasing("rate", tolerance=0.5).verdict is verdict
+
+
+def test_somewhere_needs_one_point() -> None:
+    r = results({("none", 1): [0.0, 0.0, 0.0], ("none", 2): [9.0, 9.1, 8.9], ("none", 3): [4.0, 6.0, 5.0]})
+    assert (r["loss"] > 5).somewhere().verdict is PASS
+    assert (r["loss"] > 5).somewhere().worst.at == "mechanism none, rate 2 Mbit/s"
+    assert (r["loss"] > 5).somewhere().undecided_points == frozenset()
+    assert (r["loss"] > 20).somewhere().verdict is FAIL
+
+
+def test_equality_and_closeness() -> None:
+    both = results({("plain", 1): [1.0, 1.1, 0.9], ("none", 1): [1.0, 1.1, 0.9]})
+    plain, none = both.where(mechanism="plain")["loss"], both.where(mechanism="none")["loss"]
+    assert plain.equals(none).verdict is PASS
+    assert plain.equals(2 * none).verdict is FAIL
+    assert plain.close_to(none, relative=0.1).verdict is PASS
+    assert (2 * plain).close_to(none, relative=0.1).verdict is FAIL
+    assert plain.within(0, 2).verdict is PASS
+
+
+def test_intervals_of_what_cannot_be_negative_stop_at_zero() -> None:
+    assert (one([0.0, 0.0, 1.0])["loss"] >= 0).worst.measured.lo == 0
+
+
+def test_undecided_is_null_in_quick_and_not_passed_in_full() -> None:
+    claim = Claim("C1", "text", "source", one([1.0, 9.0, 5.0])["loss"] <= 5)
+    quick, full = claim.as_json("quick"), claim.as_json("full")
+    assert (quick["pass"], full["pass"]) == (None, False)
+    assert quick["verdict"] == full["verdict"] == "undecided"
+    assert "undecided after 3 replications" in str(quick["why"])
+
+
+def test_a_reported_claim_is_null_and_says_why() -> None:
+    claim = Claim.reported("C1", "text", "source", one([1.0, 9.0, 5.0])["loss"], "calibrated")
+    found = claim.as_json("full")
+    assert (found["pass"], found["why"], found["verdict"]) == (None, "calibrated", "reported")
+    assert set(found["measured"]) == {"mean", "lo", "hi", "n", "unit"}  # type: ignore[call-overload]
+
+
+def test_a_condition_is_not_a_truth_value() -> None:
+    quantity = one([1.0, 2.0])["loss"]
+    with pytest.raises(TypeError, match="within"):
+        _ = 0 < quantity < 5
+
+
+def test_what_cannot_be_compared_is_refused() -> None:
+    r = results({("none", 1): [1.0], ("plain", 2): [1.0]})
+    with pytest.raises(ValueError, match="no point in common"):
+        _ = r.where(mechanism="none")["loss"] <= r.where(mechanism="plain")["loss"]
+    with pytest.raises(KeyError, match="no axis"):
+        r.where(speed=1)
+    with pytest.raises(KeyError, match="does not measure"):
+        _ = r["delay"]
+    with pytest.raises(KeyError, match="no point"):
+        r.where(rate=7)
+
+
+def test_one_quantity_may_stand_against_many() -> None:
+    r = results({("none", 1): [1.0, 1.1], ("plain", 1): [2.0, 2.1], ("plain", 2): [3.0, 3.1]})
+    baseline = r.where(mechanism="none", rate=1)["loss"]
+    condition: Condition = r.where(mechanism="plain")["loss"] >= baseline
+    assert (condition.verdict, len(condition.checks)) == (PASS, 2)
+
+
+def test_missing_replications_leave_a_claim_undecided() -> None:
+    r = results({("none", 1): [0.0, 0.0, 0.0], ("none", 2): []})
+    assert (r["loss"] <= 5).verdict is UNDECIDED
+    assert r["loss"].is_zero().verdict is UNDECIDED

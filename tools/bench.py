@@ -1,0 +1,65 @@
+"""Prints packet-hops per CPU second and, where valgrind is installed, instructions per packet-hop.
+
+Instruction counts repeat exactly for the same program, so they show small changes that seconds on a shared machine
+hide.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import measure
+
+# Two lengths each: their difference is free of start-up and of reading the scenario.
+LENGTHS = {"forward": ("50ms", "150ms"), "udpqueue": ("50s", "150s"), "lan-a1": ("40s", "120s")}
+
+
+def count(binary: str, workload: str, duration: str) -> tuple[int, int]:
+    """Run a workload under callgrind: instructions and packet-hops."""
+    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", binary, workload]
+    command += [f"run.duration={duration}", "run.warmup=0s"]
+    result = subprocess.run(command, capture_output=True, text=True)
+    instructions = re.search(r"Collected : (\d+)", result.stderr)
+    hops = re.search(r"hops=(\d+)", result.stdout)
+    if result.returncode != 0 or instructions is None or hops is None:
+        sys.exit(f"{' '.join(command)} failed:\n{result.stdout}{result.stderr}")
+    return int(instructions[1]), int(hops[1])
+
+
+def instructions_per_hop(binary: str, workload: str) -> float:
+    """Return the instructions that one more packet-hop takes."""
+    (short, few), (long, many) = (count(binary, workload, duration) for duration in LENGTHS[workload])
+    return (long - short) / (many - few)
+
+
+def main() -> None:
+    """Measure all workloads."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--binary", required=True, help="the benchmark program, tailback-bench")
+    parser.add_argument("--tailback", required=True, help="the installed command")
+    parser.add_argument("--out", required=True, type=Path, help="file to write the table to")
+    options = parser.parse_args()
+
+    answer = subprocess.run([options.tailback, "bench", "--json"], stdout=subprocess.PIPE, check=True, text=True)
+    valgrind = shutil.which("valgrind") is not None
+    if not valgrind:
+        print("skipped: instruction counts need valgrind (Debian package valgrind)")
+    rows = []
+    for run in json.loads(answer.stdout):
+        speed = measure.Run(run["packet_hops"], run["cpu_s"]).speed
+        row = [run["workload"], f"{speed:.2f}", f"{run['rss_mb']:.0f}"]
+        rows.append(
+            [*row, f"{instructions_per_hop(options.binary, run['workload']):.0f}" if valgrind else "not counted"]
+        )
+    header = ["workload", "million packet-hops per CPU second", "MB of memory", "instructions per packet-hop"]
+    measure.write(options.out, measure.table(header, rows))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,128 @@
+"""Measures other simulators and ours in turn on the same workloads, and writes the ratios as a Markdown table.
+
+Absolute speeds drift on a shared machine, so each round runs ours and then the peer (A B A B), and the ratio is the
+median over the rounds of their quotients.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import statistics
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import measure
+
+PEERS = Path(__file__).resolve().parent.parent / "peers"
+NS3_MODULES = ("core", "network", "internet", "point-to-point", "traffic-control", "applications")
+WORKLOADS = ("forward", "udpqueue")
+
+
+class Absent(Exception):
+    """A peer cannot be run here; the message names the package to install."""
+
+
+@dataclass(frozen=True)
+class Peer:
+    """Another program for the same work."""
+
+    name: str
+    prepare: Callable[[Path], list[str]]
+    """Builds it under the given folder if need be, and returns the command without the workload."""
+    arguments: list[str] = field(default_factory=list)
+    """What follows the workload."""
+    counting_arguments: list[str] = field(default_factory=list)
+    """What follows the workload to count packet-hops, where the timed run does not."""
+    counting_env: dict[str, str] = field(default_factory=dict)
+
+
+def need(program: str, package: str) -> str:
+    """Find a program, or tell which package has it."""
+    path = shutil.which(program)
+    if path is None:
+        raise Absent(f"needs `{program}` (Debian package {package})")
+    return path
+
+
+def compiled(command: list[str], source: Path, program: Path, libraries: list[str], package: str) -> list[str]:
+    """Compile `source` unless it is done already."""
+    if not program.exists() or program.stat().st_mtime < source.stat().st_mtime:
+        program.parent.mkdir(parents=True, exist_ok=True)
+        result = subprocess.run([*command, str(source), "-o", str(program), *libraries], capture_output=True, text=True)
+        if result.returncode != 0:
+            raise Absent(f"does not compile (Debian package {package}): {result.stderr.strip().splitlines()[0]}")
+    return [str(program)]
+
+
+def ns2(_: Path) -> list[str]:
+    """Prepare ns-2."""
+    return [need("ns", "ns2"), str(PEERS / "ns2.tcl")]
+
+
+def ns3(build: Path) -> list[str]:
+    """Prepare ns-3."""
+    compiler = [need("g++", "g++"), "-std=c++17", "-O3", "-march=native", "-w"]
+    libraries = [f"-lns3-{module}" for module in NS3_MODULES]
+    return compiled(compiler, PEERS / "ns3.cc", build / "ns3", libraries, "libns3-dev")
+
+
+def ceiling(build: Path) -> list[str]:
+    """Prepare the bare C engine."""
+    compiler = [need("gcc", "gcc"), "-O3", "-march=native"]
+    return compiled(compiler, PEERS / "ceiling.c", build / "ceiling", ["-lm"], "gcc")
+
+
+ALL = (
+    Peer("ns-2", ns2, counting_arguments=["count"]),
+    Peer("ns-3", ns3, counting_env={"COUNT": "1"}),
+    Peer("C, 2 events per hop", ceiling, arguments=["2"]),
+    Peer("C, 1 event per hop", ceiling, arguments=["1"]),
+)
+
+
+def compare(peer: Peer, command: list[str], ours: list[str], workload: str, rounds: int) -> list[str]:
+    """Measure one peer on one workload; the row of the table."""
+    counted = None
+    if peer.counting_arguments or peer.counting_env:
+        counted = measure.run([*command, workload, *peer.counting_arguments], peer.counting_env).hops
+    mine, theirs = [], []
+    for _ in range(rounds):
+        mine.append(measure.run([*ours, workload]).speed)
+        timed = measure.run([*command, workload, *peer.arguments])
+        theirs.append(measure.Run(counted if counted is not None else timed.hops, timed.cpu_s).speed)
+    ratio = statistics.median(a / b for a, b in zip(mine, theirs, strict=True))
+    return [f"{workload}, {peer.name}", *(f"{statistics.median(s):.2f}" for s in (mine, theirs)), f"{ratio:.2f}"]
+
+
+def main() -> None:
+    """Measure whatever is installed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--binary", required=True, help="our benchmark program, tailback-bench")
+    parser.add_argument("--build", required=True, type=Path, help="folder for the peers' programs")
+    parser.add_argument("--out", required=True, type=Path, help="file to write the table to")
+    parser.add_argument("--rounds", type=int, default=3, help="runs of each program (default 3)")
+    parser.add_argument("--peer", action="append", help="only this peer; may be given several times")
+    options = parser.parse_args()
+
+    rows = []
+    for peer in ALL:
+        if options.peer and peer.name not in options.peer:
+            continue
+        try:
+            command = peer.prepare(options.build)
+        except Absent as reason:
+            print(f"skipped: {peer.name} {reason}")
+            continue
+        for workload in WORKLOADS:
+            rows.append(compare(peer, command, [options.binary], workload, options.rounds))
+            print(*rows[-1], sep=" | ", flush=True)
+    header = ["workload, peer", "Tailback", "peer", "ratio"]
+    note = f"\nMillion packet-hops per CPU second of the whole process, median of {options.rounds} runs made in turn.\n"
+    measure.write(options.out, measure.table(header, rows) + note)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,132 @@
+"""Runs the commands and the Python sessions of the documentation, and compares what they print with what stands there.
+
+A fenced block of kind `console` holds commands after `$ ` and, below each, its output (both streams); one of kind
+`pycon` holds a Python session. Both start in a copy of docs/examples, which the blocks of one page share. With
+--write the pages take the output of this moment instead, which is how an intended change gets into them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import doctest
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from difflib import unified_diff
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+EXAMPLES = ROOT / "docs" / "examples"
+_BLOCK = re.compile(r"^```(console|pycon)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def pages() -> list[Path]:
+    """Return every page that has something to run."""
+    found = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    return [page for page in found if page.exists() and _BLOCK.search(page.read_text(encoding="utf-8"))]
+
+
+def refreshed(text: str, folder: Path) -> str:
+    """Return a page's text with the output that its blocks give now."""
+    variables: dict[str, object] = {"__name__": "__main__"}
+
+    def block(match: re.Match[str]) -> str:
+        kind, body = match[1], match[2]
+        lines = _console(body, folder) if kind == "console" else _session(body, variables)
+        return f"```{kind}\n" + "".join(line.rstrip() + "\n" for line in lines) + "```"
+
+    return _BLOCK.sub(block, text)
+
+
+def _console(body: str, folder: Path) -> Iterator[str]:
+    for command in _commands(body):
+        done = subprocess.run(
+            ["bash", "-c", command],
+            cwd=folder,
+            env=os.environ | {"NO_COLOR": "1", "PATH": f"{folder / '.bin'}:{os.environ['PATH']}"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        yield f"$ {command}"
+        # A table ends with an empty line; the page does not need it.
+        yield from done.stdout.rstrip().splitlines()
+
+
+def _commands(body: str) -> Iterator[str]:
+    """Yield the commands of a block; one goes on after a backslash at the end of a line."""
+    lines = iter(body.splitlines())
+    for line in lines:
+        if line.startswith("$ "):
+            command = line[2:]
+            while command.endswith("\\"):
+                command += "\n" + next(lines)
+            yield command
+
+
+def _session(body: str, variables: dict[str, object]) -> Iterator[str]:
+    for example in doctest.DocTestParser().get_examples(body):
+        first, *rest = example.source.splitlines()
+        yield f">>> {first}"
+        yield from (f"... {line}" for line in rest)
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            exec(compile(example.source, "<page>", "single"), variables)
+        yield from out.getvalue().rstrip().splitlines()
+
+
+@contextlib.contextmanager
+def workplace() -> Iterator[Path]:
+    """Enter a copy of the examples, with this interpreter's `tailback` on the path."""
+    before = Path.cwd()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "examples"
+        shutil.copytree(EXAMPLES, folder)
+        program = folder / ".bin" / "tailback"
+        program.parent.mkdir()
+        program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m tailback "$@"\n', encoding="utf-8")
+        program.chmod(0o755)
+        os.chdir(folder)
+        try:
+            yield folder
+        finally:
+            os.chdir(before)
+
+
+def main() -> int:
+    """Compare or rewrite the pages given, or all."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("pages", nargs="*", type=Path, help="default: all that have something to run")
+    parser.add_argument("--write", action="store_true", help="put the present output into the pages")
+    arguments = parser.parse_args()
+    stale = 0
+    say: Callable[[str], object] = print
+    for page in [path.resolve() for path in arguments.pages] or pages():
+        before = page.read_text(encoding="utf-8")
+        with workplace() as folder:
+            after = refreshed(before, folder)
+        if after == before:
+            continue
+        stale += 1
+        if arguments.write:
+            page.write_text(after, encoding="utf-8")
+            say(f"written: {page.relative_to(ROOT)}")
+        else:
+            name = str(page.relative_to(ROOT))
+            say("".join(unified_diff(before.splitlines(True), after.splitlines(True), name, f"{name} as it is now")))
+    if stale and not arguments.write:
+        say(f"{stale} pages are stale; if the change is meant: {sys.executable} tools/docs_console.py --write")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,247 @@
+"""Writes docs/scenarios.md, the reference of the scenario document, from `tailback schema`.
+
+What a key means, its form, its range and its default come from the schema, and so from the types of the core. The
+sentences about how things go together stand in tools/scenarios.md. With --check nothing is written, and a stale page is
+an error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import tailback
+
+HERE = Path(__file__).resolve().parent
+TEMPLATE = HERE / "scenarios.md"
+PAGE = HERE.parent / "docs" / "scenarios.md"
+Node = Mapping[str, Any]
+
+ORDER = re.findall(
+    r"\S+",
+    """
+    tailback title description run network backpressure hosts switches links flows timeline
+    kind name at between link flow switch from to pair class
+    scope detection notify addresses partition response signal response-time end-stations high low window horizon
+    duration warmup seed replications confidence precision sample metric relative absolute
+    classes routing framing count buffer discipline model latency ports obeys mtu header min-frame overhead
+    file format loop scale-to packet burst size sizes rate interval on off slot load memory alpha
+    delay length loss jitter phase fps smooth sources alpha-size alpha-gap distribution shape truncate
+    start stop source state
+    """,
+)
+"""Keys in the order in which people write them; the rest follows by name."""
+
+_UNIT = re.compile(r"\(((?:[\wµ/?\[\]]+\|?)+)\)\\s\*\$$")
+
+
+class Schema:
+    """The schema, with its references."""
+
+    def __init__(self, root: Node) -> None:
+        self.root = root
+
+    def alternatives(self, node: Node) -> list[Node]:
+        """Return what may stand at a node: references followed, choices opened, null left out."""
+        if "$ref" in node:
+            return self.alternatives(self.root["$defs"][node["$ref"].rpartition("/")[2]])
+        for choice in ("oneOf", "anyOf"):
+            if choice in node:
+                return [found for part in node[choice] for found in self.alternatives(part)]
+        return [] if node.get("type") == "null" else [node]
+
+    def tables(self, node: Node) -> list[Node]:
+        """Return the tables that may stand at a node, those in lists and under free names included."""
+        found: list[Node] = []
+        for part in self.alternatives(node):
+            if "properties" in part:
+                found.append(part)
+            elif isinstance(part.get("additionalProperties"), dict):
+                found += self.tables(part["additionalProperties"])
+            elif "items" in part and part.get("type") == "array":
+                found += self.tables(part["items"])
+        return found
+
+
+def form(schema: Schema, node: Node) -> str:
+    """Return how a value is written, in a few words."""
+    stated = str(node.get("format", ""))
+    if stated and not re.fullmatch(r"u?int\d*|double|float", stated):
+        return stated
+    if "$ref" in node:
+        return form(schema, schema.root["$defs"][node["$ref"].rpartition("/")[2]])
+    for choice in ("oneOf", "anyOf"):
+        if choice in node:
+            parts = [part for part in node[choice] if part.get("type") != "null"]
+            found = dict.fromkeys(form(schema, part) for part in parts)
+            kinds = len(parts) > 1 and all(part.get("properties", {}).get("kind") for part in schema.alternatives(node))
+            return "table with `kind`: " + ", ".join(found) if kinds else " or ".join(found)
+    kind = node.get("properties", {}).get("kind", {}).get("const")
+    if kind:
+        return f"`{kind}`"
+    if "const" in node:
+        return f'`"{node["const"]}"`'
+    if "enum" in node:
+        return " or ".join(f'`"{value}"`' for value in node["enum"])
+    if isinstance(node.get("additionalProperties"), dict):
+        return "table of tables by name"
+    name = node.get("type")
+    name = str(name[0] if isinstance(name, list) else name)
+    names = {"integer": "whole number", "boolean": "true or false", "array": "list", "string": "text"}
+    names["object"] = "table"
+    return names.get(name, name)
+
+
+def default(node: Node, required: bool) -> str:
+    """Return a default as TOML, or what its absence means."""
+    if required:
+        return "required"
+    value = node.get("default")
+    if value is None or value in ([], {}):
+        return "absent"
+    return f"`{_toml(value)}`"
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, Mapping):
+        inner = ", ".join(f"{key} = {_toml(found)}" for key, found in sorted(value.items(), key=_rank))
+        return f"{{ {inner} }}"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _rank(item: tuple[str, object]) -> tuple[int, str]:
+    key = item[0]
+    return (ORDER.index(key) if key in ORDER else len(ORDER), key)
+
+
+def words(text: object) -> str:
+    """Return a description on one line that a table can hold."""
+    return " ".join(str(text or "").split()).replace("|", "\\|")
+
+
+def table(schema: Schema, node: Node) -> Iterator[str]:
+    """Yield a table's keys, one row each; nothing if it has none but `kind`."""
+    keys = [(key, found) for key, found in sorted(node["properties"].items(), key=_rank) if key != "kind"]
+    if not keys:
+        return
+    yield "| key | written as | default | meaning |"
+    yield "|---|---|---|---|"
+    for key, found in keys:
+        about = found.get("description") or next((p.get("description") for p in schema.alternatives(found)), "")
+        choices = [part for part in schema.alternatives(found) if "const" in part and part.get("description")]
+        listed = "".join(f'<br>`"{part["const"]}"`: {words(part["description"])}' for part in choices)
+        required = key in node.get("required", ())
+        cells = (f"`{key}`", form(schema, found), default(found, required), words(about) + listed)
+        yield f"| {' | '.join(cells)} |"
+
+
+def inner_tables(schema: Schema, node: Node, seen: set[str]) -> Iterator[tuple[str, Sequence[Node]]]:
+    """Yield each key whose value is a table, with its tables; equal ones once in the whole page."""
+    for key, found in sorted(node["properties"].items(), key=_rank):
+        tables = schema.tables(found)
+        name = json.dumps(tables, sort_keys=True)
+        if tables and name not in seen:
+            seen.add(name)
+            yield key, tables
+
+
+def section(schema: Schema, name: str, seen: set[str]) -> Iterator[str]:
+    """Yield one section of the document with all that it holds."""
+    node = schema.root["properties"][name]
+    (top,) = schema.tables(node)
+    seen.add(json.dumps([top], sort_keys=True))
+    yield words(node.get("description")) + "\n"
+    yield from _lines(table(schema, top))
+    for key, tables in inner_tables(schema, top, seen):
+        if all("kind" in part["properties"] for part in tables):
+            yield f"### {key}: kinds\n"
+            for part in tables:
+                yield f'#### `{{ kind = "{part["properties"]["kind"]["const"]}" }}`\n'
+                yield words(part.get("description")) + "\n"
+                yield from _lines(table(schema, part), "No parameters.\n")
+        else:
+            yield f"### {key}\n"
+            yield words(tables[0].get("description")) + "\n"
+            yield from _lines(table(schema, tables[0]))
+
+
+def _lines(rows: Iterator[str], otherwise: str = "") -> Iterator[str]:
+    found = "\n".join(rows)
+    if found:
+        yield found + "\n"
+    elif otherwise:
+        yield otherwise
+
+
+def units(schema: Schema) -> str:
+    """Return the rows of the table of units, from the patterns in the schema."""
+    found: dict[str, tuple[str, str]] = {}
+
+    def visit(node: object) -> None:
+        if isinstance(node, Mapping):
+            match = _UNIT.search(str(node.get("pattern", "")))
+            if match and "format" in node and node["format"] not in found:
+                spelled = [unit for part in match[1].split("|") for unit in _spelled(part)]
+                written = ", ".join(f'`"{example}"`' for example in node.get("examples", ()))
+                found[node["format"]] = (", ".join(f"`{unit}`" for unit in spelled), written)
+            for inner in node.values():
+                visit(inner)
+        elif isinstance(node, list):
+            for inner in node:
+                visit(inner)
+
+    visit(schema.root)
+    return "\n".join(f"| {name} | {spelled} | {written} |" for name, (spelled, written) in sorted(found.items()))
+
+
+def _spelled(pattern: str) -> list[str]:
+    """Return the words of `[kM]?B`: an optional or required first letter."""
+    match = re.fullmatch(r"\[(\w+)\](\??)(.*)", pattern)
+    if not match:
+        return [pattern]
+    letters, optional, rest = match.groups()
+    return ([rest] if optional else []) + [letter + rest for letter in letters]
+
+
+def page() -> str:
+    """Return the page: the template with its lines that begin with @ filled in."""
+    schema = Schema(tailback.schema())
+    seen: set[str] = set()
+
+    def filled(match: re.Match[str]) -> str:
+        what, _, name = match[1].partition(" ")
+        if what == "example":
+            return (PAGE.parent / "examples" / "merge.toml").read_text(encoding="utf-8").rstrip()
+        if what == "units":
+            return units(schema)
+        if what == "document":
+            return "\n".join(table(schema, schema.root))
+        return "\n".join(section(schema, name, seen)).rstrip()
+
+    return re.sub(r"^@(.+)$", filled, TEMPLATE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+
+
+def main() -> int:
+    """Write the page, or compare it."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if the page is stale")
+    arguments = parser.parse_args()
+    text = page()
+    if not arguments.check:
+        PAGE.write_text(text, encoding="utf-8")
+        return 0
+    if PAGE.exists() and PAGE.read_text(encoding="utf-8") == text:
+        return 0
+    print(f"{PAGE.name} is stale; run: python tools/docs_reference.py")
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,56 @@
+"""Runs a program once and says what it printed and how much processor time it took."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a benchmark program."""
+
+    hops: int
+    """Packet-hops, as the program counted them; -1 when it does not count."""
+    cpu_s: float
+    """User and system time of the whole process in seconds, set-up included."""
+
+    @property
+    def speed(self) -> float:
+        """Million packet-hops per CPU second."""
+        return self.hops / self.cpu_s / 1e6
+
+
+def run(command: Sequence[str | Path], env: Mapping[str, str] | None = None) -> Run:
+    """Run `command`, whose output has a line `RESULT … hops=N`, and measure it."""
+    words = [str(word) for word in command]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env={**os.environ, **(env or {})})
+    assert process.stdout is not None
+    output = process.stdout.read()
+    # wait4 gives the usage of this child alone; resource.getrusage would add up all children.
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        sys.exit(f"{' '.join(words)} ended with exit code {process.returncode}:\n{output}")
+    results = [line.split()[1:] for line in output.splitlines() if line.startswith("RESULT ")]
+    fields = dict(word.split("=", 1) for word in (results[-1] if results else []))
+    if "hops" not in fields:
+        sys.exit(f"{' '.join(words)} printed no line `RESULT … hops=N`:\n{output}")
+    return Run(hops=int(fields["hops"]), cpu_s=usage.ru_utime + usage.ru_stime)
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Lay out a Markdown table: the first column to the left, the others to the right."""
+    lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def write(path: Path, text: str) -> None:
+    """Print `text` and keep it in the file at `path`."""
+    print(text)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")

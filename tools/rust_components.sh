@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Makes sure that cargo has the named components, or says how to get them. Usage: rust_components.sh rustfmt clippy
+set -euo pipefail
+for component in "$@"; do
+  case $component in
+    rustfmt) probe=fmt ;;
+    *) probe=$component ;;
+  esac
+  cargo "$probe" --version >/dev/null 2>&1 && continue
+  if command -v rustup >/dev/null && rustup component add "$component" >&2; then
+    continue
+  fi
+  echo "Rust's $component is missing: rustup component add $component (Debian packages rustfmt and rust-clippy)" >&2
+  exit 1
+done

@@ -1,0 +1,85 @@
+"""Compares the digests of the WebAssembly module with the native ones, over the gallery and the benchmarks.
+
+Most scenarios are there for other reasons and are cut short: what matters is that every model and mechanism draws and
+computes, not for how long.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from tailback import _native
+
+ROOT = Path(__file__).resolve().parent.parent
+SEED = 7
+# Long enough for bursts to meet, and short enough for a few seconds of WebAssembly in all.
+SHORT = {"forward": "20ms", "udpqueue": "50s", "lan-a1": "10s"}
+SHORT_GALLERY = "2s"
+MECHANISMS: dict[str, dict[str, str]] = {
+    "plain": {},
+    "class": {"scope": "class", "end-stations": "true"},
+    "destination": {"scope": "destination", "notify": "feeding"},
+    "class-destination": {"scope": "class-destination", "addresses": "filtering-database"},
+    "rate": {"response": '{ kind = "rate" }'},
+    "fill-rate": {"detection": '{ kind = "fill-rate" }'},
+    "mac": {"signal": '{ kind = "mac", quanta = 1000 }'},
+}
+
+
+def read(path: Path) -> _native.Scenario:
+    """Read one scenario."""
+    return _native.Scenario.from_toml(path.read_text(encoding="utf-8"), str(path))
+
+
+def scenarios() -> list[tuple[str, _native.Scenario]]:
+    """Return every scenario that the repository holds, shortened, and one of every kind under every mechanism."""
+    package = ROOT / "python" / "tailback"
+    benchmarks = sorted((package / "bench").glob("*.toml"))
+    gallery = sorted((package / "gallery").rglob("*.toml"))
+    if not benchmarks or not gallery:
+        sys.exit(f"there are no scenarios in {package}: nothing was compared")
+    found = []
+    for path in [*benchmarks, *gallery]:
+        settings = [("run.duration", SHORT.get(path.stem, SHORT_GALLERY)), ("run.warmup", "0s")]
+        found.append((str(path.relative_to(package)), read(path).with_set(settings)))
+    every_kind = read(ROOT / "tools" / "every_kind.toml")
+    for name, mechanism in MECHANISMS.items():
+        changes = [(f"backpressure.{key}", value) for key, value in mechanism.items()]
+        found.append((f"every kind, {name}", every_kind.with_set(changes)))
+    for name in json.loads(_native.names())["disciplines"]:
+        # Without back-pressure, since not every discipline can stop what a mechanism asks it to.
+        changes = [("backpressure.scope", "none"), ("network.discipline.kind", name)]
+        found.append((f"every kind, {name}", every_kind.with_set(changes)))
+    return found
+
+
+def main() -> None:
+    """Run everything twice and compare."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("module", type=Path, help="the WebAssembly module")
+    module = parser.parse_args().module
+
+    runs = scenarios()
+    reports = [json.loads(scenario.run(SEED)) for _, scenario in runs]
+    request = [{"name": name, "toml": scenario.to_toml(), "seed": SEED} for name, scenario in runs]
+    command = ["node", str(ROOT / "tools" / "wasm_digest.mjs"), str(module)]
+    answer = subprocess.run(command, input=json.dumps(request), stdout=subprocess.PIPE, text=True, check=True)
+
+    failed = 0
+    for (name, _), report, wasm in zip(runs, reports, answer.stdout.split(), strict=True):
+        verdict = "ok" if report["digest"] == wasm else f"FAILED: WebAssembly has {wasm}"
+        failed += report["digest"] != wasm
+        if report["packet_hops"] == 0:
+            failed += 1
+            verdict = "FAILED: no packet moved, so nothing was compared"
+        print(f"{name}: {report['digest']}, {report['packet_hops']} packet-hops: {verdict}")
+    print(f"{len(runs) - failed} passed, {failed} failed")
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()
