@@ -14,11 +14,14 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 OUT ?= out
-TARGET := $(or $(CARGO_TARGET_DIR),target)
+# Named in full, so that the source package, which is built in a temporary folder, finds what is built already.
+export CARGO_TARGET_DIR ?= $(CURDIR)/target
+TARGET := $(CARGO_TARGET_DIR)
 CARGO := cargo
 # Wherever pip is called, also by maturin, it takes the versions that were tested.
 export PIP_CONSTRAINT := $(CURDIR)/requirements-dev.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_QUIET := 1
 # maturin installs into the environment that these name; whichever is active in the caller's shell is not ours.
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 unexport CONDA_PREFIX
@@ -42,7 +45,7 @@ $(BIN)/python:
 # The extension and what it needs at run time; Python files are used in place, so only Rust needs a new build.
 $(VENV)/.installed: $(RUST_SOURCES) pyproject.toml requirements-dev.txt | $(BIN)/python
 	@command -v cargo >/dev/null || { echo "Tailback needs Rust 1.88 or newer; see https://rustup.rs"; exit 1; }
-	$(BIN)/pip install --quiet maturin
+	$(BIN)/pip install maturin
 	$(BIN)/maturin develop --release --locked
 	@touch $@
 
@@ -68,7 +71,7 @@ test: test-rust test-python test-wasm ## Run every test (the long ones are in `v
 
 .PHONY: test-rust
 test-rust: ## Run the tests of the Rust crates
-	$(CARGO) test --locked $(TESTED_CRATES)
+	$(CARGO) test --locked --no-fail-fast $(TESTED_CRATES)
 
 .PHONY: test-python
 test-python: $(VENV)/.tested ## Run the tests of the Python package

@@ -30,7 +30,7 @@ rate = "10Mbit/s"
 name = "data"
 from = "h*"
 to = "d"
-source = { kind = "poisson", rate = "2Mbit/s" }
+source = { kind = "poisson", rate = "2Mbit/s", packet = "1000B" }
 """
 
 
@@ -58,7 +58,7 @@ def check_contents(wheel: Path, sdist: Path) -> None:
         sys.exit(f"{wheel.name} holds {len(native)} native modules instead of one: {sorted(native)}")
     with tarfile.open(sdist) as archive:
         sources = {member.name.partition("/")[2] for member in archive.getmembers() if member.isfile()} - {"PKG-INFO"}
-    known = tracked("")
+    known = tracked(".")
     wanted = {name for name in known if name.startswith("python/tailback/")}
     problems = [f"{wheel.name} holds {name}, which git does not know" for name in sorted(packed - native - wanted)]
     problems += [f"{wheel.name} lacks {name}" for name in sorted(wanted - packed)]

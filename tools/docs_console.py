@@ -49,7 +49,7 @@ def _console(body: str, folder: Path) -> Iterator[str]:
         done = subprocess.run(
             ["bash", "-c", command],
             cwd=folder,
-            env=os.environ | {"NO_COLOR": "1", "PATH": f"{folder / '.bin'}:{os.environ['PATH']}"},
+            env=os.environ | {"NO_COLOR": "1", "COLUMNS": "100", "PATH": f"{folder / '.bin'}:{os.environ['PATH']}"},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -124,9 +125,7 @@ def merging() -> Figure:
         lost = report.dropped_packets()
         top.plot(*between(found, start, end, queue_kb(found, "core->d")), color=colour, linewidth=1.0)
         label = f"{words}: {lost} of {report.offered_packets()} packets lost in 25 s"
-        bottom.plot(
-            *between(found, start, end, queue_kb(found, *upstream)), color=colour, linewidth=1.0, label=label
-        )
+        bottom.plot(*between(found, start, end, queue_kb(found, *upstream)), color=colour, linewidth=1.0, label=label)
     levels(top, {"full": 50, "high": 40, "low": 35}, 1e3 * (end - start))
     with plot.style():
         plot.finish(top, y="core (kB)", y_top=55)
@@ -135,6 +134,14 @@ def merging() -> Figure:
         for axes in drawn.axes:
             axes.set_xlim(0, 1e3 * (end - start))
     return drawn
+
+
+@figure
+def plot_of_a_run() -> Figure:
+    """What `tailback plot` draws of the tutorial's run with time series."""
+    text = (FOLDER.parent / "examples" / "office.toml").read_text(encoding="utf-8")
+    changes = {"backpressure.scope": "plain", "run.sample": "10ms", "run.duration": "15s"}
+    return run(Scenario.from_toml(text).set(changes)).plot()
 
 
 @figure
@@ -322,7 +329,7 @@ def saturation() -> Figure:
                 .switch("sw", model=model, buffer="100MB")
                 .link(["i*", "sw"], rate="100Mbit/s", delay="0s")
                 .link(["sw", "o*"], rate="100Mbit/s", delay="0s")
-                .flow("f", "i*", "o*", source("bernoulli", packet="1000B", slot="80us", load=1.0 / size), pair="all")
+                .flow("f", "i*", "o*", source("poisson", packet="1000B", rate=f"{110_000 / size:g}kbit/s"), pair="all")
             )
 
             def used(report: Report) -> float:
@@ -334,7 +341,7 @@ def saturation() -> Figure:
         plot.curve(axes, sizes, points, label=name, index=index)
     axes.plot(list(KAROL), list(KAROL.values()), "k+", markersize=9, label="Karol et al. 1987, table I", zorder=4)
     axes.axhline(2 - 2**0.5, color="#888888", linewidth=0.8, linestyle="--")
-    axes.text(16, 2 - 2**0.5 - 0.008, "2 − √2", fontsize=8, color="#555555", va="top", ha="right")
+    axes.text(16, 2 - 2**0.5 - 0.008, "2 - √2", fontsize=8, color="#555555", va="top", ha="right")
     with plot.style():
         plot.finish(axes, x="ports in and out", y="output utilisation", ticks=sizes, from_zero=False)
         axes.set_ylim(0.5, 1.02)
@@ -419,7 +426,7 @@ def headroom_needed() -> Figure:
                 .flow("data", "h*", "d", source("uniform-uniform", burst="96kB", rate="25Mbit/s"))
                 .backpressure(scope="plain", high=1 - room * 1e3 / buffer, low=0.5, response_time="1024ns")
             )
-            points.append(interval(scenario, lambda report: float(report.drops_at("core->d")), 3))
+            points.append(interval(scenario, lambda report: float(report.drops_at("core->d")), 3).clipped(0))
         plot.curve(axes, rooms, points, label=length, index=index)
         need = headroom(1e9, 1500, metres * 5e-9, 1024e-9).bytes * links / 1e3
         axes.axvline(need, color=plot.COLOURS[index], linestyle=":", linewidth=1.2)
@@ -441,14 +448,17 @@ def traffic() -> Figure:
     models = (
         ("poisson", source("poisson", packet="1500B", rate="10Mbit/s")),
         ("uniform-uniform", source("uniform-uniform", burst="24kB", rate="10Mbit/s")),
-        ("on-off, Pareto", source("on-off", packet="1500B", rate="50Mbit/s", on="50ms", off="200ms", distribution="pareto")),
+        (
+            "on-off, Pareto",
+            source("on-off", packet="1500B", rate="50Mbit/s", on="50ms", off="200ms", distribution="pareto"),
+        ),
         ("self-similar", source("self-similar", burst="24kB", rate="10Mbit/s")),
     )
     drawn = plot.new(2, len(models), width=4.3, height=1.5, sharex="col")
     fine, coarse = 0.01, 1.0
     for row, (name, model) in enumerate(models):
         scenario = (
-            Scenario(duration="110s", sample="10ms", buffer="unlimited")
+            Scenario(duration="111s", sample="10ms", buffer="unlimited")
             .host("a")
             .host("b")
             .switch("sw")
@@ -460,7 +470,7 @@ def traffic() -> Figure:
         for column, (span, start, count) in enumerate(((fine, 50.0, 100), (coarse, 10.0, 100))):
             steps = round(span / fine)
             at = [round(start / fine) + steps * k for k in range(count + 1)]
-            rates = [(delivered[b] - delivered[a]) * 8e-6 / span for a, b in zip(at, at[1:], strict=False)]
+            rates = [(delivered[b] - delivered[a]) * 8e-6 / span for a, b in pairwise(at)]
             axes = drawn.axes[2 * row + column]
             axes.bar([span * k for k in range(count)], rates, width=span, align="edge", color=plot.COLOURS[row])
             with plot.style():
@@ -485,7 +495,7 @@ def video() -> Figure:
     )
     delivered = series(first(scenario))["flows"]["f"]["delivered_bytes"]
     # A frame is a burst that is over within a sample; frames are 33 ms apart.
-    sizes = [b - a for a, b in zip(delivered, delivered[1:], strict=False) if b > a]
+    sizes = [b - a for a, b in pairwise(delivered) if b > a]
     drawn = plot.new(2, 1, width=4.3, height=2.6, width_ratios=[1, 2])
     near, far = drawn.axes
     near.bar(range(36), [size / 1e3 for size in sizes[300:336]], color=BLUE, width=0.8)

@@ -62,7 +62,7 @@ class Scenario:
     def from_toml(text: str, filename: str = "<scenario>") -> Scenario:
         """Read a TOML document; raises `ScenarioError`."""
     @staticmethod
-    def from_json(text: str) -> Scenario:
+    def from_json(text: str, folder: str = "") -> Scenario:
         """Read the same document as JSON; raises `ScenarioError`."""
     def with_set(self, assignments: list[tuple[str, str]]) -> Scenario:
         """Return a copy with `path = value` applied in order; a value is TOML, or else a string."""

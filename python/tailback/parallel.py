@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
+import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 from queue import Empty, SimpleQueue
 from typing import Generic, TypeVar
 
@@ -66,7 +70,9 @@ class Pool:
 
     def __init__(self, threads: int | None = None, executor: Executor | None = None) -> None:
         self._own = executor is None
-        self._executor = executor or ThreadPoolExecutor(threads or default_threads(), thread_name_prefix="tailback")
+        threads = threads or default_threads()
+        self._executor = executor or ThreadPoolExecutor(threads, thread_name_prefix="tailback")
+        self._window = 64 + 2 * threads
         self._cancel = _native.Cancel()
 
     def __enter__(self) -> Pool:
@@ -87,29 +93,58 @@ class Pool:
         fractions = [0.0] * len(tasks)
         finished: SimpleQueue[Future[Done[Key, Value]]] = SimpleQueue()
         futures: list[Future[Done[Key, Value]]] = []
-        interrupted = failed = False
-        try:
-            for index, task in enumerate(tasks):
-                tell = _setter(fractions, index) if progress else None
-                futures.append(self._executor.submit(_run, task, keep, self._cancel, tell))
-                futures[-1].add_done_callback(finished.put)
-            left = len(futures)
-            while left and not failed:
+        waiting = iter(enumerate(tasks))
+        left = 0
+        with _interrupts(self._cancel) as interrupted:
+            while not self._cancel.cancelled:
+                # A few at a time: a hundred thousand replications are not queued before the first result is looked at.
+                for index, task in islice(waiting, self._window - left):
+                    tell = _setter(fractions, index) if progress else None
+                    futures.append(self._executor.submit(_run, task, keep, self._cancel, tell))
+                    futures[-1].add_done_callback(finished.put)
+                    left += 1
+                if not left:
+                    break
                 try:
-                    failed = finished.get(timeout=_POLL_S).exception() is not None
+                    if finished.get(timeout=_POLL_S).exception() is not None:
+                        self._cancel.cancel()
                     left -= 1
                 except Empty:
                     pass
                 if progress:
                     progress(sum(fractions), len(tasks))
-        except KeyboardInterrupt:
-            interrupted = True
-        if interrupted or failed:
-            self._cancel.cancel()
             for future in futures:
                 future.cancel()
             wait([future for future in futures if not future.cancelled()])
-        return Outcome(list(_results(futures)), interrupted)
+        return Outcome(list(_results(futures)), interrupted())
+
+
+@contextmanager
+def _interrupts(cancel: _native.Cancel) -> Iterator[Callable[[], bool]]:
+    """Have the first Ctrl-C cancel instead of raising; the second one raises as usual.
+
+    An exception out of a signal handler can strike while a lock is being taken and leave it taken for ever; futures
+    are full of locks. Outside the main thread, or where the caller handles Ctrl-C already, nothing is changed.
+    """
+    came = False
+
+    def note(*_: object) -> None:
+        nonlocal came
+        came = True
+        cancel.cancel()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    ours = (
+        threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    )
+    if ours:
+        signal.signal(signal.SIGINT, note)
+    try:
+        yield lambda: came
+    finally:
+        if ours:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _setter(fractions: list[float], index: int) -> Callable[[float], None]:

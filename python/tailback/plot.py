@@ -98,6 +98,8 @@ def curve(
     dashed: bool = False,
 ) -> None:
     """Draw means with their intervals as bars; a point without an interval gets none."""
+    # Between words there is nothing to interpolate.
+    line = "none" if any(isinstance(value, str) for value in x) else "--" if dashed else "-"
     means = [interval.mean for interval in y]
     below = [_bar(interval.mean - interval.lo) for interval in y]
     above = [_bar(interval.hi - interval.mean) for interval in y]
@@ -108,7 +110,7 @@ def curve(
         label=label or None,
         color=colour or COLOURS[index % len(COLOURS)],
         marker=_MARKERS[index % len(_MARKERS)],
-        linestyle="--" if dashed else "-",
+        linestyle=line,
         elinewidth=1.0,
         clip_on=False,
         zorder=3,
@@ -184,13 +186,19 @@ def to_bytes(figure: Figure, kind: Literal["svg", "png", "pdf"]) -> bytes:
     return buffer.getvalue()
 
 
-def run_figure(metrics: pl.DataFrame, series: pl.DataFrame, title: str, confidence: float) -> Figure:
+def run_figure(
+    metrics: pl.DataFrame, series: pl.DataFrame, nodes: pl.DataFrame, title: str, confidence: float
+) -> Figure:
     """Draw a run: throughput, loss and mean delay of each group, and the longest queues over time if sampled."""
     import polars as pl
 
     groups = metrics.filter(pl.col("scope") == "group")
     names = groups["name"].unique(maintain_order=True).to_list()
     queues = series.filter(pl.col("quantity") == "queue_bytes")
+    # A host's queue is its own affair; the network's are at the switches, if there are any.
+    switches = nodes.filter(pl.col("kind") == "switch")["node"].unique().to_list()
+    if switches:
+        queues = queues.filter(pl.col("name").str.split("->").list.first().is_in(switches))
     rows = 2 if len(queues) else 1
     figure = new(3, rows, width=4.0, height=max(2.0, 0.35 * len(names) + 1.2))
     panels = (

@@ -30,10 +30,13 @@ TableName = Literal["flows", "classes", "drops", "ports", "nodes", "series", "me
 
 @dataclass(frozen=True, slots=True)
 class Warmup:
-    """How long the warm-up is and how that was decided; `seconds` is none if a pilot did not end."""
+    """How long the warm-up is and how that was decided."""
 
     method: Literal["stated", "auto"]
     seconds: float | None = None
+    """None if a pilot was interrupted."""
+    pilot_s: float | None = None
+    """Length of the pilot run that found it."""
 
     @property
     def override_s(self) -> float | None:
@@ -52,6 +55,8 @@ class Result:
         self.state: State = "interrupted"
         self.reports: list[Report] = []
         self.cpu_s = 0.0
+        self.is_precise: bool | None = None
+        """Whether `run.precision` was met; none where the scenario states none."""
 
     def add(self, reports: Iterable[Report], cpu_s: float) -> None:
         """Take in finished replications."""
@@ -148,7 +153,7 @@ class Result:
         """Draw loss and delay of each group with intervals, and queues over time if they were sampled."""
         from tailback.plot import run_figure
 
-        return run_figure(self.metrics, self.series, self.scenario.title, self.confidence)
+        return run_figure(self.metrics, self.series, self.nodes, self.scenario.title, self.confidence)
 
     # On disk.
 
@@ -161,8 +166,13 @@ class Result:
             "state": self.state,
             "title": self.scenario.title,
             "scenario_hash": self.scenario.hash,
-            "warmup": {"method": self.warmup.method, "seconds": self.warmup.seconds},
+            "warmup": {
+                "method": self.warmup.method,
+                "seconds": self.warmup.seconds,
+                **({} if self.warmup.pilot_s is None else {"pilot_s": self.warmup.pilot_s}),
+            },
             "confidence": self.confidence,
+            "precision_met": self.is_precise,
             "base_seed": self.base_seed,
             "replications": [{"seed": report.seed, "digest": report.digest} for report in self.reports],
             "digest": self.digest,

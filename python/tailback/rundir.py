@@ -101,7 +101,7 @@ def write_file(path: str | PathLike[str], content: str | bytes) -> Path:
                 file.flush()
                 os.fsync(file.fileno())
             aside.chmod(0o666 & ~_umask())
-            aside.rename(target)
+            aside.replace(target)
         except BaseException:
             aside.unlink(missing_ok=True)
             raise
@@ -132,6 +132,8 @@ def read_table(directory: str | PathLike[str], name: str) -> pl.DataFrame:
 
 def _sync(path: Path) -> None:
     """Have the disk accept what was written, so that a full one is noticed before the rename."""
+    if os.name == "nt" and path.is_dir():
+        return  # Windows opens no directories
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

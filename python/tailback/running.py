@@ -22,6 +22,9 @@ __all__ = ["Interrupted", "run", "seeds"]
 _PILOT_SAMPLES = 2000
 """Length of the pilot's series. MSER-5 averages by fives, so the warm-up is resolved to 1/400 of the run."""
 
+_PILOT_LENGTHS = (1, 2, 4, 8)
+"""Lengths of the pilot that are tried, in lengths of the run: bursty traffic can drift by chance over a short one."""
+
 _GROWTH = 1.5
 """By how much the number of replications grows between looks at the intervals: few looks keep them honest."""
 
@@ -100,11 +103,9 @@ def run(
             result.add([done.value for done in outcome.done], sum(done.cpu_s for done in outcome.done))
             if outcome.interrupted:
                 raise Interrupted(result)
-            if (
-                precision is None
-                or count >= precision.max_replications
-                or _precise(result.reports, precision, confidence)
-            ):
+            if precision is not None:
+                result.is_precise = _precise(result.reports, precision, confidence)
+            if precision is None or result.is_precise or count >= precision.max_replications:
                 result.state = "complete"
                 return result
             count = min(max(count + 2, math.ceil(count * _GROWTH)), precision.max_replications)
@@ -117,29 +118,37 @@ def _whole(_: None, report: Report) -> Report:
 def _warmup(scenario: Scenario, engine: str | None, pool: Pool) -> Warmup | None:
     """Return the stated warm-up, or that of a pilot run by MSER-5; none when the pilot was interrupted.
 
-    The pilot takes the scenario's own seed, whatever the base seed: so a replication that is run again alone has
-    the same warm-up, and the same digest.
+    The warm-up must lie in the first half of the run. The pilot takes the scenario's own seed, whatever the base
+    seed: so a replication that is run again alone has the same warm-up, and the same digest.
     """
     config = scenario.run_config
     if config["warmup"] != "auto":
         return Warmup("stated", _seconds(cast(str, config["warmup"])))
     seed = cast(int, config["seed"])
     duration_s = _seconds(cast(str, config["duration"]))
-    sample_ps = max(round(duration_s / _PILOT_SAMPLES * 1e12), 1)
-    pilot = scenario.set({"run.warmup": "0s", "run.sample": f"{sample_ps}ps"})
-    outcome = pool.run([Task(None, pilot.native, seed, 0.0, engine)], _whole)
-    if not outcome.done:
-        return None
-    series = outcome.done[0].value.data["series"]
-    assert series is not None, "a run with a sample interval has a series"
-    dropped = _native.mser5([float(value) for value in series["in_network_packets"]])
-    if dropped is None:
-        raise RunError(
-            f"no steady state was found in {duration_s:g} s: the number of packets in the network still drifts in "
-            'the second half of the run. Make run.duration longer, or state run.warmup, such as "20s", if the drift '
-            "is what you want to see"
+    for factor in _PILOT_LENGTHS:
+        # Whole picoseconds, so that the instant that is passed on is the one that was found.
+        sample_ps = max(round(factor * duration_s / _PILOT_SAMPLES * 1e12), 1)
+        pilot = scenario.set(
+            {
+                "run.duration": f"{sample_ps * _PILOT_SAMPLES}ps",
+                "run.warmup": "0s",
+                "run.sample": f"{sample_ps}ps",
+            }
         )
-    return Warmup("auto", dropped * sample_ps * 1e-12)
+        outcome = pool.run([Task(None, pilot.native, seed, 0.0, engine)], _whole)
+        if not outcome.done:
+            return None
+        series = outcome.done[0].value.data["series"]
+        assert series is not None, "a run with a sample interval has a series"
+        dropped = _native.mser5([float(value) for value in series["in_network_packets"]])
+        if dropped is not None and dropped * sample_ps * 1e-12 <= duration_s / 2:
+            return Warmup("auto", dropped * sample_ps * 1e-12, factor * duration_s)
+    raise RunError(
+        f"no steady state was found, not even in a pilot run of {factor * duration_s:g} s: the number of packets in "
+        'the network keeps drifting. Make run.duration longer, or state run.warmup, such as "20s", if the drift '
+        "is what you want to see"
+    )
 
 
 def _precision(config: Mapping[str, object]) -> _Precision | None:

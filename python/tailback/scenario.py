@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias, cast
 
 from tailback import _native
+from tailback.errors import UsageError
 
 __all__ = ["Precision", "Scenario", "Table", "Value", "discipline", "kind", "load", "source", "toml_value"]
 
@@ -280,9 +281,12 @@ _PARTS = ("hosts", "switches", "links", "flows")
 def load(path: str | PathLike[str]) -> Scenario:
     """Read a scenario file, TOML or (by its name's ending) JSON."""
     file = Path(fspath(path))
-    text = file.read_text(encoding="utf-8")
+    try:
+        text = file.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{file} is not UTF-8 text: {error.reason} at byte {error.start}") from None
     if file.suffix == ".json":
-        return Scenario.from_document(cast(Table, json.loads(text))).check()
+        return Scenario.from_native(_native.Scenario.from_json(text, str(file.parent)))
     return Scenario.from_toml(text, str(path))
 
 

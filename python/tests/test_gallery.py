@@ -221,7 +221,6 @@ def test_every_experiment_is_consistent(id: str) -> None:  # noqa: A002
     names = {axis.name for axis in found.axes}
     for profile in ("quick", "full"):
         points = list(found.points(profile))  # type: ignore[arg-type]
-        assert len(set(points)) == len(points)
         assert all(set(point) <= names for point in points)
         for point in points:
             found.at(point, profile)  # type: ignore[arg-type]

@@ -4,7 +4,8 @@ use crate::error::raise;
 use crate::run::{Cancel, run};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use tailback_scenario::build;
+use std::path::Path;
+use tailback_scenario::{Files, build};
 use tailback_sim::plan::Engine;
 use tailback_units::Time;
 
@@ -17,12 +18,14 @@ impl Scenario {
     #[staticmethod]
     #[pyo3(signature = (text, filename = "<scenario>"))]
     fn from_toml(py: Python<'_>, text: &str, filename: &str) -> PyResult<Scenario> {
-        tailback_scenario::Scenario::from_toml(text, filename).map(Scenario).map_err(|error| raise(py, &error))
+        let folder = Path::new(filename).parent().unwrap_or(Path::new(""));
+        tailback_scenario::Scenario::from_toml_with(text, filename, files_in(folder)).map(Scenario).map_err(|error| raise(py, &error))
     }
 
     #[staticmethod]
-    fn from_json(py: Python<'_>, text: &str) -> PyResult<Scenario> {
-        tailback_scenario::Scenario::from_json(text).map(Scenario).map_err(|error| raise(py, &error))
+    #[pyo3(signature = (text, folder = ""))]
+    fn from_json(py: Python<'_>, text: &str, folder: &str) -> PyResult<Scenario> {
+        tailback_scenario::Scenario::from_json_with(text, files_in(Path::new(folder))).map(Scenario).map_err(|error| raise(py, &error))
     }
 
     #[expect(clippy::needless_pass_by_value, reason = "Python hands over a list")]
@@ -69,6 +72,12 @@ impl Scenario {
     fn __repr__(&self) -> String {
         format!("<tailback._native.Scenario {:?} {}>", self.0.title(), self.0.hash())
     }
+}
+
+/// Files are found relative to `folder`.
+fn files_in(folder: &Path) -> Files {
+    let folder = folder.to_owned();
+    Files::read_by(move |file| std::fs::read_to_string(folder.join(file)).map_err(|e| e.to_string()))
 }
 
 fn engine_named(name: &str) -> PyResult<Engine> {

@@ -20,6 +20,7 @@ pub(crate) fn document(tree: &Value) -> Result<Document, Vec<Complaint>> {
     let mut complaints = Vec::new();
     let mut taken_out = BTreeSet::new();
     let mut renamed: Vec<(Path, Path)> = Vec::new();
+    let mut put_in: Vec<Path> = Vec::new();
     for path in lists_for_tables(tree, &Path::root()) {
         let help = match path.0.as_slice() {
             [Step::Key(section)] => format!("there is one such table: write [{section}]"),
@@ -34,6 +35,8 @@ pub(crate) fn document(tree: &Value) -> Result<Document, Vec<Complaint>> {
         match decode::<Document>(patched.clone()) {
             Ok(document) if complaints.is_empty() => return Ok(document),
             Ok(_) => return Err(complaints),
+            // An example that does not fit is no mistake of the user's.
+            Err(e) if put_in.iter().any(|path| e.path.0.starts_with(&path.0)) => return Err(complaints),
             Err(e) => {
                 let complaint = as_written(explained(&e, &patched), &renamed);
                 let patchable = match &e.problem {
@@ -43,6 +46,7 @@ pub(crate) fn document(tree: &Value) -> Result<Document, Vec<Complaint>> {
                         if !taken_out.contains(&path) {
                             complaints.push(complaint);
                         }
+                        put_in.push(path.clone());
                         example.is_some_and(|example| add(&mut patched, &path, example))
                     }
                     Problem::UnknownKey | Problem::Value => {
@@ -90,11 +94,17 @@ fn lists_for_tables(value: &Value, path: &Path) -> Vec<Path> {
 
 /// The error with advice from the schema or from habit.
 fn explained(e: &DecodeError, tree: &Value) -> Complaint {
+    let complaint = Complaint::from(e.clone());
+    // TOML counts what follows [run] to it, until the next heading.
+    if let Some(section) = misplaced(&e.path).filter(|_| e.problem == Problem::UnknownKey) {
+        let help =
+            format!("`{section}` is a section of its own: write [{section}], or put it before the first heading");
+        return Complaint { help: Some(help), ..complaint };
+    }
+    if complaint.help.is_some() {
+        return complaint;
+    }
     let help = match (&e.problem, lookup(tree, &e.path)) {
-        // TOML counts what follows [run] to it, until the next heading.
-        (Problem::UnknownKey, _) if misplaced(&e.path).is_some() => misplaced(&e.path)
-            .map(|key| format!("`{key}` is a section of its own: write [{key}], or put it before the first heading")),
-        _ if e.help.is_some() => None,
         (Problem::MissingKey(key), _) if key == "tailback" => {
             Some("add `tailback = 1` at the top: the version of the document's format".to_owned())
         }
@@ -111,17 +121,15 @@ fn explained(e: &DecodeError, tree: &Value) -> Complaint {
         }
         _ => None,
     };
-    let complaint = Complaint::from(e.clone());
-    Complaint { help: help.or(complaint.help), ..complaint }
+    Complaint { help, ..complaint }
 }
 
 /// The key of a section, where it stands inside another.
 fn misplaced(path: &Path) -> Option<&str> {
     let [_, .., Step::Key(key)] = path.0.as_slice() else { return None };
-    schema::schema()["properties"].get(key).filter(|node| {
-        schema::alternatives(node).iter().any(|node| node["type"] == "object" || node["type"] == "array")
-    })?;
-    Some(key)
+    let section = schema::schema()["properties"].get(key)?;
+    let is = |name: &str| schema::alternatives(section).iter().any(|node| node["type"] == name);
+    if is("object") || is("array") { Some(key) } else { None }
 }
 
 /// The complaint with the keys that the user wrote in place of those that were meant.

@@ -11,6 +11,7 @@ mod decode;
 pub mod document;
 mod error;
 mod explain;
+mod files;
 mod glob;
 mod origin;
 mod scenario;
@@ -20,5 +21,6 @@ mod toml_out;
 
 pub use error::{Problem, ScenarioError};
 pub use explain::{explain, names};
+pub use files::Files;
 pub use scenario::{Scenario, build};
 pub use schema::schema;

@@ -3,8 +3,9 @@
 use crate::complaint::{Complaint, On};
 use crate::document::{Document, Run};
 use crate::error::ScenarioError;
+use crate::files::Files;
 use crate::origin::{self, Origin};
-use crate::{decode, set, toml_out};
+use crate::{decode, files, set, toml_out};
 use core::hash::Hasher;
 use serde_json::Value;
 use siphasher::sip128::{Hasher128, SipHasher24};
@@ -19,6 +20,8 @@ pub struct Scenario {
     origin: Origin,
     document: Document,
     plan: Plan,
+    /// How the files that it names are read.
+    files: Files,
 }
 
 /// The plan of one replication: that of the scenario with the given seed, and with the given
@@ -30,18 +33,28 @@ pub fn build(scenario: &Scenario, seed: u64, engine: Option<Engine>) -> Plan {
 }
 
 impl Scenario {
-    /// Reads a document in TOML; `filename` is for errors.
+    /// Reads a document in TOML; `filename` is for errors. One that names files is refused.
     pub fn from_toml(text: &str, filename: &str) -> Result<Scenario, ScenarioError> {
+        Scenario::from_toml_with(text, filename, Files::none())
+    }
+
+    /// Reads a document in TOML and the files that it names.
+    pub fn from_toml_with(text: &str, filename: &str, files: Files) -> Result<Scenario, ScenarioError> {
         match origin::read_toml(text, filename) {
-            Ok((tree, origin)) => Scenario::new(tree, origin),
+            Ok((tree, origin)) => Scenario::new(tree, origin, files),
             Err((complaints, origin)) => Err(ScenarioError::locate(complaints, &origin)),
         }
     }
 
-    /// Reads a document in JSON: the same tables and lists as in TOML.
+    /// Reads a document in JSON: the same tables and lists as in TOML. One that names files is refused.
     pub fn from_json(text: &str) -> Result<Scenario, ScenarioError> {
+        Scenario::from_json_with(text, Files::none())
+    }
+
+    /// Reads a document in JSON and the files that it names.
+    pub fn from_json_with(text: &str, files: Files) -> Result<Scenario, ScenarioError> {
         match serde_json::from_str(text) {
-            Ok(tree) => Scenario::new(tree, Origin::nowhere("<scenario>")),
+            Ok(tree) => Scenario::new(tree, Origin::nowhere("<scenario>"), files),
             Err(e) => {
                 let message = format!("this is not JSON: {e}");
                 let origin = Origin::of_syntax(text, "<scenario>", e.line(), e.column());
@@ -73,13 +86,16 @@ impl Scenario {
                 }
             }
         }
-        Scenario::new(tree, origin)
+        Scenario::new(tree, origin, self.files.clone())
     }
 
-    fn new(tree: Value, origin: Origin) -> Result<Scenario, ScenarioError> {
-        let checked = decode::document(&tree).and_then(|document| Ok((crate::build::plan(&document)?, document)));
+    fn new(tree: Value, origin: Origin, files: Files) -> Result<Scenario, ScenarioError> {
+        let checked = decode::document(&tree).and_then(|mut document| {
+            files::load(&mut document, &files)?;
+            Ok((crate::build::plan(&document)?, document))
+        });
         match checked {
-            Ok((plan, document)) => Ok(Scenario { tree, origin, document, plan }),
+            Ok((plan, document)) => Ok(Scenario { tree, origin, document, plan, files }),
             Err(complaints) => Err(ScenarioError::locate(complaints, &origin)),
         }
     }
@@ -109,10 +125,14 @@ impl Scenario {
     pub fn to_toml(&self) -> String {
         toml_out::document(&canonical(&self.document))
     }
-    /// SipHash-2-4 of the canonical form with a key of zeros, 128 bits in hexadecimal.
+    /// SipHash-2-4 of the canonical form, and of the frames of the traces that it names, with a key
+    /// of zeros: 128 bits in hexadecimal.
     pub fn hash(&self) -> String {
         let mut hasher = SipHasher24::new();
         hasher.write(self.to_json().as_bytes());
+        for frame in files::traces(&self.document).flat_map(|trace| trace.frames()) {
+            hasher.write(&frame.to_le_bytes());
+        }
         let hash = hasher.finish128();
         format!("{:016x}{:016x}", hash.h1, hash.h2)
     }

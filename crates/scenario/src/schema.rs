@@ -57,7 +57,7 @@ fn child(node: &'static Value, here: Option<&Value>, step: &Step) -> Option<&'st
 
 /// A value that the schema accepts, to show or to go on with; none when it cannot be told.
 pub(crate) fn example(node: &Value) -> Option<Value> {
-    for node in alternatives(node) {
+    for node in core::iter::once(node).chain(alternatives(node)) {
         let first = |list: &str| node.get(list).and_then(|list| list.get(0)).cloned();
         if let Some(value) = first("examples").or_else(|| node.get("const").cloned()).or_else(|| first("enum")) {
             return Some(value);

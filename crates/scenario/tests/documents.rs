@@ -1,9 +1,13 @@
 //! The forms of a document: canonical, TOML, schema and explanations agree.
 
-mod common;
+#[path = "common/generated.rs"]
+mod generated;
+#[path = "common/right.rs"]
+mod right;
 
-use common::RIGHT;
+use generated::{Size, document};
 use proptest::prelude::*;
+use right::RIGHT;
 use serde_json::{Value, json};
 use tailback_scenario::{Scenario, explain, names, schema};
 
@@ -138,78 +142,6 @@ backpressure.detection = { kind = \"watermark\" }
     assert!(explain("backpressure").unwrap().contains("detection  (kind \"watermark\" or \"fill-rate\""));
 }
 
-fn rate() -> impl Strategy<Value = String> {
-    (1u64..10_000, prop::sample::select(vec!["kbit/s", "Mbit/s", "kB/s"])).prop_map(|(n, unit)| format!("{n}{unit}"))
-}
-
-fn source() -> impl Strategy<Value = Value> {
-    let burst = (1u64..1_000).prop_map(|n| format!("{n}kB"));
-    prop_oneof![
-        (rate(), burst).prop_map(|(rate, burst)| json!({ "kind": "uniform-uniform", "rate": rate, "burst": burst })),
-        rate().prop_map(|rate| json!({ "kind": "cbr", "packet": "1kB", "rate": rate })),
-        Just(json!({ "kind": "video" })),
-        (1u64..1_000_000).prop_map(|n| json!({ "kind": "bulk", "size": format!("{n}B") })),
-    ]
-}
-
-fn backpressure() -> impl Strategy<Value = Value> {
-    let scope = prop::sample::select(vec!["none", "plain", "class", "destination", "class-destination"]);
-    let thresholds = (0.0..0.5, 0.5001..1.0);
-    (scope, thresholds, any::<bool>(), any::<bool>(), 0u64..1_000_000).prop_map(
-        |(scope, (low, high), fill, rate, ns)| {
-            let kind = if fill { "fill-rate" } else { "watermark" };
-            let response = if rate { "rate" } else { "block" };
-            json!({
-                "scope": scope,
-                "detection": { "kind": kind, "low": low, "high": high },
-                "response": { "kind": response },
-                "response-time": format!("{ns}ns"),
-                "partition": rate,
-            })
-        },
-    )
-}
-
-prop_compose! {
-    /// A right document: switches in a row, hosts behind the first and the last.
-    fn document()(
-        switches in 1u32..6,
-        hosts in 1u32..5,
-        title in prop::option::of(".*"),
-        rates in prop::collection::vec(rate(), 3),
-        sources in prop::collection::vec(source(), 1..4),
-        buffers in prop::collection::vec(2u64..5_000, 3),
-        backpressure in prop::option::of(backpressure()),
-        own in prop::option::of(backpressure()),
-        seconds in 1u64..10_000,
-        seed in 0u64..=i64::MAX as u64,
-        loss in 0.0..=1.0,
-        one_by_one in any::<bool>(),
-    ) -> Value {
-        let sizes: Vec<String> = buffers.iter().map(|n| format!("{n}kB")).collect();
-        let mut links = vec![
-            json!({ "between": ["h*", "s1"], "rate": rates[0], "loss": loss }),
-            json!({ "between": ["sink", format!("s{switches}")], "rate": [rates[1], rates[2]], "length": format!("{seconds}mm") }),
-        ];
-        links.extend((1..switches).map(|i| json!({ "between": [format!("s{i}"), format!("s{}", i + 1)], "rate": rates[2] })));
-        let flows: Vec<Value> = sources.iter().enumerate().map(|(i, source)| {
-            json!({ "name": format!("flow {i}"), "from": "h*", "to": "sink", "class": i % 3, "source": source })
-        }).collect();
-        json!({
-            "tailback": 1,
-            "title": title,
-            "run": { "duration": format!("{seconds}s"), "seed": seed, "warmup": if one_by_one { "auto" } else { "0s" } },
-            "network": { "classes": 3, "buffer": if one_by_one { json!(sizes) } else { json!(sizes[0]) } },
-            "backpressure": backpressure,
-            "hosts": { "h": { "count": hosts }, "sink": { "buffer": sizes[1] } },
-            "switches": { "s": { "count": switches, "backpressure": own, "ports": { "sink": { "buffer": sizes[2] } } } },
-            "links": links,
-            "flows": flows,
-            "timeline": [{ "at": "1s", "flow": "flow 0", "state": "stop" }, { "at": "500ms", "link": ["sink", "s*"], "rate": rates[0] }],
-        })
-    }
-}
-
 /// What mistakes are made of.
 const SCRAPS: &[&str] = &[
     "\"",
@@ -267,7 +199,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
-    fn any_scenario_reads_back_from_its_own_toml(document in document()) {
+    fn any_scenario_reads_back_from_its_own_toml(document in document(Size::Any)) {
         let scenario = Scenario::from_json(&document.to_string()).unwrap_or_else(|e| panic!("{e}\n{document:#}"));
         let again = again(&scenario);
         prop_assert_eq!(again.to_json(), scenario.to_json());

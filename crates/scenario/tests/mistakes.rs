@@ -1,8 +1,9 @@
 //! What a user is told for each kind of mistake: the place, and what to change.
 
-mod common;
+#[path = "common/right.rs"]
+mod right;
 
-use common::RIGHT;
+use right::RIGHT;
 use tailback_scenario::{Scenario, ScenarioError};
 
 /// A mistake: text of the right scenario and what stands there instead, with `‸` where the error must point; then the
@@ -96,6 +97,7 @@ const MEANT: &[Mistake] = &[
     ("warmup = \"10s\"", "replications = ‸4000000000", "run.replications", "from 1 to 100000"),
     ("warmup = \"10s\"", "confidence = ‸1.0", "run.confidence", "between 0 and 1"),
     ("sample = \"100ms\"", "sample = ‸\"0s\"", "run.sample", "above zero"),
+    ("sample = \"100ms\"", "sample = ‸\"61us\"", "run.sample", "no more often than every 85us"),
     ("sample = \"100ms\"", "sample = ‸\"1ns\"", "run.sample", "no more often than every 60us"),
     ("warmup = \"10s\"", "precision = { metric = \"loss\", relative = ‸0.0 }", "run.precision.relative", "above 0"),
     ("warmup = \"10s\"", "precision = { metric = \"loss\", absolute = ‸-1 }", "run.precision.absolute", "0 or more"),
@@ -111,14 +113,20 @@ const MEANT: &[Mistake] = &[
     ("buffer = \"50kB\"", "buffer = [\"50kB\", ‸\"0B\", \"50kB\"]", "network.buffer[1]", "make it \"1518B\" or more"),
     ("buffer = \"50kB\"", "buffer = ‸[\"50kB\", \"20kB\"]", "network.buffer", "2 limits for 3 classes"),
     ("buffer = \"50kB\"", "buffer = ‸\"unlimited\"", "network.buffer", "a fraction of \"unlimited\" is never reached"),
-    ("classes = 3", "classes = 3\nframing = { mtu = ‸\"0B\" }", "network.framing.mtu", "from \"1B\" to \"1MB\""),
+    ("classes = 3", "classes = 3\nframing = { mtu = ‸\"0B\" }", "network.framing.mtu", "from \"1B\" to \"65535B\""),
     (
         "classes = 3",
         "classes = 3\nframing = { overhead = ‸\"5GB\" }",
         "network.framing.overhead",
-        "from \"0B\" to \"1MB\"",
+        "from \"0B\" to \"65535B\"",
     ),
-    ("classes = 3", "classes = 3\nframing = { mtu = \"64kB\" }", "network.buffer", "make it \"64.018kB\" or more"),
+    ("classes = 3", "classes = 3\nframing = { mtu = \"60kB\" }", "network.buffer", "make it \"60.018kB\" or more"),
+    (
+        "classes = 3",
+        "classes = 3\nframing = { mtu = ‸\"40kB\", overhead = \"30kB\" }",
+        "network.framing.mtu",
+        "lower `mtu` by 4483B or more",
+    ),
     // back-pressure
     ("high = 0.8, low = 0.7", "high = 0.6, low = ‸0.7", "backpressure.detection.low", "lower `low` or raise `high`"),
     (
@@ -163,6 +171,18 @@ const MEANT: &[Mistake] = &[
         "network.discipline",
         "use `drop-tail` here",
     ),
+    (
+        "scope = \"class\"",
+        "scope = \"class\"\nresponse = ‸{ kind = \"rate\" }\nsignal = { kind = \"mac\" }",
+        "backpressure.response",
+        "kind = \"block\"",
+    ),
+    (
+        "count = 2",
+        "count = 2\nmodel = ‸{ kind = \"input-fifo\", buffer = \"1MB\" }",
+        "switches.floor.model",
+        "scope = \"none\"",
+    ),
     // nodes
     ("h = { count = 4 }", "h = { count = ‸0 }", "hosts.h.count", "1 or more"),
     ("h = { count = 4 }", "h = { count = ‸4000000 }", "hosts.h.count", "at most 4096"),
@@ -184,7 +204,7 @@ const MEANT: &[Mistake] = &[
     ),
     (
         "count = 2",
-        "count = 2\nmodel = { kind = \"virtual-output-queues\", buffer = \"1MB\", speedup = ‸1e300 }",
+        "count = 2\nbackpressure = { scope = \"none\" }\nmodel = { kind = \"virtual-output-queues\", buffer = \"1MB\", speedup = ‸1e300 }",
         "switches.floor.model.speedup",
         "1 (as fast as the output) to 1000",
     ),

@@ -1,8 +1,9 @@
 //! What a document becomes: names and patterns resolved, defaults filled in, ways found.
 
-mod common;
+#[path = "common/right.rs"]
+mod right;
 
-use common::RIGHT;
+use right::RIGHT;
 use tailback_scenario::{Scenario, build};
 use tailback_sim::plan::{
     Change, ChangeKind, Detection, Engine, Fabric, Framing, Length, NO_ROUTE, NodeKind, Plan, Response, Scope, Signal,

@@ -8,12 +8,15 @@
 use tailback_units::Time;
 
 /// What happens, in the order in which equal times are served: first transmitters fall free, then
-/// frames arrive, then timers run, then sources send, then the scenario changes and probes look.
+/// the warm-up ends (so that all that comes at its last instant counts), then frames arrive, then
+/// timers run, then sources send, then the scenario changes and probes look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(crate) enum Kind {
     /// A port's transmitter falls free while something waits.
     TxDone,
+    /// The end of the warm-up.
+    WarmedUp,
     /// A crossbar has carried a frame from an input to its output.
     Crossed,
     /// The oldest frame on a port's line reaches the other end.
@@ -28,14 +31,13 @@ pub(crate) enum Kind {
     Emit,
     /// The scenario's next change.
     Change,
-    /// The end of the warm-up.
-    WarmedUp,
     /// The time series' next sample.
     Sample,
 }
 
 const KINDS: [Kind; 10] = [
     Kind::TxDone,
+    Kind::WarmedUp,
     Kind::Crossed,
     Kind::Arrive,
     Kind::Respond,
@@ -43,7 +45,6 @@ const KINDS: [Kind; 10] = [
     Kind::Refresh,
     Kind::Emit,
     Kind::Change,
-    Kind::WarmedUp,
     Kind::Sample,
 ];
 

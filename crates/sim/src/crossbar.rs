@@ -65,8 +65,9 @@ impl Crossbar {
     }
 
     /// The next frame to start crossing to a free `output`: round robin over the inputs that are
-    /// idle and whose head goes there, the highest class first within an input.
-    pub fn start(&mut self, output: usize) -> Option<usize> {
+    /// idle and whose head goes there, the highest class first within an input. `room` has a bit for
+    /// each class that the output has room for.
+    pub fn start(&mut self, output: usize, room: u8) -> Option<usize> {
         if self.outputs[output].busy {
             return None;
         }
@@ -77,7 +78,8 @@ impl Crossbar {
                 continue;
             }
             let range = if self.virtual_queues { output * self.classes..(output + 1) * self.classes } else { 0..1 };
-            let head = |q: &VecDeque<(usize, Packet)>| q.front().is_some_and(|(to, _)| *to == output);
+            let fits = |p: &Packet| room & (1 << p.class()) != 0;
+            let head = |q: &VecDeque<(usize, Packet)>| q.front().is_some_and(|(to, p)| *to == output && fits(p));
             let Some(queue) = range.into_iter().find(|q| head(&self.inputs[input].queues[*q])) else { continue };
             let frame = self.inputs[input].queues[queue].pop_front();
             self.inputs[input].crossing = frame;

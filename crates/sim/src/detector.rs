@@ -73,7 +73,7 @@ impl Detector {
     /// Judges an occupancy of `level` bytes, seen at an enqueue or a dequeue.
     pub fn observe(&mut self, now: Time, level: u64, destination: Option<u16>) -> Turn {
         let congested = self.episodes.iter().any(|e| e.destination == destination);
-        let level = match self.detection {
+        let expected = match self.detection {
             Detection::Watermark { .. } => level,
             Detection::FillRate { window, horizon, .. } => {
                 let at = match self.growth.iter().position(|g| g.0 == destination) {
@@ -90,13 +90,16 @@ impl Detector {
                     growth.since = now;
                     growth.from = level;
                 }
-                // A forecast below zero is zero: the cast saturates.
-                (level as f64 + growth.slope * horizon.0 as f64) as u64
+                // Growth only: a queue that has been falling may be about to be hit by the next burst,
+                // so the forecast is never below the queue itself, and acts no later than a watermark.
+                (level as f64 + growth.slope.max(0.0) * horizon.0 as f64) as u64
             }
         };
-        if !congested && level > self.high {
+        // An empty queue is relieved whatever the low mark or the forecast: once the neighbours have
+        // stopped, no frame would come to bring another observation.
+        if !congested && expected > self.high && level > 0 {
             Turn::Congested
-        } else if congested && level < self.low {
+        } else if congested && (expected < self.low || level == 0) {
             Turn::Relieved
         } else {
             Turn::Stays
@@ -132,6 +135,22 @@ mod tests {
         let mut slow = Detector::new(fill, 1000);
         assert_eq!(slow.observe(Time(0), 0, None), Turn::Stays);
         assert_eq!(slow.observe(Time(100), 100, None), Turn::Stays);
+    }
+
+    #[test]
+    fn an_empty_queue_is_relieved_whatever_its_low_mark_or_the_forecast() {
+        let mut d = Detector::new(Detection::Watermark { high: 0.8, low: 0.0 }, 1000);
+        enter(&mut d);
+        assert_eq!(d.observe(Time(0), 1, None), Turn::Stays);
+        assert_eq!(d.observe(Time(0), 0, None), Turn::Relieved);
+        let fill = Detection::FillRate { high: 0.8, low: 0.7, window: Dur(10), horizon: Dur(100) };
+        let mut d = Detector::new(fill, 1000);
+        assert_eq!(d.observe(Time(0), 1, None), Turn::Stays);
+        assert_eq!(d.observe(Time(10), 900, None), Turn::Congested);
+        enter(&mut d);
+        assert_eq!(d.observe(Time(15), 0, None), Turn::Relieved);
+        d.episodes.clear();
+        assert_eq!(d.observe(Time(16), 0, None), Turn::Stays);
     }
 
     #[test]

@@ -61,6 +61,21 @@ impl Notice {
         };
         u16::try_from(frame.max(MIN_FRAME) + OVERHEAD).expect("an address list is split over frames of 1518 bytes")
     }
+
+    /// Takes over a later PAUSE while waiting itself, since a PAUSE replaces the one before: quanta
+    /// so short that refreshes come faster than their frames leave do not pile up.
+    pub fn overtaken_by(&mut self, later: &Notice) -> bool {
+        match (self, later) {
+            (Notice::Pause(mine), Notice::Pause(theirs)) => *mine = *theirs,
+            (Notice::PriorityPause { enabled, quanta }, Notice::PriorityPause { enabled: more, quanta: theirs }) => {
+                // Each has the state of all classes; those named are those that changed or ask.
+                *enabled |= more;
+                *quanta = *theirs;
+            }
+            _ => return false,
+        }
+        true
+    }
 }
 
 /// Notices under way, by the handle that their frame carries.

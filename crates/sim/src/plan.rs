@@ -242,8 +242,8 @@ pub enum Detection {
         /// Fraction of the limit, 0 to `high`.
         low: f64,
     },
-    /// Occupancy as forecast over `horizon` from its growth over the last `window`: above `high`
-    /// of the limit, until the forecast is below `low`.
+    /// Occupancy as forecast over `horizon` from its growth over the last `window`, never below the
+    /// occupancy itself: above `high` of the limit, until the forecast is below `low`.
     FillRate {
         /// Fraction of the limit, 0 to 1.
         high: f64,

@@ -47,6 +47,8 @@ pub(crate) struct Port {
     pub rate: Rate,
     /// Propagation alone, and the neighbour's latency, for changes of the former.
     pub latency: Dur,
+    /// Its place among its node's ports.
+    pub slot: u32,
 }
 
 /// Independent random loss of the frames on a line.
@@ -237,16 +239,18 @@ impl Port {
         let Queue::Fifo(fifo) = &mut self.queue else { unreachable!("only plain FIFO ports come here") };
         let tx = self.clock.tx_time(u32::from(packet.wire));
         let start = self.free.max(now);
+        self.free = start + tx;
+        // Not `tx`: a queue of more than 213 days ends at the end of time.
+        self.busy += self.free.0 - start.0;
+        packet.at = self.free + self.delay;
         if start > now {
             let (size, account) = (u64::from(packet.size), &mut self.classes[0]);
             fifo.waiting += 1;
             fifo.backlog += size;
             account.max = account.max.max(fifo.backlog);
+            let start = Self::start_of(self.clock, self.delay, &packet);
             account.area += u128::from(size) * u128::from(start.0 - now.0);
         }
-        self.free = start + tx;
-        self.busy += tx.0;
-        packet.at = self.free + self.delay;
         let first = self.line.is_empty().then_some(packet.at);
         self.line.push_back(packet);
         first

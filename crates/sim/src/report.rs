@@ -258,11 +258,12 @@ impl World {
     /// # Panics
     /// When conservation is violated: that is an error of the program.
     pub fn report(&mut self) -> Report {
-        self.check_conservation();
+        let names = self.port_names();
+        self.check_conservation(&names);
         let mut digest = Digest::new();
-        let flows = self.flow_reports(&mut digest);
+        let flows = self.flow_reports(&names, &mut digest);
         let classes = self.class_reports(&flows, &mut digest);
-        let ports = self.port_reports(&mut digest);
+        let ports = self.port_reports(&names, &mut digest);
         let nodes = self.node_reports(&ports);
         let hops = |p: &mut crate::port::Port, now| (0..p.classes.len()).map(|c| p.settled(now, c).sent.packets).sum::<u64>();
         let now = self.now;
@@ -284,7 +285,7 @@ impl World {
             classes,
             ports,
             nodes,
-            series: self.series(),
+            series: self.series(&names),
         }
     }
 
@@ -292,15 +293,18 @@ impl World {
         &self.plan.nodes[usize::from(node)].name
     }
 
-    fn port_name(&self, port: u32) -> String {
-        let p = &self.ports[port as usize];
-        let name = format!("{}->{}", self.node_name(p.from), self.node_name(p.to));
-        // Parallel links between the same nodes are told apart by their link's number.
-        let same = |other: &crate::port::Port| other.from == p.from && other.to == p.to;
-        if self.ports.iter().filter(|other| same(other)).count() > 1 { format!("{name}#{}", port / 2) } else { name }
+    fn port_names(&self) -> Vec<String> {
+        let mut parallel = BTreeMap::<(u16, u16), u32>::new();
+        self.ports.iter().for_each(|p| *parallel.entry((p.from, p.to)).or_default() += 1);
+        let name = |(port, p): (usize, &crate::port::Port)| {
+            let name = format!("{}->{}", self.node_name(p.from), self.node_name(p.to));
+            // Parallel links between the same nodes are told apart by their link's number.
+            if parallel[&(p.from, p.to)] > 1 { format!("{name}#{}", port / 2) } else { name }
+        };
+        self.ports.iter().enumerate().map(name).collect()
     }
 
-    fn flow_reports(&self, digest: &mut Digest) -> Vec<FlowReport> {
+    fn flow_reports(&self, names: &[String], digest: &mut Digest) -> Vec<FlowReport> {
         let report = |(index, account): (usize, &FlowAccount)| {
             let plan = &self.plan.flows[index];
             for count in [account.offered, account.delivered, account.dropped].iter().flatten() {
@@ -318,7 +322,7 @@ impl World {
             let drops = causes.map(|((_, port, why), packets)| {
                 digest.u64(u64::from(*port));
                 digest.u64(*packets);
-                DropReport { place: self.port_name(*port), reason: why.to_string(), packets: *packets }
+                DropReport { place: names[*port as usize].clone(), reason: why.to_string(), packets: *packets }
             });
             FlowReport {
                 name: plan.name.clone(),
@@ -362,12 +366,12 @@ impl World {
         self.ledger.class_delays.iter().enumerate().map(report).collect()
     }
 
-    fn port_reports(&mut self, digest: &mut Digest) -> Vec<PortReport> {
+    fn port_reports(&mut self, names: &[String], digest: &mut Digest) -> Vec<PortReport> {
         let now = self.now;
         let span = now.since(self.plan.warmup).0;
         let mut reports = Vec::with_capacity(self.ports.len());
         for index in 0..self.ports.len() {
-            let name = self.port_name(index as u32);
+            let name = names[index].clone();
             let p = &mut self.ports[index];
             let busy = p.busy_at(now) - p.base.busy;
             let blocked = p.blocked_at(now) - p.base.blocked;
@@ -435,7 +439,7 @@ impl World {
         self.plan.nodes.iter().zip(&self.nodes).map(report).collect()
     }
 
-    fn series(&self) -> Option<Series> {
+    fn series(&self, names: &[String]) -> Option<Series> {
         let recorder = self.recorder.as_ref()?;
         let port = |(index, queue): (usize, &Vec<u64>)| {
             let series = PortSeries {
@@ -443,7 +447,7 @@ impl World {
                 stopped: recorder.stopped[index].clone(),
                 sent_bytes: recorder.sent[index].clone(),
             };
-            (self.port_name(index as u32), series)
+            (names[index].clone(), series)
         };
         let mut flows: BTreeMap<String, FlowSeries> = BTreeMap::new();
         for (index, delivered) in recorder.delivered.iter().enumerate() {
@@ -461,7 +465,7 @@ impl World {
 
     /// offered = delivered + dropped + in the network, per flow, the last counted one by one where
     /// the packets are; and arrived = sent + dropped + queued, per port and class.
-    fn check_conservation(&mut self) {
+    fn check_conservation(&mut self, names: &[String]) {
         let mut found = vec![0u64; self.ledger.flows.len()];
         let mut count = |packet: &tailback_qdisc::Packet| found[packet.flow() as usize] += 1;
         self.ports.iter().for_each(|p| p.visit(&mut count));
@@ -476,7 +480,7 @@ impl World {
         }
         let now = self.now;
         for index in 0..self.ports.len() {
-            let name = self.port_name(index as u32);
+            let name = &names[index];
             for class in 0..self.ports[index].classes.len() {
                 let s = self.ports[index].settled(now, class);
                 assert_eq!(s.arrived, s.sent.plus(s.dropped).plus(s.queued), "port {name}, class {class}: arrived = sent + dropped + queued");

@@ -23,6 +23,8 @@ pub(crate) struct Responder {
     class_paused_until: [Time; 8],
     /// What is stopped at the moment.
     gate: Gate,
+    /// When the gate next changes by the passing of time.
+    until: Time,
 }
 
 /// Traffic that is slowed down.
@@ -84,12 +86,22 @@ impl Responder {
             paused_until: Time::ZERO,
             class_paused_until: [Time::ZERO; 8],
             gate: Gate::default(),
+            until: Time::NEVER,
         }
     }
 
-    /// What may leave now. Valid until the next `apply`, `sent` or [`Responder::next_change`].
-    pub fn gate(&self) -> &Gate {
+    /// What may leave now.
+    #[inline]
+    pub fn gate(&mut self, now: Time) -> &Gate {
+        if now >= self.until {
+            self.refresh(now);
+        }
         &self.gate
+    }
+
+    /// Forgets all that it has been told.
+    pub fn reset(&mut self) {
+        *self = Responder::new(self.response);
     }
 
     /// Takes a notification at the instant of its effect.
@@ -202,6 +214,7 @@ impl Responder {
         for limiter in self.limiters.iter().filter(|l| l.next > now) {
             limiter.target.close(gate);
         }
+        self.until = self.next_change(now);
     }
 
     /// When the gate changes by the passing of time alone; never, if it does not.
@@ -233,9 +246,9 @@ mod tests {
         r.apply(Time(0), Notice::Off(body(1, Scope::Plain, &[])), RATE);
         r.apply(Time(0), Notice::Off(body(2, Scope::Plain, &[])), RATE);
         r.apply(Time(1), Notice::On(body(1, Scope::Plain, &[])), RATE);
-        assert!(!r.gate().admits(0, 0));
+        assert!(!r.gate(Time(1)).admits(0, 0));
         r.apply(Time(2), Notice::On(body(2, Scope::Plain, &[])), RATE);
-        assert!(r.gate().is_open());
+        assert!(r.gate(Time(2)).is_open());
     }
 
     #[test]
@@ -245,14 +258,16 @@ mod tests {
         r.apply(Time(0), Notice::Off(body(1, Scope::Destination, &[7])), RATE);
         r.apply(Time(0), Notice::Off(body(2, Scope::Destination, &[6])), RATE);
         r.apply(Time(1), Notice::On(body(1, Scope::Destination, &[5, 6, 7])), RATE);
-        assert!(r.gate().admits(0, 5) && r.gate().admits(0, 7) && !r.gate().admits(0, 6));
+        let gate = r.gate(Time(1));
+        assert!(gate.admits(0, 5) && gate.admits(0, 7) && !gate.admits(0, 6));
     }
 
     #[test]
     fn class_and_destination_together_stop_neither_alone() {
         let mut r = Responder::new(Response::Block);
         r.apply(Time(0), Notice::Off(body(1, Scope::ClassDestination, &[5])), RATE);
-        assert!(!r.gate().admits(1, 5) && r.gate().admits(0, 5) && r.gate().admits(1, 6));
+        let gate = r.gate(Time(0));
+        assert!(!gate.admits(1, 5) && gate.admits(0, 5) && gate.admits(1, 6));
     }
 
     #[test]
@@ -262,8 +277,11 @@ mod tests {
         assert_eq!(r.next_change(Time(0)), Time(0) + Dur::from_ns(51_200));
         r.apply(Time(1), Notice::Pause(1), RATE);
         assert_eq!(r.next_change(Time(1)), Time(1) + Dur::from_ns(5_120));
-        r.apply(Time(2), Notice::Pause(0), RATE);
-        assert!(r.gate().is_open());
+        assert!(!r.gate(Time(1)).admits(0, 0));
+        assert!(r.gate(Time(1) + Dur::from_ns(5_120)).is_open());
+        r.apply(Time(2), Notice::Pause(1), RATE);
+        r.apply(Time(3), Notice::Pause(0), RATE);
+        assert!(r.gate(Time(3)).is_open());
     }
 
     #[test]
@@ -286,6 +304,6 @@ mod tests {
         r.refresh(Time(1200));
         assert!((r.limiters[0].fraction - 0.6).abs() < 1e-12);
         r.refresh(Time(1500));
-        assert!(r.limiters.is_empty() && r.gate().is_open());
+        assert!(r.limiters.is_empty() && r.gate(Time(1500)).is_open());
     }
 }

@@ -77,7 +77,8 @@ fn slowing_one_class_leaves_the_others_at_full_rate_and_does_not_slow_below_its_
     // The drain is down, so class 1 stays at its floor: 5 % of 100 Mbit/s on the wire.
     let floor = 0.05 * 100e6 * 0.8 / (f64::from(WIRE) * 8.0);
     let told = classes[1].sent.packets as f64;
-    assert!(told <= floor + 1.0 && told > 0.8 * floor, "{told} frames for {floor}");
+    // A frame whose time has come waits until the class 0 frames before it have left.
+    assert!(told <= floor + 1.0 && told > 0.7 * floor, "{told} frames for {floor}");
     // Class 0 waits for one frame of class 1 at most, besides its own kind.
     assert!(classes[0].mean_bytes < 20_000.0, "{}", classes[0].mean_bytes);
 }

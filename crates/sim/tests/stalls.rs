@@ -44,7 +44,9 @@ fn a_forecast_from_stale_growth_stops_nobody_for_ever() {
         let (window, horizon) = (Dur::from_ms(window), Dur::from_ms(horizon));
         for end_stations in [false, true] {
             let detection = Detection::FillRate { high: 0.8, low: 0.7, window, horizon };
-            all_arrives(&transfer(BackPressure { detection, end_stations, ..PLAIN }));
+            let report = transfer(BackPressure { detection, end_stations, ..PLAIN }).run();
+            // A forecast from the last fall loses packets in the next rise, but keeps none.
+            assert_eq!(report.flows[0].in_network.packets, 0, "{window} {horizon}");
         }
     }
 }
@@ -119,9 +121,9 @@ fn notifications_do_not_pile_up_at_a_link_that_is_down() {
 }
 
 #[test]
-fn a_limiter_opens_in_time_even_when_other_classes_keep_the_port_busy() {
-    // Class 1 is slowed to half the rate; class 0 sends in bursts of 20 frames. When a burst ends
-    // after the limiter's time, class 1 goes at once and does not wait for the next step in a second.
+fn a_limiter_whose_time_comes_during_a_frame_of_another_class_opens_when_that_has_left() {
+    // Class 1 is slowed to half the rate, for good; class 0 has a frame every 24 ms. One that is in
+    // transmission when class 1's time comes must not make it wait for the next.
     let response = Response::Rate { decrease: 0.5, floor: 0.5, increase: 0.5, interval: Dur::from_ms(1000) };
     let mut net = Net::new(ETHERNET);
     net.plan.classes = 2;
@@ -134,13 +136,12 @@ fn a_limiter_opens_in_time_even_when_other_classes_keep_the_port_busy() {
     for class in 0..2 {
         let h = net.host(&format!("h{class}"));
         net.link(h, u, 1000);
-        net.flow(h, d, class, if class == 0 { bursts(30_000, 40_000_000) } else { cbr(1500, 40_000_000) });
+        net.flow(h, d, class, poisson(1500, if class == 0 { 500_000 } else { 25_000_000 }));
     }
     net.plan.warmup = ms(100);
-    net.plan.end = ms(1_000);
-    let report = net.run();
-    let class = &port(&report, "u->s").classes[1];
-    assert!(class.sent.packets as f64 > 0.95 * class.arrived.packets as f64, "{class:?}");
+    net.plan.end = ms(900);
+    let class = &net.run().ports[0].classes[1];
+    assert!(class.max_bytes < 20 * FRAME, "{class:?}");
 }
 
 #[test]
@@ -214,30 +215,34 @@ fn flows_that_start_stop_and_restart_send_when_they_should_and_at_no_other_time(
     assert_eq!(sent.iter().sum::<u64>() + told[0] / 1000, 101 + 101 + 10 + 1 + 101, "{sent:?}");
 }
 
-#[test]
-fn many_ports_cost_no_more_than_their_number() {
-    // 6000 ports: quadratic work on names or neighbours would take minutes.
+/// A star of `n` hosts that send to their neighbours.
+fn star(n: usize, fabric: Fabric) -> Plan {
     let mut net = Net::new(ETHERNET);
     let s = net.switch("s");
-    for i in 0..3_000 {
+    net.at_switch(s).fabric = fabric;
+    for i in 1..=n {
         let h = net.host(&format!("h{i}"));
         net.link(h, s, 100);
     }
-    net.at_switch(s).fabric = Fabric::VirtualOutputQueues { buffer: 1_000_000, speedup: 1.0 };
-    for i in 0..3_000 {
-        net.flow(1 + i, 1 + (i + 1) % 3_000, 0, cbr(1500, 10_000_000));
+    for i in 1..=n {
+        net.flow(i as NodeId, (i % n + 1) as NodeId, 0, cbr(1500, 10_000_000));
     }
     net.plan.end = ms(20);
     net.plan.sample = Some(Dur::from_ms(5));
-    // Every row of routes is alike: straight to the host, or to the switch.
-    let nodes = net.plan.nodes.len();
-    let mut plan = net.plan.clone();
-    plan.routes = (0..nodes)
-        .map(|n| (0..nodes).map(|d| if n == 0 { d.saturating_sub(1) as u32 } else { n as u32 - 1 }).collect())
-        .collect();
-    let mut world = World::new(plan);
-    while world.run(100_000) == Status::Running {}
-    let report = world.report();
-    assert_eq!(total_drops(&report), 0);
-    assert!(report.packet_hops > 90_000);
+    // The search for routes is quadratic itself; here each host's only link leads to it.
+    let to = |from: usize, to: usize| if from == 0 { to.wrapping_sub(1) as u32 } else { from as u32 - 1 };
+    net.plan.routes = (0..=n).map(|from| (0..=n).map(|d| to(from, d)).collect()).collect();
+    net.plan
+}
+
+#[test]
+fn many_ports_cost_no_more_than_their_number() {
+    // Work quadratic in ports on each frame, name or neighbour would take minutes.
+    for (n, fabric) in [(4_000, Fabric::OutputQueued), (400, Fabric::VirtualOutputQueues { buffer: 1_000_000, speedup: 1.0 })] {
+        let mut world = World::new(star(n, fabric));
+        while world.run(100_000) == Status::Running {}
+        let report = world.report();
+        assert_eq!(total_drops(&report), 0);
+        assert!(report.packet_hops as usize > 30 * n);
+    }
 }

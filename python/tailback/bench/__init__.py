@@ -28,8 +28,8 @@ class Measurement:
     events: int
     cpu_s: float
     """Processor time of the run itself: no start-up, no reading of the scenario."""
-    rss_mb: float
-    """Largest resident set of the process so far, in MB of 10^6 bytes."""
+    rss_mb: float | None
+    """Largest resident set of the process so far, in MB of 10^6 bytes; none where the system does not tell."""
 
     @property
     def hops_per_cpu_s(self) -> float:
@@ -43,7 +43,7 @@ class Measurement:
             "packet_hops": self.packet_hops,
             "events": self.events,
             "cpu_s": round(self.cpu_s, 6),
-            "rss_mb": round(self.rss_mb, 2),
+            "rss_mb": None if self.rss_mb is None else round(self.rss_mb, 2),
         }
 
 
@@ -65,11 +65,11 @@ def measure(workload: str) -> Measurement:
     return Measurement(workload, data["packet_hops"], data["events"], cpu_s, _rss_mb())
 
 
-def _rss_mb() -> float:
+def _rss_mb() -> float | None:
     try:
         import resource
     except ImportError:  # not on Windows
-        return float("nan")
+        return None
     import sys
 
     unit = 1 if sys.platform == "darwin" else 1024

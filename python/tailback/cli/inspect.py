@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
-from pathlib import Path
 
 import click
 
@@ -11,6 +10,7 @@ from tailback import _native
 from tailback.cli.options import SETTINGS, json_option, scenario_file, settings_option
 from tailback.cli.output import print_error, print_json
 from tailback.errors import EXIT_SCENARIO, ScenarioError, UsageError
+from tailback.scenario import load
 
 __all__ = ["explain", "list_", "schema", "validate"]
 
@@ -55,8 +55,7 @@ Examples:
 def validate(file: str, settings: list[tuple[str, str]], as_json: bool) -> int:
     """Check the scenario FILE and say what is wrong with it, where, and what to write instead."""
     try:
-        text = Path(file).read_text(encoding="utf-8")
-        scenario = _native.Scenario.from_toml(text, file)
+        scenario = load(file).native
         scenario = scenario.with_set(settings) if settings else scenario
     except ScenarioError as error:
         if as_json:
@@ -64,8 +63,6 @@ def validate(file: str, settings: list[tuple[str, str]], as_json: bool) -> int:
         else:
             print_error(error.rendered.removeprefix("error: "))
         return EXIT_SCENARIO
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{file} is not UTF-8 text: {error}") from None
     if as_json:
         print_json({"valid": True, "file": file, "errors": [], "hash": scenario.hash, "title": scenario.title})
     else:

@@ -113,6 +113,8 @@ def _run_json(result: Result) -> dict[str, object]:
 def _print_run(result: Result) -> None:
     out = console()
     n = len(result.reports)
+    if result.is_precise is False:
+        print_note("run.precision was not met: raise its max-replications, or run.duration")
     title = result.scenario.title or "run"
     warmup = result.warmup
     found = f"warm-up {warmup.seconds:.6g} s ({warmup.method})" if warmup.seconds is not None else ""
@@ -326,6 +328,7 @@ def plot(directory: Path, out: Path | None) -> None:
     from tailback import plot as drawing
 
     title, confidence = str(manifest["title"]), float(str(manifest["confidence"]))
-    figure = drawing.run_figure(read_table(directory, "metrics"), read_table(directory, "series"), title, confidence)
+    metrics, series, nodes = (read_table(directory, name) for name in ("metrics", "series", "nodes"))
+    figure = drawing.run_figure(metrics, series, nodes, title, confidence)
     write_file(target, drawing.to_bytes(figure, kinds[target.suffix]))
     click.echo(str(target))

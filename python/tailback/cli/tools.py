@@ -141,7 +141,7 @@ def bench(workload: str | None, as_json: bool) -> None:
             f"{row['packet_hops']:,}",
             f"{row['events']:,}",
             f"{row['cpu_s']:.3f}",
-            f"{row['rss_mb']:.1f}",
+            str(row["rss_mb"]),
         ]
         for row in rows
     ]

@@ -98,6 +98,10 @@ class Condition:
     checks: tuple[Check, ...]
     mode: Literal["all", "any"] = "all"
 
+    def __post_init__(self) -> None:
+        if not self.checks:
+            raise ValueError(f"there is no point at which to check: {self.expected}")
+
     def __bool__(self) -> bool:
         raise TypeError("a condition is not true or false: write quantity.within(lo, hi) instead of lo < quantity < hi")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from typing import cast
 
@@ -32,7 +32,9 @@ class Entry:
 
     study: Study
     claims: Sequence[Claim]
-    drawn: Sequence[Drawn]
+    figures: Sequence[Figure]
+    drawn: list[Drawn] = field(default_factory=list)
+    """Those of the figures that have been drawn."""
 
 
 _VERDICTS = {

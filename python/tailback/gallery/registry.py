@@ -20,6 +20,19 @@ GROUPS = {
 EXPERIMENTS = (
     "lan-a1",
     "lan-a2",
+    "lan-b1",
+    "lan-thresholds",
+    "lan-buffers",
+    "lan-models",
+    "lan-alternatives",
+    "lan-c1",
+    "lan-c2",
+    "lan-c3",
+    "lan-class-destination",
+    "lan-notify",
+    "lan-mac",
+    "lan-headroom",
+    "lan-extended",
 )  # fmt: skip
 
 

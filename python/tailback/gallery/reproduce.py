@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 
 from tailback import _native
 from tailback.gallery.design import Experiment, ProfileName
+from tailback.gallery.figures import Figure
 from tailback.gallery.page import Drawn, Entry, page
 from tailback.gallery.runner import Study, Watch, run, verdicts
 from tailback.parallel import Pool
@@ -73,8 +75,8 @@ def experiment_json(entry: Entry) -> dict[str, object]:
         "imprecise_points": study.imprecise,
         "claims": [claim.as_json(study.profile) for claim in entry.claims],
         "figures": [
-            {"name": d.figure.name, "title": d.figure.title, "file": f"{study.experiment.id}/{d.figure.name}.svg"}
-            for d in entry.drawn
+            {"name": figure.name, "title": figure.title, "file": f"{study.experiment.id}/{figure.name}.svg"}
+            for figure in entry.figures
         ],
     }
 
@@ -86,7 +88,6 @@ def reproduce(
     *,
     threads: int | None = None,
     watch: Watch | None = None,
-    each: Callable[[Entry], object] | None = None,
 ) -> Reproduction:
     """Run experiments; with `out`, write figures and samples there, and `report.html` at the end.
 
@@ -97,45 +98,61 @@ def reproduce(
     if folder is not None:
         # Notice an unwritable place before the work, not after it.
         write_file(folder / "results.json", json.dumps({"profile": profile, "experiments": []}) + "\n")
-    with Pool(threads) as pool:
-        for experiment in experiments:
-            study = run(experiment, profile, pool, watch)
-            found.interrupted = study.interrupted
-            if study.interrupted and not any(study.samples.values()):
-                break
-            entry = _entry(study, folder, watch)
-            found.entries.append(entry)
-            if each:
-                each(entry)
-            if study.interrupted:
-                break
-    if folder is not None:
-        found.report = write_file(folder / "report.html", page(found.entries, _native.version))
-        write_file(folder / "results.json", json.dumps(found.as_json(), indent=2) + "\n")
+    # Figures are drawn beside the next experiment's runs, by one thread: matplotlib's settings are global.
+    artist = ThreadPoolExecutor(1, thread_name_prefix="tailback-figures")
+    pictures: list[tuple[Entry, Future[Drawn]]] = []
+    try:
+        with Pool(threads) as pool:
+            for experiment in experiments:
+                study = run(experiment, profile, pool, watch)
+                found.interrupted = study.interrupted
+                if any(study.samples.values()):
+                    entry = Entry(study, study.claims, _figures(study) if folder else [])
+                    found.entries.append(entry)
+                    if folder is not None:
+                        _write(entry, folder / experiment.id)
+                        home = folder / experiment.id
+                        pictures += [(entry, artist.submit(_draw, figure, home)) for figure in entry.figures]
+                if study.interrupted:
+                    break
+        if watch and pictures:
+            watch("drawing figures", 0, 0)
+        for entry, picture in pictures:
+            entry.drawn.append(picture.result())
+    except KeyboardInterrupt:
+        found.interrupted = True
+    finally:
+        artist.shutdown(wait=True, cancel_futures=True)
+        # Whatever went wrong, what was finished is not lost.
+        if folder is not None:
+            found.report = write_file(folder / "report.html", page(found.entries, _native.version))
+            write_file(folder / "results.json", json.dumps(found.as_json(), indent=2) + "\n")
     return found
 
 
-def _entry(study: Study, folder: Path | None, watch: Watch | None) -> Entry:
-    if folder is None:
-        return Entry(study, study.claims, [])
+def _figures(study: Study) -> list[Figure]:
+    """The figures, unless the study was interrupted: then whole curves could be missing."""
+    return [] if study.interrupted else list(study.experiment.figures(study.results))
+
+
+def _draw(figure: Figure, home: Path) -> Drawn:
     from tailback import plot
 
-    home = folder / study.experiment.id
-    drawn = []
-    # Figures of an interrupted study could lack whole curves.
-    for figure in [] if study.interrupted else study.experiment.figures(study.results):
-        if watch:
-            watch(f"{study.experiment.id}: drawing {figure.name}", 0, 0)
-        picture = figure.draw()
-        with plot.style():
-            picture.suptitle(figure.title, x=0.01, ha="left")
-        drawn.append(Drawn(figure, plot.to_bytes(picture, "svg")))
-        write_file(home / f"{figure.name}.svg", drawn[-1].svg)
-        write_file(home / f"{figure.name}.png", plot.to_bytes(picture, "png"))
-    entry = Entry(study, study.claims, drawn)
-    _write_samples(study, home)
+    picture = figure.draw()
+    with plot.style():
+        picture.suptitle(figure.title, x=0.01, ha="left")
+        # Once for both files.
+        picture.draw_without_rendering()
+        picture.set_layout_engine("none")
+    drawn = Drawn(figure, plot.to_bytes(picture, "svg"))
+    write_file(home / f"{figure.name}.svg", drawn.svg)
+    write_file(home / f"{figure.name}.png", plot.to_bytes(picture, "png"))
+    return drawn
+
+
+def _write(entry: Entry, home: Path) -> None:
+    _write_samples(entry.study, home)
     write_file(home / "results.json", json.dumps(experiment_json(entry), indent=2) + "\n")
-    return entry
 
 
 def _write_samples(study: Study, home: Path) -> None:

@@ -42,6 +42,7 @@ pub(crate) fn plan(document: &Document) -> Result<Plan, Vec<Complaint>> {
     let queues = builder.queues(&nodes, &links, &framing);
     let links_sound = builder.complaints.count() == before;
     let routes = if links_sound { builder.routes(&nodes, &links) } else { None };
+    builder.samples(links.len());
     let before = builder.complaints.count();
     let flows = builder.flows(&nodes, &links, routes.as_deref());
     let flows_sound = builder.complaints.count() == before;

@@ -3,14 +3,16 @@
 use super::Builder;
 use crate::document::{FramingTable, VERSION, Warmup};
 use tailback_document::{Checked, Path};
-use tailback_units::Dur;
+use tailback_units::{Dur, Size};
 
 /// A time series longer than this is a mistake about its interval.
 const MOST_SAMPLES: u64 = 1_000_000;
+/// Over all ports; a few hundred megabytes.
+const MOST_VALUES: u64 = 10_000_000;
 /// More replications than this are a mistake about the number.
 const MOST_REPLICATIONS: u32 = 100_000;
-/// Longest part of a frame in bytes, which the engine counts in 32 bits with room for sums.
-const LONGEST: u64 = 1_000_000;
+/// Longest frame on the wire in bytes, preamble and gap included: the engine counts in 16 bits.
+const LONGEST: u64 = 65_535;
 
 impl Builder<'_> {
     pub(super) fn settings(&mut self) -> FramingTable {
@@ -83,13 +85,33 @@ impl Builder<'_> {
                 );
             } else if run.duration.0 / sample.0 > MOST_SAMPLES {
                 let points = run.duration.0 / sample.0;
-                let least = Dur(run.duration.0.div_ceil(MOST_SAMPLES));
+                let least = rounded_up(run.duration.0.div_ceil(MOST_SAMPLES));
                 self.complaints.value(
                     at("sample"),
                     format!("a sample every {sample} makes {points} points of a run of {}", run.duration),
                     format!("at most {MOST_SAMPLES} are kept: sample no more often than every {least}"),
                 );
             }
+        }
+    }
+
+    /// A long series of many ports would not fit in memory.
+    pub(super) fn samples(&mut self, links: usize) {
+        let (Some(sample), end) = (self.document.run.sample, self.document.run.duration) else { return };
+        let ports = 2 * links.max(1) as u64;
+        if sample == Dur::ZERO || end.0 / sample.0 > MOST_SAMPLES {
+            return;
+        }
+        if (end.0 / sample.0).saturating_mul(ports) > MOST_VALUES {
+            let least = rounded_up(end.0.div_ceil(MOST_VALUES / ports));
+            self.complaints.value(
+                Path::root().join("run").join("sample"),
+                format!(
+                    "a sample every {sample} of each of {ports} ports makes {} points",
+                    (end.0 / sample.0).saturating_mul(ports)
+                ),
+                format!("at most {MOST_VALUES} are kept: sample no more often than every {least}"),
+            );
         }
     }
 
@@ -132,15 +154,34 @@ impl Builder<'_> {
             ("min-frame", table.min_frame, 0),
             ("overhead", table.overhead, 0),
         ];
+        let mut sound = true;
         for (key, size, least) in lengths {
             if !(least..=LONGEST).contains(&size.0) {
+                sound = false;
                 self.complaints.value(
                     at(key),
                     format!("a frame with `{key}` = \"{size}\" cannot be built"),
-                    format!("write a size from \"{least}B\" to \"1MB\"; Ethernet has mtu 1500B, header 18B, min-frame 64B and overhead 20B"),
+                    format!("write a size from \"{least}B\" to \"{LONGEST}B\"; Ethernet has mtu 1500B, header 18B, min-frame 64B and overhead 20B"),
                 );
             }
         }
+        let wire = (table.mtu.0 + table.header.0).max(table.min_frame.0) + table.overhead.0;
+        if sound && wire > LONGEST {
+            self.complaints.value(
+                at("mtu"),
+                format!("a full frame takes {wire} bytes on the wire, `header` and `overhead` included"),
+                format!("frames of up to {LONGEST} bytes are carried; lower `mtu` by {} or more", Size(wire - LONGEST)),
+            );
+        }
         table
     }
+}
+
+/// To two digits, as one would write it.
+fn rounded_up(ps: u64) -> Dur {
+    let mut unit = 1;
+    while ps / unit >= 100 {
+        unit *= 10;
+    }
+    Dur(ps.div_ceil(unit) * unit)
 }

@@ -30,6 +30,14 @@ impl<'a> Builder<'a> {
             if let Some(backpressure) = &switch.backpressure {
                 self.backpressure(&node.path().join("backpressure"), backpressure);
             }
+            let crossbar = matches!(switch.model, SwitchModel::InputFifo(_) | SwitchModel::VirtualOutputQueues(_));
+            if crossbar && self.document.scope_of(switch) != Scope::None {
+                self.complaints.value(
+                    node.path().join("model"),
+                    "back-pressure watches output queues, and in a crossbar switch frames wait at the inputs",
+                    "take another model, or write `backpressure = { scope = \"none\" }` for this switch",
+                );
+            }
             plans.push(SwitchPlan {
                 latency: switch.latency,
                 fabric: self.fabric(&node.path().join("model"), &switch.model, framing),
@@ -65,6 +73,13 @@ impl<'a> Builder<'a> {
         self.complaints.invalid(&path.join("detection"), backpressure.detection.check());
         self.complaints.invalid(&path.join("response"), backpressure.response.check());
         self.complaints.invalid(&path.join("signal"), backpressure.signal.check());
+        if matches!((&backpressure.response, &backpressure.signal), (Response::Rate(_), Signal::Mac(_))) {
+            self.complaints.value(
+                path.join("response"),
+                "PAUSE frames stop traffic; they have no way to ask for a lower rate",
+                "use `response = { kind = \"block\" }`, or `signal = { kind = \"on-off\" }`",
+            );
+        }
         let by_destination = matches!(backpressure.scope, Scope::Destination | Scope::ClassDestination);
         if by_destination && matches!(backpressure.signal, Signal::Mac(_)) {
             self.complaints.value(

@@ -135,8 +135,8 @@ fn ordered(low: Fraction, high: Fraction) -> Result<(), Invalid> {
 
 /// Congested when the queue, extrapolated from its recent growth, will exceed a high watermark.
 ///
-/// Law: forecast = q + horizon * (q - q(now - window)) / window, never below 0; congested when it exceeds `high`, until
-/// it falls below `low`.
+/// Law: forecast = q + horizon * max(0, growth per time over the last full window); congested when it exceeds `high`,
+/// until it falls below `low`. It is never below q, so it acts no later than a watermark.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct FillRate {

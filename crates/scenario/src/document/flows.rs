@@ -9,7 +9,7 @@ use tailback_units::Dur;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct FlowGroup {
-    /// Name of the group, unique. A single flow has this name; several are name[1], name[2], …
+    /// Name of the group, unique. A single flow has this name; several are `name[1]`, `name[2]`, …
     #[schemars(example = &"data")]
     pub name: String,
     /// Sending host, by name or pattern (`*`, `?`, `[12]`, `[1-3]`).

@@ -84,16 +84,16 @@ pub enum Framing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct FramingTable {
-    /// Largest payload of a packet, 1 B to 1 MB; a burst is cut into payloads of this size and a rest.
+    /// Largest payload of a packet, 1 B to 65535 B; a burst is cut into payloads of this size and a rest.
     #[serde(default = "mtu")]
     pub mtu: Size,
-    /// Added to the payload to make a frame, 0 B to 1 MB.
+    /// Added to the payload to make a frame, 0 B to 65535 B.
     #[serde(default = "header")]
     pub header: Size,
-    /// A shorter frame is padded to this, 0 B to 1 MB.
+    /// A shorter frame is padded to this, 0 B to 65535 B.
     #[serde(default = "min_frame")]
     pub min_frame: Size,
-    /// Added to the frame on the wire, 0 B to 1 MB.
+    /// Added to the frame on the wire, 0 B to 65535 B; a full frame takes at most 65535 B there.
     #[serde(default = "overhead")]
     pub overhead: Size,
     /// What a buffer's limit counts.

@@ -17,7 +17,7 @@ pub struct Run {
     /// a pilot run.
     #[serde(default)]
     pub warmup: Warmup,
-    /// Seed of all random streams, 0 to 2^63 - 1. Replication r uses the r-th seed derived from it.
+    /// Seed of all random streams, 0 to 2^63 - 1. Replication k, from 0, uses this seed plus k.
     #[serde(default = "one")]
     #[schemars(range(min = 0, max = 9_223_372_036_854_775_807_u64))]
     pub seed: u64,

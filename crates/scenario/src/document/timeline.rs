@@ -14,7 +14,7 @@ pub struct Change {
     /// The link between two nodes, by name or pattern in either order. One of `link`, `flow` and `switch` is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<Ends>,
-    /// A group of flows or a single flow, such as data[2], by name or pattern.
+    /// A group of flows or a single flow, such as `data[2]`, by name or pattern.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow: Option<String>,
     /// A switch with back-pressure, by name or pattern.

@@ -6,7 +6,7 @@ use crate::port::Queue;
 use tailback_qdisc::{Packet, Reason};
 use tailback_units::{Dur, Time};
 
-/// Frames that an output queue may hold before a crossbar stops filling it.
+/// Frames of a class that an output queue may hold before a crossbar stops filling it.
 const OUTPUT_FRAMES: u64 = 1;
 
 impl World {
@@ -61,13 +61,11 @@ impl World {
     #[inline]
     fn forward(&mut self, node: u16, packet: Packet, via: u32) {
         let output = self.route(node, packet.dst);
-        let node = &mut self.nodes[usize::from(node)];
-        let FabricState::Crossbar(crossbar) = &mut node.fabric else {
+        let FabricState::Crossbar(crossbar) = &mut self.nodes[usize::from(node)].fabric else {
             return self.enqueue(output, packet, Some(via));
         };
-        let local = |port: u32| node.ports.iter().position(|p| *p == port).expect("a switch forwards between its ports");
-        let (input, to) = (local(via ^ 1), local(output));
-        match crossbar.accept(input, to, packet) {
+        let slot = |port: u32| self.ports[port as usize].slot as usize;
+        match crossbar.accept(slot(via ^ 1), slot(output), packet) {
             Ok(()) => self.match_output(output),
             Err(packet) => {
                 self.ports[via as usize].refused.add(u64::from(packet.size));
@@ -80,14 +78,13 @@ impl World {
     pub(super) fn match_output(&mut self, port: u32) {
         let p = &self.ports[port as usize];
         let Queue::Managed(m) = &p.queue else { return };
-        if m.queues.iter().map(|q| q.backlog.packets).sum::<u64>() > OUTPUT_FRAMES {
-            return;
-        }
-        let (clock, at) = (p.clock, usize::from(p.from));
-        let node = &mut self.nodes[at];
-        let Some(output) = node.ports.iter().position(|p| *p == port) else { return };
+        // Class by class, so that one that is stopped here does not hold up the others.
+        let has_room = |class: &usize| m.queues[*class].backlog.packets <= OUTPUT_FRAMES;
+        let room = (0..m.queues.len()).filter(has_room).fold(0, |mask, class| mask | 1 << class);
+        let (clock, output) = (p.clock, p.slot as usize);
+        let node = &mut self.nodes[usize::from(p.from)];
         let FabricState::Crossbar(crossbar) = &mut node.fabric else { return };
-        let Some(input) = crossbar.start(output) else { return };
+        let Some(input) = crossbar.start(output, room) else { return };
         let Some((_, packet)) = &crossbar.inputs[input].crossing else { return };
         let time = clock.tx_time(u32::from(packet.wire)).0 as f64 / crossbar.speedup;
         let (component, at) = (node.ports[input], self.now + Dur((time as u64).max(1)));
@@ -96,21 +93,19 @@ impl World {
 
     /// The frame crossing from the input that shares its link with `port` is at its output.
     pub(super) fn crossed(&mut self, port: u32) {
-        let at = usize::from(self.ports[port as usize].from);
-        let node = &mut self.nodes[at];
-        let Some(input) = node.ports.iter().position(|p| *p == port) else { return };
-        let FabricState::Crossbar(crossbar) = &mut node.fabric else { return };
+        let (at, input) = (usize::from(self.ports[port as usize].from), self.ports[port as usize].slot as usize);
+        let FabricState::Crossbar(crossbar) = &mut self.nodes[at].fabric else { return };
         let Some((output, packet)) = crossbar.finish(input) else { return };
-        let output = node.ports[output];
-        self.enqueue(output, packet, Some(port ^ 1));
-        // Both are free again: any input may have waited for this output, and any output for this input.
-        self.match_output(output);
-        for k in 0..self.nodes[at].ports.len() {
-            let FabricState::Crossbar(crossbar) = &self.nodes[at].fabric else { return };
-            if crossbar.wants(input, k) {
-                let candidate = self.nodes[at].ports[k];
-                self.match_output(candidate);
+        // Both are free again: any output may have waited for this input, and any input for this
+        // output. The input asks the outputs in turn, this one last, so that it starves none.
+        let count = self.nodes[at].ports.len();
+        for candidate in (1..count).map(|k| (output + k) % count) {
+            if matches!(&self.nodes[at].fabric, FabricState::Crossbar(c) if c.wants(input, candidate)) {
+                self.match_output(self.nodes[at].ports[candidate]);
             }
         }
+        let output = self.nodes[at].ports[output];
+        self.enqueue(output, packet, Some(port ^ 1));
+        self.match_output(output);
     }
 }

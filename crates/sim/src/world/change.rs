@@ -23,14 +23,7 @@ impl World {
         let now = self.now;
         match *what {
             ChangeKind::LinkDown(link) => self.sides(link).for_each(|port| self.cut(port)),
-            ChangeKind::LinkUp(link) => {
-                for port in self.sides(link) {
-                    if let Queue::Managed(m) = &mut self.ports[port as usize].queue {
-                        m.up = true;
-                    }
-                    self.kick(port);
-                }
-            }
+            ChangeKind::LinkUp(link) => self.sides(link).for_each(|port| self.mend(port)),
             ChangeKind::LinkRate(link, rate) => {
                 for port in self.sides(link) {
                     let p = &mut self.ports[port as usize];
@@ -65,11 +58,16 @@ impl World {
     }
 
     /// A link goes down: what is on it is lost, its queues wait. Control frames on it are lost too,
-    /// as on a real link; the state that they would have changed stays as it is.
+    /// so both ends forget all that was said over it, as an interface does when it loses its link:
+    /// else a lost XON would stop a port for ever.
     fn cut(&mut self, port: u32) {
-        let p = &mut self.ports[port as usize];
-        if let Queue::Managed(m) = &mut p.queue {
+        if let Queue::Managed(m) = &mut self.ports[port as usize].queue {
             m.up = false;
+            m.control.clear();
+            m.effects.clear();
+            if let Some(responder) = &mut m.responder {
+                responder.reset();
+            }
         }
         while let Some(packet) = self.ports[port as usize].line.pop_front() {
             if packet.is_control() {
@@ -78,6 +76,16 @@ impl World {
                 self.ports[port as usize].lost.add(u64::from(packet.size));
                 self.ledger.drop(packet, port, Reason::LinkDown);
             }
+        }
+    }
+
+    /// A link comes up: what waits is sent, and queues that are congested by now say so (again).
+    fn mend(&mut self, port: u32) {
+        let Queue::Managed(m) = &mut self.ports[port as usize].queue else { return };
+        if !m.up {
+            m.up = true;
+            self.tell_again(port);
+            self.kick(port);
         }
     }
 }

@@ -8,7 +8,9 @@ use crate::crossbar::Crossbar;
 use crate::detector::Detector;
 use crate::ledger::{Count, Ledger};
 use crate::notice::Notices;
-use crate::plan::{BackPressure, Change, ChangeKind, Engine, Fabric, LinkPlan, NO_ROUTE, NodeKind, Plan, Scope};
+use crate::plan::{
+    BackPressure, Change, ChangeKind, Engine, Fabric, Framing, LinkPlan, NO_ROUTE, NodeKind, NodePlan, Plan, Scope,
+};
 use crate::port::{Base, ClassAccount, ClassQueue, Fifo, Loss, Managed, Port, Queue, Settled, Waiting};
 use crate::responder::Responder;
 use crate::ring::Ring;
@@ -24,9 +26,18 @@ impl World {
     pub fn new(plan: Plan) -> World {
         assert!(plan.flows.len() < Packet::MAX_FLOWS as usize, "at most 2^24 flows");
         assert!(plan.links.len() * 2 < Key::MAX_COMPONENTS as usize, "at most 2^27 links");
+        let longest = |f: Framing| (f.mtu + f.header).max(f.min_frame) + f.overhead;
+        assert!(plan.framing.mtu > 0 && longest(plan.framing) <= u32::from(u16::MAX), "frames of 1 to 65535 bytes");
+        assert!(plan.sample.is_none_or(|interval| interval > Dur::ZERO), "samples some time apart");
         let nodes = plan.nodes.len();
-        let ports: Vec<Port> =
+        let mut ports: Vec<Port> =
             plan.links.iter().enumerate().flat_map(|(l, link)| [0, 1].map(|side| port(&plan, l, link, side))).collect();
+        let mut outputs = vec![Vec::new(); nodes];
+        for (number, port) in ports.iter_mut().enumerate() {
+            let siblings = &mut outputs[usize::from(port.from)];
+            port.slot = siblings.len() as u32;
+            siblings.push(number as u32);
+        }
         let mut routes = vec![NO_ROUTE; nodes * nodes];
         for (node, row) in plan.routes.iter().enumerate() {
             for (destination, &link) in row.iter().enumerate().filter(|(_, link)| **link != NO_ROUTE) {
@@ -40,7 +51,7 @@ impl World {
         let mut world = World {
             now: Time::ZERO,
             agenda: Agenda::default(),
-            nodes: (0..nodes).map(|n| node(&plan, n, &ports)).collect(),
+            nodes: plan.nodes.iter().zip(outputs).map(|(n, ports)| node(&plan, n, ports)).collect(),
             ports,
             routes,
             flows,
@@ -67,19 +78,18 @@ impl World {
     }
 }
 
-fn node(plan: &Plan, n: usize, ports: &[Port]) -> Node {
-    let outputs: Vec<u32> = (0..ports.len() as u32).filter(|p| usize::from(ports[*p as usize].from) == n).collect();
-    let count = outputs.len();
-    match &plan.nodes[n].kind {
+fn node(plan: &Plan, node: &NodePlan, ports: Vec<u32>) -> Node {
+    let count = ports.len();
+    match &node.kind {
         NodeKind::Host(host) => Node {
-            ports: outputs,
+            ports,
             is_host: true,
             obeys: host.obeys,
             backpressure: None,
             fabric: FabricState::Direct,
         },
         NodeKind::Switch(switch) => Node {
-            ports: outputs,
+            ports,
             is_host: false,
             obeys: true,
             backpressure: switch.backpressure.clone().map(Arc::new),
@@ -192,6 +202,8 @@ fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize) -> Port {
         base: Base { classes: vec![Settled::default(); classes], ..Base::default() },
         rate: link.rate[side],
         latency,
+        // Set when all ports are known.
+        slot: 0,
     }
 }
 

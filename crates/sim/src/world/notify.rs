@@ -9,6 +9,10 @@ use crate::port::{ClassQueue, Queue, Waiting};
 use crate::responder::quanta_time;
 use std::sync::Arc;
 
+/// Refreshes of a standing PAUSE take at most one in so many parts of a link; a PAUSE that is too
+/// short for that (below 21 quanta on a link of equal rates) lapses in between.
+const REFRESH_SHARE: u32 = 8;
+
 fn has_addresses(scope: Scope) -> bool {
     matches!(scope, Scope::Destination | Scope::ClassDestination)
 }
@@ -168,9 +172,12 @@ impl World {
     /// A PAUSE or priority PAUSE with the state of `changed` (or, in a refresh, of all that ask).
     fn send_pause(&mut self, target: u32, law: &BackPressure, changed: Option<usize>) {
         let Signal::Mac { quanta } = law.signal else { return };
-        let p = &mut self.ports[target as usize];
-        let rate = p.rate;
-        let Queue::Managed(m) = &mut p.queue else { return };
+        // The receiver counts quanta at the rate at which it sends.
+        let rate = self.ports[target as usize ^ 1].rate;
+        let Queue::Managed(m) = &mut self.ports[target as usize].queue else { return };
+        if !m.up {
+            return;
+        }
         let asks = |class: usize| m.asserted[class] > 0;
         let time = |class: usize| if asks(class) { quanta } else { 0 };
         let notice = if law.scope == Scope::Class {
@@ -182,8 +189,10 @@ impl World {
         };
         if !m.refreshing && (0..8).any(asks) {
             m.refreshing = true;
-            // Half of the time leaves room for the frame in transmission on the way.
-            let at = self.now + quanta_time(quanta, rate) / 2;
+            // Half of the time leaves room for the frame in transmission on the way. Two queues that
+            // kept each other's transmitters busy with PAUSE frames alone would never drain.
+            let apart = self.ports[target as usize].clock.tx_time(REFRESH_SHARE * u32::from(notice.wire()));
+            let at = self.now + (quanta_time(quanta, rate) / 2).max(apart);
             self.schedule(at, Kind::Refresh, target);
         }
         self.send_notice(target, notice);
@@ -199,8 +208,39 @@ impl World {
         }
     }
 
+    /// The link of `port` has come up: its neighbour is told what it has missed.
+    pub(super) fn tell_again(&mut self, port: u32) {
+        let node = usize::from(self.ports[port as usize].from);
+        let Some(law) = self.nodes[node].backpressure.clone() else { return };
+        let mut standing = Vec::new();
+        for &congested in &self.nodes[node].ports {
+            let p = &self.ports[congested as usize];
+            let Queue::Managed(m) = &p.queue else { continue };
+            for (class, detector) in m.queues.iter().enumerate().filter_map(|(c, q)| Some((c, q.detector.as_ref()?))) {
+                for episode in detector.episodes.iter().filter(|e| e.targets.contains(&port)) {
+                    let cause = Cause { port: congested, class: class as u8, destination: episode.destination };
+                    standing.push((cause, episode.addresses.clone()));
+                }
+            }
+        }
+        match law.signal {
+            Signal::OnOff => {
+                for (cause, addresses) in standing {
+                    self.send_addresses(port, cause, &addresses, &law, true);
+                }
+            }
+            Signal::Mac { .. } if !standing.is_empty() => self.send_pause(port, &law, None),
+            Signal::Mac { .. } => (),
+        }
+    }
+
+    /// Hands a notice to the transmitter. Over a link that is down nothing is said: what still holds
+    /// when it comes up is said then.
     fn send_notice(&mut self, port: u32, notice: Notice) {
         let Queue::Managed(m) = &mut self.ports[port as usize].queue else { return };
+        if !m.up || m.control.back_mut().is_some_and(|waiting| waiting.overtaken_by(&notice)) {
+            return;
+        }
         m.notices_sent += 1;
         m.control.push_back(notice);
         self.kick(port);

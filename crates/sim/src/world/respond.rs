@@ -35,6 +35,10 @@ impl World {
         let p = &mut self.ports[port as usize];
         let rate = p.rate;
         let Queue::Managed(m) = &mut p.queue else { return };
+        if m.effects.front().is_none_or(|(at, _)| *at > now) {
+            // The link has failed since and taken with it what was to take effect.
+            return;
+        }
         while m.effects.front().is_some_and(|(at, _)| *at <= now) {
             if let (Some((_, notice)), Some(responder)) = (m.effects.pop_front(), &mut m.responder) {
                 responder.apply(now, notice, rate);

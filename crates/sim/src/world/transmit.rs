@@ -121,7 +121,7 @@ impl World {
         let p = &mut self.ports[port as usize];
         let Queue::Managed(m) = &mut p.queue else { return };
         if !m.up {
-            return;
+            return self.note_blocked(port);
         }
         if let Some(notice) = m.control.pop_front() {
             m.sent_control += 1;
@@ -133,7 +133,7 @@ impl World {
         }
         let mut cx = Cx { rng: &mut m.rng, dropped: &mut self.dropped };
         let open = tailback_qdisc::Gate::default();
-        let gate = m.responder.as_ref().map_or(&open, |r| r.gate());
+        let gate = m.responder.as_mut().map_or(&open, |r| r.gate(now));
         let next = (m.queues.iter_mut().enumerate())
             .filter(|(class, queue)| queue.backlog.packets > 0 && gate.admits_class(*class as u8))
             .find_map(|(_, queue)| queue.waiting.dequeue(now, gate, &mut cx));
@@ -144,9 +144,6 @@ impl World {
         };
         if let Some(responder) = &mut m.responder {
             responder.sent(now, &packet, p.clock);
-        }
-        if let Some(since) = m.blocked_since.take() {
-            m.blocked += now.since(since).0;
         }
         let (class, size, destination) = (usize::from(packet.class()), u64::from(packet.size), packet.dst);
         let queue = &mut m.queues[class];
@@ -179,6 +176,9 @@ impl World {
         p.begin(now, end);
         let Port { clock, delay, line, queue, .. } = p;
         let Queue::Managed(m) = queue else { unreachable!("plain FIFO ports transmit by themselves") };
+        if let Some(since) = m.blocked_since.take() {
+            m.blocked += now.since(since).0;
+        }
         let mut at = match m.cut {
             Some(header) if !frame.is_control() => Time(end.0 - clock.tx_time(wire).0) + clock.tx_time(header.min(wire)) + *delay,
             _ => end + *delay,

@@ -22,6 +22,7 @@ from tailback.gallery import (
 )
 from tailback.gallery import figures as fig
 from tailback.gallery import metrics as m
+from tailback.gallery.claims import Check
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -40,7 +41,7 @@ def isolated_loss(burst_kb: AxisValue) -> float:
     """Loss in % of bursts uniform on 0 to 2M that never meet (specification E-A2, the low-load oracle).
 
     While a burst of X arrives, the share SLOW/FAST of it leaves again; what exceeds the buffer is lost. That is
-    (1 − r/R)·(X − X0) for X > X0, the largest burst that passes whole; its mean over X, per mean burst M, follows.
+    (1 - r/R)(X - X0) for X > X0, the largest burst that passes whole; its mean over X, per mean burst M, follows.
     """
     largest, kept = 2 * float(burst_kb), 1 - SLOW / FAST
     passes = BUFFER_KB / kept / FRAMED
@@ -72,6 +73,9 @@ class RateMismatch(Experiment):
     def points(self, profile: ProfileName) -> Iterable[Point]:
         """The deck's ranges, which differ between the traffic models."""
         mechanism = ("none", "plain")
+        bursts: tuple[int, ...]
+        rates: tuple[int, ...]
+        ss_rates: tuple[int, ...]
         if profile == "full":
             bursts, rates, ss_rates = (6, 12, 24, 48, 96), (1, 2, 3, 5, 6, 8, 9, 10), (2, 4, 6, 8)
         else:
@@ -81,7 +85,7 @@ class RateMismatch(Experiment):
         return uniform + grid(traffic=[SELF_SIMILAR], mechanism=mechanism, rate=ss_rates, burst=ss_bursts)
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Longer runs for self-similar traffic and low loads; at 10 Mbit/s the buffers must have filled before counting starts."""
+        """Longer runs for self-similar traffic and low loads; at 10 Mbit/s counting starts with full buffers."""
         source = {"kind": point["traffic"], "burst": f"{point['burst']}kB", "rate": f"{point['rate']}Mbit/s"}
         run: Settings = {}
         if point["traffic"] == SELF_SIMILAR:
@@ -171,7 +175,8 @@ class RateMismatch(Experiment):
         yield Figure(
             "oracle",
             "Loss of isolated bursts",
-            "Rate of 1 Mbit/s without control, uniform-uniform. Dashed: a burst loses what exceeds the buffer while it arrives.",
+            "Rate of 1 Mbit/s without control, uniform-uniform. Dashed: a burst loses what exceeds the buffer while "
+            "it arrives.",
             lambda: _draw_oracle(uniform.where(mechanism="none", rate=1)["loss"]),
             claims=("C1",),
         )
@@ -197,7 +202,7 @@ class RateMismatch(Experiment):
 
 def _near_oracle(loss: Quantity) -> Condition:
     """Within 2 points of the formula at every burst size."""
-    checks = []
+    checks: list[Check] = []
     for burst in loss.values_of("burst"):
         expected = isolated_loss(burst)
         # A list keeps the axis free, so that the point is named where it is shown.

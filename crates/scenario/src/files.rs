@@ -1,0 +1,65 @@
+//! Files that a scenario names: video traces. The core opens none; the shell says how.
+
+use crate::complaint::Complaint;
+use crate::complaint::On;
+use crate::document::Document;
+use core::fmt;
+use std::sync::Arc;
+use tailback_document::Path;
+use tailback_traffic::{Model, Trace};
+
+/// Reads the text of a file by the path that a scenario gives, or says why it cannot.
+type Read = dyn Fn(&str) -> Result<String, String> + Send + Sync;
+
+/// How the files that a scenario names are read.
+#[derive(Clone)]
+pub struct Files(Arc<Read>);
+
+impl Files {
+    /// By this function.
+    pub fn read_by(read: impl Fn(&str) -> Result<String, String> + Send + Sync + 'static) -> Files {
+        Files(Arc::new(read))
+    }
+    /// Not at all.
+    pub fn none() -> Files {
+        Files::read_by(|_| Err("files are not read here".to_owned()))
+    }
+}
+
+impl fmt::Debug for Files {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Files")
+    }
+}
+
+/// The traces that the flows of a document name.
+pub(crate) fn traces(document: &Document) -> impl Iterator<Item = &Trace> {
+    document.flows.iter().filter_map(|flow| match &flow.source {
+        Model::Trace(trace) => Some(trace),
+        _ => None,
+    })
+}
+
+/// Reads the traces that the flows of a document name.
+pub(crate) fn load(document: &mut Document, files: &Files) -> Result<(), Vec<Complaint>> {
+    let mut complaints = Vec::new();
+    for (index, flow) in document.flows.iter_mut().enumerate() {
+        let Model::Trace(trace) = &mut flow.source else { continue };
+        if trace.file.is_empty() {
+            // Refused with the other parameters.
+            continue;
+        }
+        let file = trace.file.clone();
+        let found = (files.0)(&file)
+            .map_err(|why| (format!("`{file}` cannot be read: {why}"), "give the path relative to the scenario's file"))
+            .and_then(|text| {
+                let help = "each line is a frame; see `format` for the forms that are understood";
+                trace.load(&text).map_err(|e| (format!("line {} of `{file}`: {}", e.line, e.message), help))
+            });
+        if let Err((message, help)) = found {
+            let path = Path::root().join("flows").join(index).join("source").join("file");
+            complaints.push(Complaint { path, on: On::Value, message, help: Some(help.to_owned()) });
+        }
+    }
+    if complaints.is_empty() { Ok(()) } else { Err(complaints) }
+}

@@ -1,0 +1,66 @@
+//! Scenarios that name trace files.
+
+use tailback_scenario::{Files, Scenario, build};
+use tailback_sim::World;
+
+const SCENARIO: &str = r#"
+tailback = 1
+[run]
+duration = "10s"
+[hosts]
+a = {}
+b = {}
+[switches]
+s = {}
+[[links]]
+between = ["a", "s"]
+rate = "100Mbit/s"
+[[links]]
+between = ["s", "b"]
+rate = "100Mbit/s"
+[[flows]]
+name = "film"
+from = "a"
+to = "b"
+source = { kind = "trace", file = "film.txt", format = "terse-bytes", fps = 25 }
+"#;
+
+fn read(text: &'static str) -> Files {
+    Files::read_by(move |file| if file == "film.txt" { Ok(text.to_owned()) } else { Err("no such file".to_owned()) })
+}
+
+#[test]
+fn a_trace_is_read_and_sent() {
+    let scenario = Scenario::from_toml_with(SCENARIO, "film.toml", read("1000\n2000\n3000\n")).unwrap();
+    let mut world = World::new(build(&scenario, 1, None));
+    world.run_to_end();
+    let offered = world.report().flows[0].offered.bytes;
+    // 250 frames of 2000 bytes on average, but for where in the film the flow begins.
+    assert!((498_000..=502_000).contains(&offered), "{offered}");
+}
+
+#[test]
+fn the_hash_covers_what_is_in_the_file() {
+    let hash = |text| Scenario::from_toml_with(SCENARIO, "film.toml", read(text)).unwrap().hash();
+    assert_eq!(hash("1000\n2000\n"), hash("1000\n2000\n"));
+    assert_ne!(hash("1000\n2000\n"), hash("1000\n2001\n"));
+}
+
+#[test]
+fn set_reads_the_file_that_it_names() {
+    let scenario = Scenario::from_toml_with(SCENARIO, "film.toml", read("1000\n")).unwrap();
+    let error = scenario.with_set(&[("flows[film].source.file", "other.txt")]).unwrap_err();
+    assert!(error.rendered().contains("no such file"), "{}", error.rendered());
+}
+
+#[test]
+fn a_file_that_is_missing_or_malformed_is_an_error_at_its_name() {
+    for (files, phrase) in [
+        (Files::none(), "`film.txt` cannot be read"),
+        (read("1000\nfast\n"), "line 2 of `film.txt`"),
+        (read(""), "`film.txt`"),
+    ] {
+        let error = Scenario::from_toml_with(SCENARIO, "film.toml", files).unwrap_err().rendered();
+        assert!(error.contains(phrase) && error.contains("film.toml:20:"), "{error}");
+    }
+}

@@ -1,0 +1,197 @@
+//! One fixed scenario per mechanism, whose results are kept in `golden.txt`: a few counts, so that a
+//! change can be read, and the digest of everything. Both engines must give them, on every platform.
+
+mod common;
+
+use common::*;
+use std::fmt::Write;
+use std::path::Path;
+use tailback_qdisc::{Spec, discipline::drop_head};
+use tailback_sim::plan::*;
+use tailback_traffic::{Distribution, Model, OnOff, SelfSimilar, Truncation, UniformFixed, Video};
+use tailback_units::{Dur, Rate, Size};
+
+const ADVICE: &str = "
+The results of a fixed scenario have changed. If you did not mean to change what is simulated, this
+is an error: find it. If you did (an error is mended, an order of events or of random draws is
+defined anew, a scenario here is new), run
+
+    TAILBACK_GOLDEN=accept cargo test -p tailback-sim --test golden
+
+read the difference, and say in the commit which behaviour has changed and why the new one is right.
+";
+
+/// s1 (hosts h0 to h3) and s4 (h4) send over s2 to d2 and, by 10 Mbit/s, to d1 and d3 at s3, which is
+/// too little for both; some traffic goes back. Of two classes each destination gets both.
+fn campus(classes: u8, law: Option<BackPressure>) -> Net {
+    let mut net = Net::new(ETHERNET);
+    net.plan.classes = classes;
+    net.plan.warmup = ms(100);
+    let [s1, s2, s3, s4] = ["s1", "s2", "s3", "s4"].map(|name| net.switch(name));
+    let [d1, d2, d3] = ["d1", "d2", "d3"].map(|name| net.host(name));
+    for (a, b, mbit, buffer) in [(s1, s2, 100, 60_000), (s4, s2, 100, 60_000), (s2, s3, 10, 50_000), (s2, d2, 100, 50_000)] {
+        net.link(a, b, mbit);
+        net.limit(a, b, buffer);
+    }
+    net.link(s3, d1, 100);
+    net.link(s3, d3, 100);
+    for s in [s1, s2, s3, s4] {
+        net.at_switch(s).backpressure = law.clone();
+    }
+    let traffic = [
+        (s1, d1, 0, bursts(24_000, 3_000_000)),
+        (s1, d1, 1, cbr(1500, 7_000_000)),
+        (s1, d2, 1, poisson(1200, 8_000_000)),
+        (s1, d3, 1, bursts(6_000, 3_000_000)),
+        (s4, d2, 0, poisson(300, 5_000_000)),
+    ];
+    for (i, (at, to, class, model)) in traffic.into_iter().enumerate() {
+        let h = net.host(&format!("h{i}"));
+        net.link(h, at, 100);
+        net.flow(h, to, class % classes, model);
+        net.flow(to, h, 0, poisson(100, 200_000));
+    }
+    net.delay(Dur::from_us(1));
+    net
+}
+
+fn with(mut net: Net, change: impl FnOnce(&mut Net)) -> Net {
+    change(&mut net);
+    net
+}
+
+fn fabric(fabric: Fabric) -> Net {
+    with(campus(2, None), |net| net.at_switch(1).fabric = fabric)
+}
+
+fn sources() -> Net {
+    let models = [
+        Model::UniformFixed(UniformFixed { burst: Size(6_000), rate: Rate::mbit(2) }),
+        Model::OnOff(OnOff {
+            packet: Size(500),
+            rate: Rate::mbit(4),
+            on: Dur::from_ms(20),
+            off: Dur::from_ms(30),
+            distribution: Distribution::Pareto,
+            shape: 1.5,
+        }),
+        Model::SelfSimilar(SelfSimilar {
+            burst: Size(6_000),
+            rate: Rate::mbit(3),
+            sources: 20,
+            alpha_size: 1.4,
+            alpha_gap: 1.4,
+            truncate: Truncation::At(Size(5_000_000)),
+        }),
+        Model::Video(Video {
+            rate: Rate(1_500_000),
+            fps: 30.0,
+            smooth: false,
+            packet: Size(1500),
+            scene: 0.25,
+            scene_memory: 0.9,
+            variation: 0.2,
+        }),
+    ];
+    let mut net = Net::new(ETHERNET);
+    let (s, d) = (net.switch("s"), net.host("d"));
+    net.link(s, d, 10);
+    net.limit(s, d, 50_000);
+    for (i, model) in models.into_iter().enumerate() {
+        let h = net.host(&format!("h{i}"));
+        net.link(h, s, 100);
+        net.flow(h, d, 0, model);
+    }
+    net
+}
+
+fn timeline(net: &mut Net) {
+    for (at, what) in [
+        (200, ChangeKind::LinkDown(0)),
+        (260, ChangeKind::LinkUp(0)),
+        (400, ChangeKind::LinkRate(2, Rate::mbit(20))),
+        (500, ChangeKind::LinkDelay(0, Dur::from_ms(2))),
+        (550, ChangeKind::FlowStop(0)),
+        (700, ChangeKind::FlowStart(0)),
+        (800, ChangeKind::Thresholds { node: 1, high: 0.4, low: 0.2 }),
+    ] {
+        net.change(ms(at), what);
+    }
+}
+
+fn scenarios() -> Vec<(&'static str, Net)> {
+    let mac = |law: BackPressure| BackPressure { signal: Signal::Mac { quanta: 200 }, ..law };
+    let forecast = Detection::FillRate { high: 0.8, low: 0.7, window: Dur::from_ms(2), horizon: Dur::from_ms(5) };
+    let slow = Response::Rate { decrease: 0.5, floor: 0.05, increase: 0.05, interval: Dur::from_ms(5) };
+    let pressed = |law: BackPressure| campus(2, Some(BackPressure { response_time: Dur::from_us(10), ..law }));
+    vec![
+        ("drop-tail", campus(1, None)),
+        ("drop-head", with(campus(1, None), |net| net.queue(1, 2).discipline = Spec::DropHead(drop_head::Params {}))),
+        ("priority", campus(2, None)),
+        ("sources", sources()),
+        ("plain", pressed(PLAIN)),
+        ("class", pressed(scope(Scope::Class))),
+        ("destination", pressed(scope(Scope::Destination))),
+        ("destination-shared", pressed(BackPressure { partition: false, ..scope(Scope::Destination) })),
+        ("class-destination", pressed(scope(Scope::ClassDestination))),
+        ("filtering-database", pressed(BackPressure { addresses: Addresses::FilteringDatabase, ..scope(Scope::Destination) })),
+        ("feeding", pressed(BackPressure { notify: Notify::Feeding, ..PLAIN })),
+        ("end-stations", pressed(BackPressure { end_stations: true, ..PLAIN })),
+        ("pause", pressed(mac(PLAIN))),
+        ("priority-pause", pressed(mac(scope(Scope::Class)))),
+        ("slowing-down", pressed(BackPressure { response: slow, ..scope(Scope::Class) })),
+        ("fill-rate", pressed(BackPressure { detection: forecast, ..PLAIN })),
+        ("shared-memory", fabric(Fabric::SharedMemory { memory: 40_000, alpha: 1.0 })),
+        ("input-fifo", fabric(Fabric::InputFifo { buffer: 10_000 })),
+        ("virtual-output-queues", fabric(Fabric::VirtualOutputQueues { buffer: 10_000, speedup: 1.5 })),
+        ("cut-through", fabric(Fabric::CutThrough { header: 64 })),
+        ("loss-and-jitter", with(campus(1, None), |net| {
+            net.plan.links[0].loss = 0.02;
+            net.plan.links[3].loss = 0.02;
+            net.plan.links[0].jitter = Dur::from_us(300);
+        })),
+        ("timeline", with(pressed(PLAIN), timeline)),
+        ("raw-framing", with(campus(1, None), |net| net.plan.framing = RAW)),
+    ]
+}
+
+fn told() -> String {
+    let mut lines = String::from("# scenario: offered, delivered, dropped, control frames, hops; digest\n");
+    for (name, net) in scenarios() {
+        let report = net.run();
+        let sum = |get: fn(&tailback_sim::FlowReport) -> u64| report.flows.iter().map(get).sum::<u64>();
+        let (offered, delivered, dropped) =
+            (sum(|f| f.offered.packets), sum(|f| f.delivered.packets), sum(|f| f.dropped.packets));
+        let (control, hops, digest) = (report.control_frames, report.packet_hops, &report.digest);
+        writeln!(lines, "{name}: {offered}, {delivered}, {dropped}, {control}, {hops}; {digest}").expect("a string takes all");
+    }
+    lines
+}
+
+#[test]
+fn fixed_scenarios_give_the_results_that_they_gave_before() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden.txt");
+    let now = told();
+    if std::env::var("TAILBACK_GOLDEN").is_ok_and(|v| v == "accept") {
+        std::fs::write(&path, &now).expect("golden.txt can be written");
+        return;
+    }
+    let before = std::fs::read_to_string(&path).unwrap_or_default();
+    let changed: Vec<String> = before
+        .lines()
+        .filter(|line| !now.lines().any(|l| l == *line))
+        .map(|line| format!("- {line}"))
+        .chain(now.lines().filter(|line| !before.lines().any(|l| l == *line)).map(|line| format!("+ {line}")))
+        .collect();
+    assert!(changed.is_empty(), "{}\n{ADVICE}", changed.join("\n"));
+}
+
+#[test]
+fn every_mechanism_leaves_its_mark_so_no_two_scenarios_are_alike() {
+    let lines = told();
+    let digests: Vec<&str> = lines.lines().filter_map(|line| Some(line.split_once("; ")?.1)).collect();
+    for (i, digest) in digests.iter().enumerate() {
+        assert!(digests[..i].iter().all(|other| other != digest), "{lines}");
+    }
+    assert_eq!(digests.len(), scenarios().len() + 1, "the heading and a line for each");
+}

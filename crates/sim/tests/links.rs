@@ -1,0 +1,224 @@
+//! Links: loss, jitter, failure, changes, and what makes a run repeatable.
+
+mod common;
+
+use common::*;
+use tailback_sim::plan::*;
+use tailback_sim::{Report, World};
+use tailback_units::{Dur, Rate, Time};
+
+fn pair(mbit: u64) -> Net {
+    let mut net = Net::new(RAW);
+    let (a, b) = (net.host("a"), net.host("b"));
+    net.link(a, b, mbit);
+    net
+}
+
+#[test]
+fn frames_are_lost_independently_with_the_probability_of_the_link() {
+    for (loss, seconds) in [(0.5, 20), (0.01, 20), (1e-4, 200)] {
+        let mut net = pair(100);
+        net.plan.links[0].loss = loss;
+        net.flow(0, 1, 0, cbr(1000, 40_000_000));
+        net.plan.end = ms(seconds * 1000);
+        let report = net.run_merged();
+        let flow = &report.flows[0];
+        let n = flow.offered.packets as f64;
+        // 99.9 % of a binomial lie within 3.29 standard deviations.
+        let slack = 3.29 * (n * loss * (1.0 - loss)).sqrt();
+        assert!((flow.dropped.packets as f64 - n * loss).abs() <= slack, "{} of {n} at {loss}", flow.dropped.packets);
+        assert_eq!(port(&report, "a->b").lost_on_line.packets, flow.dropped.packets);
+        assert!(flow.drops.iter().all(|drop| drop.reason == "link loss"));
+    }
+}
+
+#[test]
+fn a_link_without_loss_loses_nothing_and_one_of_certain_loss_everything() {
+    let mut net = pair(100);
+    net.flow(0, 1, 0, cbr(1000, 40_000_000));
+    assert_eq!(total_drops(&net.run()), 0);
+    net.plan.links[0].loss = 1.0;
+    assert_eq!(net.run().flows[0].delivered.packets, 0);
+}
+
+#[test]
+fn jitter_keeps_the_order_and_adds_no_more_than_its_bound() {
+    let mut net = pair(100);
+    net.plan.links[0].jitter = Dur::from_ms(2);
+    net.delay(Dur::from_ms(1));
+    net.flow(0, 1, 0, cbr(1000, 60_000_000));
+    net.plan.end = ms(5_000);
+    let report = net.run();
+    let flow = &report.flows[0];
+    assert_eq!(flow.reordered, 0);
+    let least = tx(100, 1000) + Dur::from_ms(1);
+    let longest = ps(max_s(flow));
+    assert!(longest <= least + Dur::from_ms(2) && longest > least + Dur::from_us(1_900), "{longest}");
+    // Frames 0.13 ms apart cannot overtake, so the late ones hold up those behind: more than the mean of 1 ms.
+    assert!(ps(mean_s(flow)) > least + Dur::from_us(1_300));
+    // Frames 4 ms apart have each its own: uniform on 0 to 2 ms.
+    let mut sparse = pair(100);
+    sparse.plan.links[0].jitter = Dur::from_ms(2);
+    sparse.flow(0, 1, 0, cbr(1000, 2_000_000));
+    sparse.plan.end = ms(40_000);
+    let told = over(&sparse.replications(10), |report| mean_s(&report.flows[0]) - tx(100, 1000).as_secs());
+    agrees(told, 1e-3, 0.02);
+}
+
+#[test]
+fn a_link_that_goes_down_loses_what_is_on_it_and_nothing_else() {
+    // A frame of 1 ms every 2 ms over a link of 10 ms. Those that have started before 100 ms and
+    // not arrived by then were born from 90 ms on (that of 89 ms is just in); at 100 ms one has
+    // been born that instant and is lost in transmission.
+    let mut net = Net::new(RAW);
+    let (a, s, b) = (net.host("a"), net.switch("s"), net.host("b"));
+    let link = net.link(a, s, 8);
+    net.link(s, b, 8);
+    net.plan.links[link as usize].delay = Dur::from_ms(10);
+    net.flow(a, b, 0, cbr(1000, 4_000_000));
+    net.change(ms(100), ChangeKind::LinkDown(link));
+    net.change(ms(300), ChangeKind::LinkUp(link));
+    let report = net.run();
+    let flow = &report.flows[0];
+    let born_on_it = (0..=50u64).filter(|k| 2 * k + 1 + 10 > 100).count() as u64;
+    assert_eq!(flow.dropped.packets, born_on_it);
+    assert_eq!(flow.drops.len(), 1);
+    assert_eq!((flow.drops[0].place.as_str(), flow.drops[0].reason.as_str()), ("a->s", "link down"));
+    // The queue waited 200 ms and drained: nothing else is missing.
+    assert_eq!(flow.offered.packets, flow.delivered.packets + flow.dropped.packets + flow.in_network.packets);
+    assert!(flow.in_network.packets <= 7, "{flow:?}");
+    assert!((max_s(flow) - 0.210).abs() < 0.003, "{}", max_s(flow));
+    assert!((port(&report, "a->s").stopped_s - 0.199).abs() < 0.002, "{}", port(&report, "a->s").stopped_s);
+}
+
+#[test]
+fn a_new_rate_holds_from_the_next_frame_on() {
+    // Frames of 10 ms at 0.8 Mbit/s; at 25 ms the third is under way and finishes as it began.
+    let mut net = pair(1);
+    net.plan.links[0].rate = [Rate(800_000); 2];
+    net.plan.framing.mtu = 1000;
+    net.flow(0, 1, 0, bulk(6_000));
+    net.change(ms(25), ChangeKind::LinkRate(0, Rate(8_000_000)));
+    let report = net.run();
+    assert_eq!(ps(max_s(&report.flows[0])), Dur::from_ms(33));
+    assert_eq!(ps(mean_s(&report.flows[0]) * 6.0), Dur::from_ms(10 + 20 + 30 + 31 + 32 + 33));
+    assert_eq!(report.ports[0].rate_bps, 8_000_000);
+    assert!((report.ports[0].utilisation - 0.033).abs() < 1e-12);
+}
+
+#[test]
+fn a_new_delay_holds_from_the_next_frame_on_and_does_not_reorder() {
+    let mut net = pair(8);
+    net.delay(Dur::from_ms(50));
+    net.flow(0, 1, 0, cbr(1000, 1_000_000));
+    net.change(ms(100), ChangeKind::LinkDelay(0, Dur::from_ms(1)));
+    let report = net.run();
+    let flow = &report.flows[0];
+    assert_eq!((flow.reordered, flow.dropped.packets), (0, 0));
+    // Frames on the long way hold up those behind them, the last until 97 + 50 ms; later ones take 2 ms.
+    assert_eq!(ps(max_s(flow)), Dur::from_ms(51));
+    let late: u64 = (13..=18).map(|k| 96 + 1 + 50 - 8 * k).sum();
+    let told = ps(mean_s(flow) * flow.delivered.packets as f64);
+    let expected = Dur::from_ms(51 * 13 + late + 2 * (flow.delivered.packets - 19));
+    assert!(told.0.abs_diff(expected.0) < 1_000_000_000, "{told} for {expected}");
+}
+
+/// A small network with all sorts of randomness in it.
+fn lively(seed: u64) -> Net {
+    let mut net = Net::new(ETHERNET);
+    net.plan.seed = seed;
+    let (s1, s2) = (net.switch("s1"), net.switch("s2"));
+    net.link(s1, s2, 10);
+    net.plan.links[0].loss = 0.01;
+    net.plan.links[0].jitter = Dur::from_us(100);
+    net.limit(s1, s2, 20_000);
+    for i in 0..3 {
+        let (a, b) = (net.host(&format!("a{i}")), net.host(&format!("b{i}")));
+        net.link(a, s1, 100);
+        net.link(s2, b, 100);
+        net.flow(a, b, 0, if i == 0 { bursts(6_000, 3_000_000) } else { poisson(1000, 3_000_000) });
+    }
+    net
+}
+
+#[test]
+fn equal_seeds_give_equal_digests_and_different_ones_different_digests() {
+    let digests: Vec<String> = (1..=5).map(|seed| lively(seed).run().digest).collect();
+    for (i, digest) in digests.iter().enumerate() {
+        assert_eq!(*digest, lively(i as u64 + 1).run_merged().digest);
+        assert!(digests[..i].iter().all(|other| other != digest));
+    }
+}
+
+#[test]
+fn the_size_of_the_steps_in_which_a_run_is_made_changes_nothing() {
+    let whole = lively(1).run();
+    for budget in [1, 7, 1000] {
+        let mut world = World::new(lively(1).routed());
+        let mut before = -1.0;
+        while world.run(budget) == tailback_sim::Status::Running {
+            assert!(world.progress() >= before);
+            before = world.progress();
+        }
+        let report = world.report();
+        assert_eq!((report.digest, report.events), (whole.digest.clone(), whole.events));
+    }
+}
+
+#[test]
+fn a_report_in_the_middle_of_a_run_changes_nothing() {
+    let mut world = World::new(lively(1).routed());
+    while world.run(100) == tailback_sim::Status::Running {
+        world.report();
+    }
+    assert_eq!(world.report().digest, lively(1).run().digest);
+}
+
+#[test]
+fn another_flow_leaves_the_emission_times_of_the_others_unchanged() {
+    let emissions = |report: &Report| -> Vec<Vec<u64>> {
+        let series = &report.series.as_ref().unwrap().ports;
+        (0..3).map(|i| series[&format!("a{i}->s1")].sent_bytes.clone()).collect()
+    };
+    let mut net = lively(1);
+    // Access links hold one frame each at a time, so what they sent tells what was emitted.
+    net.plan.sample = Some(Dur::from_us(50));
+    let alone = emissions(&net.run_merged());
+    let (extra, target) = (net.host("extra"), net.host("target"));
+    net.link(extra, 0, 100);
+    net.link(1, target, 100);
+    net.flow(extra, target, 0, poisson(500, 1_000_000));
+    net.plan.flows.rotate_right(1);
+    assert_eq!(alone, emissions(&net.run_merged()));
+}
+
+#[test]
+fn the_number_of_packets_in_the_network_stays_bounded_over_a_long_run() {
+    let mut net = lively(1);
+    net.plan.end = ms(60_000);
+    net.plan.sample = Some(Dur::from_ms(20));
+    let report = net.run_merged();
+    let series = &report.series.as_ref().unwrap().in_network_packets;
+    // 20 kB of queue and what is under way.
+    assert!(series.iter().all(|n| *n < 200));
+    let halves = series.split_at(series.len() / 2);
+    let mean = |part: &[u64]| part.iter().sum::<u64>() as f64 / part.len() as f64;
+    assert!((mean(halves.0) / mean(halves.1) - 1.0).abs() < 0.2, "{} then {}", mean(halves.0), mean(halves.1));
+    assert_eq!(report.flows.iter().map(|f| f.in_network.packets).sum::<u64>(), *series.last().unwrap());
+}
+
+#[test]
+fn the_time_series_ends_where_the_report_does() {
+    let mut net = lively(1);
+    net.plan.sample = Some(Dur::from_ms(100));
+    let report = net.run();
+    let series = report.series.as_ref().unwrap();
+    assert_eq!(series.time_s.len(), 10);
+    for port in &report.ports {
+        assert_eq!(*series.ports[&port.name].sent_bytes.last().unwrap(), port.classes[0].sent.bytes, "{}", port.name);
+    }
+    for flow in &report.flows {
+        assert_eq!(*series.flows[&flow.group].delivered_bytes.last().unwrap(), flow.delivered.bytes);
+    }
+    assert_eq!(Time::ZERO.as_secs(), report.warmup_s);
+}

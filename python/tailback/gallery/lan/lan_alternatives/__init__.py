@@ -1,0 +1,1 @@
+"""Fill-rate detection and rate control."""

@@ -1,0 +1,1 @@
+"""Video and bursty data."""

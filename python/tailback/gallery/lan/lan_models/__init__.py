@@ -1,0 +1,1 @@
+"""Switch models side by side."""

@@ -1,0 +1,1 @@
+"""Both thresholds of watermark detection."""

@@ -1,0 +1,112 @@
+"""The documentation: what it prints is what happens, what it names exists, and nothing in it is stale."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted(page for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")] if page.name != "CHANGELOG.md")
+RUN = [page for page in PAGES if re.search(r"^```(console|pycon)$", page.read_text(encoding="utf-8"), re.MULTILINE)]
+
+_LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+_CODE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+_TESTS = re.compile(r"^\*\*Tests\.\*\*(.*?)(?=\n\n|\Z)|^## Tests\n(.*?)(?=\n## |\Z)", re.MULTILINE | re.DOTALL)
+
+
+def name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def anchor(heading: str) -> str:
+    """Write a heading as the usual renderers of Markdown link to it."""
+    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+
+
+@cache
+def anchors(page: Path) -> set[str]:
+    text = _CODE.sub("", page.read_text(encoding="utf-8"))
+    return {anchor(heading) for heading in re.findall(r"^#+ (.+)$", text, re.MULTILINE)}
+
+
+@cache
+def known_tests() -> set[str]:
+    """Every test of the project, by name."""
+    found: set[str] = set()
+    for path in [*(ROOT / "crates").rglob("*.rs"), *(ROOT / "python" / "tests").rglob("*.py")]:
+        if "target" not in path.parts:
+            found |= set(re.findall(r"^\s*(?:fn|def) (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE))
+    return found
+
+
+def pinned(package: str) -> bool:
+    """Whether the version is the one that the outputs were made with; others lay tables out in other ways."""
+    text = (ROOT / "requirements-dev.txt").read_text(encoding="utf-8")
+    return f"{package}=={version(package)}" in text.splitlines()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in _LINK.findall(_CODE.sub("", page.read_text(encoding="utf-8"))):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, fragment = target.partition("#")
+        file = (page.parent / path).resolve() if path else page
+        assert file.exists(), f"{name(page)} links to {target}"
+        if fragment and file.suffix == ".md":
+            assert fragment in anchors(file), f"{name(page)} links to {target}; there are {sorted(anchors(file))}"
+
+
+@pytest.mark.parametrize("page", RUN, ids=name)
+def test_commands_print_what_the_page_says(page: Path) -> None:
+    others = [package for package in ("click", "rich", "polars") if not pinned(package)]
+    if others:
+        pytest.skip(f"the outputs were made with other versions of {', '.join(others)}")
+    command = [sys.executable, ROOT / "tools" / "docs_console.py", page]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_reference_of_the_document_is_made_from_the_schema() -> None:
+    command = [sys.executable, ROOT / "tools" / "docs_reference.py", "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_figure_has_a_command_that_draws_it() -> None:
+    known = {call.replace("_", "-") for call in re.findall(r"^@figure\ndef (\w+)", figures(), re.MULTILINE)}
+    shown = {
+        Path(target).stem
+        for page in PAGES
+        for target in _LINK.findall(page.read_text(encoding="utf-8"))
+        if target.endswith(".svg")
+    }
+    assert shown == known == {path.stem for path in (ROOT / "docs" / "figures").iterdir()}
+
+
+def figures() -> str:
+    return (ROOT / "tools" / "docs_figures.py").read_text(encoding="utf-8")
+
+
+def test_the_tests_that_pages_name_exist() -> None:
+    named = {
+        (name(page), test)
+        for page in PAGES
+        for part in _TESTS.findall(page.read_text(encoding="utf-8"))
+        for test in re.findall(r"`(\w+_\w+_\w+)`", "".join(part))
+    }
+    assert named, "no page names a test"
+    missing = sorted(f"{page}: {test}" for page, test in named if test not in known_tests())
+    assert not missing, missing
+
+
+def test_the_first_scenario_is_the_file_beside_it() -> None:
+    file = (ROOT / "docs" / "examples" / "merge.toml").read_text(encoding="utf-8")
+    assert f"```toml\n{file}```" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(file.splitlines()) == 12
