@@ -24,7 +24,7 @@ d = {}
 [switches]
 sw = {}
 [[links]]
-between = ["*", "sw"]
+between = ["[hd]*", "sw"]
 rate = "10Mbit/s"
 [[flows]]
 name = "data"

@@ -19,13 +19,17 @@ impl Scenario {
     #[pyo3(signature = (text, filename = "<scenario>"))]
     fn from_toml(py: Python<'_>, text: &str, filename: &str) -> PyResult<Scenario> {
         let folder = Path::new(filename).parent().unwrap_or(Path::new(""));
-        tailback_scenario::Scenario::from_toml_with(text, filename, files_in(folder)).map(Scenario).map_err(|error| raise(py, &error))
+        tailback_scenario::Scenario::from_toml_with(text, filename, files_in(folder))
+            .map(Scenario)
+            .map_err(|error| raise(py, &error))
     }
 
     #[staticmethod]
     #[pyo3(signature = (text, folder = ""))]
     fn from_json(py: Python<'_>, text: &str, folder: &str) -> PyResult<Scenario> {
-        tailback_scenario::Scenario::from_json_with(text, files_in(Path::new(folder))).map(Scenario).map_err(|error| raise(py, &error))
+        tailback_scenario::Scenario::from_json_with(text, files_in(Path::new(folder)))
+            .map(Scenario)
+            .map_err(|error| raise(py, &error))
     }
 
     #[expect(clippy::needless_pass_by_value, reason = "Python hands over a list")]

@@ -101,7 +101,8 @@ mod tests {
     fn moments_are_those_of_the_distributions() {
         let mut rng = Rng::named(7, "moments");
         let n = 200_000;
-        let mean = |f: &mut dyn FnMut(&mut Rng) -> f64, rng: &mut Rng| (0..n).map(|_| f(rng)).sum::<f64>() / f64::from(n);
+        let mean =
+            |f: &mut dyn FnMut(&mut Rng) -> f64, rng: &mut Rng| (0..n).map(|_| f(rng)).sum::<f64>() / f64::from(n);
         assert!((mean(&mut |r| r.uniform(), &mut rng) - 0.5).abs() < 0.005);
         assert!((mean(&mut |r| r.exponential(3.0), &mut rng) - 3.0).abs() < 0.05);
         assert!((mean(&mut |r| r.pareto(3.0, 2.0), &mut rng) - 3.0).abs() < 0.05);

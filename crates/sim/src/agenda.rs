@@ -126,10 +126,10 @@ impl Agenda {
     /// Fills the hole at the root with the last entry.
     fn close_hole(&mut self) {
         self.hole = false;
-        if let Some(last) = self.heap.pop() {
-            if !self.heap.is_empty() {
-                self.sift_down(last);
-            }
+        if let Some(last) = self.heap.pop()
+            && !self.heap.is_empty()
+        {
+            self.sift_down(last);
         }
     }
 
@@ -215,7 +215,8 @@ mod tests {
         let (mut agenda, mut list) = (Agenda::default(), Vec::new());
         for _ in 0..20_000 {
             if rng.chance(0.52) {
-                let (time, key) = (Time(rng.below(1000)), Key::new(KINDS[rng.below(10) as usize], rng.below(50) as u32));
+                let (time, key) =
+                    (Time(rng.below(1000)), Key::new(KINDS[rng.below(10) as usize], rng.below(50) as u32));
                 agenda.push(time, key);
                 list.push((time, key));
             } else if let Some(popped) = agenda.pop_until(Time::NEVER) {

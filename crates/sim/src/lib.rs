@@ -22,5 +22,7 @@ mod responder;
 mod ring;
 mod world;
 
-pub use report::{ClassReport, Counts, Delay, DropReport, FlowReport, NodeReport, PortClassReport, PortReport, Report, Series};
+pub use report::{
+    ClassReport, Counts, Delay, DropReport, FlowReport, NodeReport, PortClassReport, PortReport, Report, Series,
+};
 pub use world::{Status, World};

@@ -265,10 +265,12 @@ impl World {
         let classes = self.class_reports(&flows, &mut digest);
         let ports = self.port_reports(&names, &mut digest);
         let nodes = self.node_reports(&ports);
-        let hops = |p: &mut crate::port::Port, now| (0..p.classes.len()).map(|c| p.settled(now, c).sent.packets).sum::<u64>();
+        let hops =
+            |p: &mut crate::port::Port, now| (0..p.classes.len()).map(|c| p.settled(now, c).sent.packets).sum::<u64>();
         let now = self.now;
         let packet_hops = self.ports.iter_mut().map(|p| hops(p, now)).sum();
-        let control_frames = self.ports.iter().map(|p| if let Queue::Managed(m) = &p.queue { m.sent_control } else { 0 }).sum();
+        let control_frames =
+            self.ports.iter().map(|p| if let Queue::Managed(m) = &p.queue { m.sent_control } else { 0 }).sum();
         digest.u64(packet_hops);
         digest.u64(control_frames);
         Report {
@@ -352,7 +354,8 @@ impl World {
             digest.sketch(sketch);
             let of_class = |get: fn(&FlowReport) -> Counts| {
                 let flows = flows.iter().filter(|f| usize::from(f.class) == class).map(get);
-                flows.fold(Counts::default(), |a, b| Counts { packets: a.packets + b.packets, bytes: a.bytes + b.bytes })
+                flows
+                    .fold(Counts::default(), |a, b| Counts { packets: a.packets + b.packets, bytes: a.bytes + b.bytes })
             };
             ClassReport {
                 class: class as u8,
@@ -370,8 +373,7 @@ impl World {
         let now = self.now;
         let span = now.since(self.plan.warmup).0;
         let mut reports = Vec::with_capacity(self.ports.len());
-        for index in 0..self.ports.len() {
-            let name = names[index].clone();
+        for (index, name) in names.iter().enumerate() {
             let p = &mut self.ports[index];
             let busy = p.busy_at(now) - p.base.busy;
             let blocked = p.blocked_at(now) - p.base.blocked;
@@ -407,7 +409,7 @@ impl World {
             digest.u64(refused.packets);
             let (node, to, rate) = (p.from, p.to, p.rate.0);
             reports.push(PortReport {
-                name,
+                name: name.clone(),
                 node: self.node_name(node).to_owned(),
                 to: self.node_name(to).to_owned(),
                 rate_bps: rate,
@@ -479,11 +481,14 @@ impl World {
             assert_eq!(found[index], missing, "flow {}: packets in the network", self.plan.flows[index].name);
         }
         let now = self.now;
-        for index in 0..self.ports.len() {
-            let name = &names[index];
+        for (index, name) in names.iter().enumerate() {
             for class in 0..self.ports[index].classes.len() {
                 let s = self.ports[index].settled(now, class);
-                assert_eq!(s.arrived, s.sent.plus(s.dropped).plus(s.queued), "port {name}, class {class}: arrived = sent + dropped + queued");
+                assert_eq!(
+                    s.arrived,
+                    s.sent.plus(s.dropped).plus(s.queued),
+                    "port {name}, class {class}: arrived = sent + dropped + queued"
+                );
             }
         }
     }

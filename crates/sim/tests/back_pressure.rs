@@ -53,7 +53,9 @@ fn four_flows(law: Option<BackPressure>) -> Report {
     net.limit(s2, d1, 50_000);
     net.limit(s2, d2, 50_000);
     net.at_switch(s2).backpressure = law;
-    for (i, (class, to, rate)) in [(0, d1, 500_000), (1, d1, 12_000_000), (0, d2, 510_000), (1, d2, 520_000)].into_iter().enumerate() {
+    for (i, (class, to, rate)) in
+        [(0, d1, 500_000), (1, d1, 12_000_000), (0, d2, 510_000), (1, d2, 520_000)].into_iter().enumerate()
+    {
         let h = net.host(&format!("h{i}"));
         net.link(h, s1, 100);
         net.flow(h, to, class, cbr(1000, rate));

@@ -29,7 +29,9 @@ fn campus(classes: u8, law: Option<BackPressure>) -> Net {
     net.plan.warmup = ms(100);
     let [s1, s2, s3, s4] = ["s1", "s2", "s3", "s4"].map(|name| net.switch(name));
     let [d1, d2, d3] = ["d1", "d2", "d3"].map(|name| net.host(name));
-    for (a, b, mbit, buffer) in [(s1, s2, 100, 60_000), (s4, s2, 100, 60_000), (s2, s3, 10, 50_000), (s2, d2, 100, 50_000)] {
+    for (a, b, mbit, buffer) in
+        [(s1, s2, 100, 60_000), (s4, s2, 100, 60_000), (s2, s3, 10, 50_000), (s2, d2, 100, 50_000)]
+    {
         net.link(a, b, mbit);
         net.limit(a, b, buffer);
     }
@@ -134,7 +136,10 @@ fn scenarios() -> Vec<(&'static str, Net)> {
         ("destination", pressed(scope(Scope::Destination))),
         ("destination-shared", pressed(BackPressure { partition: false, ..scope(Scope::Destination) })),
         ("class-destination", pressed(scope(Scope::ClassDestination))),
-        ("filtering-database", pressed(BackPressure { addresses: Addresses::FilteringDatabase, ..scope(Scope::Destination) })),
+        (
+            "filtering-database",
+            pressed(BackPressure { addresses: Addresses::FilteringDatabase, ..scope(Scope::Destination) }),
+        ),
         ("feeding", pressed(BackPressure { notify: Notify::Feeding, ..PLAIN })),
         ("end-stations", pressed(BackPressure { end_stations: true, ..PLAIN })),
         ("pause", pressed(mac(PLAIN))),
@@ -145,11 +150,14 @@ fn scenarios() -> Vec<(&'static str, Net)> {
         ("input-fifo", fabric(Fabric::InputFifo { buffer: 10_000 })),
         ("virtual-output-queues", fabric(Fabric::VirtualOutputQueues { buffer: 10_000, speedup: 1.5 })),
         ("cut-through", fabric(Fabric::CutThrough { header: 64 })),
-        ("loss-and-jitter", with(campus(1, None), |net| {
-            net.plan.links[0].loss = 0.02;
-            net.plan.links[3].loss = 0.02;
-            net.plan.links[0].jitter = Dur::from_us(300);
-        })),
+        (
+            "loss-and-jitter",
+            with(campus(1, None), |net| {
+                net.plan.links[0].loss = 0.02;
+                net.plan.links[3].loss = 0.02;
+                net.plan.links[0].jitter = Dur::from_us(300);
+            }),
+        ),
         ("timeline", with(pressed(PLAIN), timeline)),
         ("raw-framing", with(campus(1, None), |net| net.plan.framing = RAW)),
     ]
@@ -163,7 +171,8 @@ fn told() -> String {
         let (offered, delivered, dropped) =
             (sum(|f| f.offered.packets), sum(|f| f.delivered.packets), sum(|f| f.dropped.packets));
         let (control, hops, digest) = (report.control_frames, report.packet_hops, &report.digest);
-        writeln!(lines, "{name}: {offered}, {delivered}, {dropped}, {control}, {hops}; {digest}").expect("a string takes all");
+        writeln!(lines, "{name}: {offered}, {delivered}, {dropped}, {control}, {hops}; {digest}")
+            .expect("a string takes all");
     }
     lines
 }

@@ -45,7 +45,10 @@ fn refreshed_pauses_stop_the_same_traffic_as_on_and_off() {
             assert!((stopped / ideal - 1.0).abs() < 0.03, "{quanta} quanta: {stopped} s for {ideal} s");
         }
         assert!((forward(&told) / forward(&on_off) - 1.0).abs() < 0.03);
-        assert_eq!(port(&told, "s->d").classes[0].sent.packets.abs_diff(port(&on_off, "s->d").classes[0].sent.packets), 0);
+        assert_eq!(
+            port(&told, "s->d").classes[0].sent.packets.abs_diff(port(&on_off, "s->d").classes[0].sent.packets),
+            0
+        );
     }
     // At 100 Mbit/s 200 quanta are 1 ms: a stop of about 6 ms needs a dozen refreshes.
     assert!(overload(mac(200)).run().control_frames > 3 * on_off.control_frames);

@@ -4,7 +4,9 @@
 mod common;
 
 use common::*;
-use tailback_measure::oracle::{BurstLoss, Class, cobham_waits, md1_wait, md1k_loss, mg1_wait, mm1k_loss, overload_loss};
+use tailback_measure::oracle::{
+    BurstLoss, Class, cobham_waits, md1_wait, md1k_loss, mg1_wait, mm1k_loss, overload_loss,
+};
 use tailback_qdisc::{Spec, discipline::drop_tail};
 use tailback_sim::Report;
 use tailback_traffic::{Model, Poisson, Sizes};
@@ -82,8 +84,8 @@ fn three_classes_wait_as_cobham_says_and_keep_kleinrocks_conservation_law() {
     let waits = cobham_waits(&classes);
     let wait = |report: &Report, k: usize| report.classes[k].delay.mean_s.unwrap() - service(k);
     let reports = net.replications(20);
-    for class in 0..3 {
-        agrees(over(&reports, |report| wait(report, class)), waits[class], 0.03);
+    for (class, &expected) in waits.iter().enumerate() {
+        agrees(over(&reports, |report| wait(report, class)), expected, 0.03);
     }
     let conserved: f64 = (0..3).map(|k| loads[k] * waits[k]).sum();
     agrees(over(&reports, |report| (0..3).map(|k| loads[k] * wait(report, k)).sum()), conserved, 0.03);
@@ -94,7 +96,12 @@ fn mm1k_loses_as_erlang_says() {
     for (load, room) in [(0.5, 3), (0.9, 5), (1.2, 10)] {
         let mut net = server();
         let sizes = Sizes::Exponential;
-        net.flow(0, 1, 0, Model::Poisson(Poisson { packet: Size(1000), sizes, rate: Some(Rate(bps(load))), interval: None }));
+        net.flow(
+            0,
+            1,
+            0,
+            Model::Poisson(Poisson { packet: Size(1000), sizes, rate: Some(Rate(bps(load))), interval: None }),
+        );
         // One of the K is in service.
         net.queue(0, 1).discipline = Spec::DropTail(drop_tail::Params { packets: Some(room - 1) });
         net.plan.warmup = ms(1000);
@@ -243,8 +250,11 @@ fn replay(payload: u64) -> (u64, u64) {
 fn isolated_bursts_lose_what_a_replay_and_the_closed_form_of_a_rate_mismatch_say() {
     for burst in [6_000, 24_000, 48_000, 96_000] {
         let net = mismatch(burst);
-        let told = over(&net.replications(20), |report| report.flows[0].dropped.bytes as f64 / report.flows[0].offered.bytes as f64);
-        let fluid = BurstLoss { low: 64, high: 2 * burst, buffer: 50_000, ratio: 0.1, mtu: 1500, header: 18, min_frame: 64 };
+        let told = over(&net.replications(20), |report| {
+            report.flows[0].dropped.bytes as f64 / report.flows[0].offered.bytes as f64
+        });
+        let fluid =
+            BurstLoss { low: 64, high: 2 * burst, buffer: 50_000, ratio: 0.1, mtu: 1500, header: 18, min_frame: 64 };
         if 2 * burst < 50_000 {
             assert!(told.hi() < 1e-4 && fluid.closed_form() == 0.0, "{told:?}");
             continue;

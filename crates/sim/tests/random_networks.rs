@@ -158,8 +158,13 @@ fn flow() -> impl Strategy<Value = FlowCase> {
         (1..300_000u64).prop_map(bulk),
         Just(Model::Bernoulli(Bernoulli { packet: Size(1500), slot: Dur::from_us(500), load: Fraction(0.4) })),
     ];
-    (0..100usize, 0..100usize, 0..8u8, model, 0..150_000u64)
-        .prop_map(|(from, to, class, model, start)| FlowCase { from, to, class, model, start: us(start) })
+    (0..100usize, 0..100usize, 0..8u8, model, 0..150_000u64).prop_map(|(from, to, class, model, start)| FlowCase {
+        from,
+        to,
+        class,
+        model,
+        start: us(start),
+    })
 }
 
 fn event() -> impl Strategy<Value = (Time, Event)> {
@@ -260,8 +265,9 @@ fn built(case: &Case, pressed: bool) -> Net {
 fn eventful(case: &Case) -> Net {
     let mut net = built(case, true);
     let (links, flows) = (net.plan.links.len() as u32, net.plan.flows.len() as u32);
-    let switches: Vec<NodeId> =
-        (0..net.plan.nodes.len() as NodeId).filter(|n| matches!(net.plan.nodes[usize::from(*n)].kind, NodeKind::Switch(_))).collect();
+    let switches: Vec<NodeId> = (0..net.plan.nodes.len() as NodeId)
+        .filter(|n| matches!(net.plan.nodes[usize::from(*n)].kind, NodeKind::Switch(_)))
+        .collect();
     for (at, event) in &case.events {
         match *event {
             Event::Flap(link, long) => {
@@ -287,7 +293,12 @@ fn eventful(case: &Case) -> Net {
 
 fn counts(report: &Report) -> [u64; 4] {
     let sum = |get: fn(&tailback_sim::FlowReport) -> u64| report.flows.iter().map(get).sum();
-    [sum(|f| f.offered.packets), sum(|f| f.delivered.packets), sum(|f| f.dropped.packets), sum(|f| f.in_network.packets)]
+    [
+        sum(|f| f.offered.packets),
+        sum(|f| f.delivered.packets),
+        sum(|f| f.dropped.packets),
+        sum(|f| f.in_network.packets),
+    ]
 }
 
 proptest! {
@@ -323,7 +334,7 @@ proptest! {
         let [offered, delivered, dropped, inside] = counts(&report);
         prop_assert_eq!(offered, delivered + dropped + inside);
         let short = report.series.unwrap();
-        net.plan.end = net.plan.end + Dur::from_ms(20);
+        net.plan.end += Dur::from_ms(20);
         let long = net.run_merged().series.unwrap();
         prop_assert_eq!(&long.in_network_packets[..short.time_s.len()], &short.in_network_packets[..]);
         for (name, port) in &short.ports {
@@ -347,11 +358,10 @@ proptest! {
             let detection = Detection::Watermark { high: 0.5, low: 0.3 };
             switch.law = Some(BackPressure { detection, response: Response::Block, end_stations: true, ..law });
             // A pause too short for its own refresh does not hold: not these.
-            if let Some(law) = &mut switch.law {
-                if let Signal::Mac { quanta } = &mut law.signal {
+            if let Some(law) = &mut switch.law
+                && let Signal::Mac { quanta } = &mut law.signal {
                     *quanta = 65_535;
                 }
-            }
         }
         for link in &mut case.links {
             link.loss = 0.0;

@@ -53,7 +53,12 @@ fn a_forecast_from_stale_growth_stops_nobody_for_ever() {
 
 #[test]
 fn a_link_that_fails_while_it_carries_a_notification_resumes_when_it_is_up_again() {
-    for law in [PLAIN, scope(Scope::Class), scope(Scope::Destination), BackPressure { signal: Signal::Mac { quanta: 65_535 }, ..PLAIN }] {
+    for law in [
+        PLAIN,
+        scope(Scope::Class),
+        scope(Scope::Destination),
+        BackPressure { signal: Signal::Mac { quanta: 65_535 }, ..PLAIN },
+    ] {
         for long in [Dur::ZERO, Dur::from_ms(1)] {
             // Every phase of the stop and go, of a link long enough that some failure hits each kind
             // of notice on its way; the drain stays up, so what is not lost is delivered.
@@ -238,7 +243,9 @@ fn star(n: usize, fabric: Fabric) -> Plan {
 #[test]
 fn many_ports_cost_no_more_than_their_number() {
     // Work quadratic in ports on each frame, name or neighbour would take minutes.
-    for (n, fabric) in [(4_000, Fabric::OutputQueued), (400, Fabric::VirtualOutputQueues { buffer: 1_000_000, speedup: 1.0 })] {
+    for (n, fabric) in
+        [(4_000, Fabric::OutputQueued), (400, Fabric::VirtualOutputQueues { buffer: 1_000_000, speedup: 1.0 })]
+    {
         let mut world = World::new(star(n, fabric));
         while world.run(100_000) == Status::Running {}
         let report = world.report();

@@ -221,7 +221,10 @@ fn shared_memory_is_never_exceeded_and_queues_that_saturate_together_share_it_ev
     // n saturated queues: q = M alpha / (1 + n alpha).
     let settled = at(series.time_s.iter().position(|t| *t > 0.6).unwrap());
     let share = MEMORY as f64 / 5.0;
-    assert!(settled.iter().all(|q| *q as f64 <= share + FRAME as f64 && *q as f64 > share - 3.0 * FRAME as f64), "{settled:?}");
+    assert!(
+        settled.iter().all(|q| *q as f64 <= share + FRAME as f64 && *q as f64 > share - 3.0 * FRAME as f64),
+        "{settled:?}"
+    );
     assert!(at(series.time_s.len() - 1).iter().all(|q| *q == 0), "all memory is given back");
 }
 

@@ -19,8 +19,9 @@ mod truncation;
 use tailback_units::Time;
 
 pub use model::{
-    bernoulli::Bernoulli, bulk::Bulk, cbr::Cbr, on_off::OnOff, poisson::Poisson, poisson::Sizes, self_similar::SelfSimilar,
-    trace::Trace, uniform_fixed::UniformFixed, uniform_uniform::UniformUniform, video::Video,
+    bernoulli::Bernoulli, bulk::Bulk, cbr::Cbr, on_off::OnOff, poisson::Poisson, poisson::Sizes,
+    self_similar::SelfSimilar, trace::Trace, uniform_fixed::UniformFixed, uniform_uniform::UniformUniform,
+    video::Video,
 };
 pub use phase::Phase;
 pub use registry::{Model, Source};

@@ -36,7 +36,8 @@ fn aggregate(truncate: Truncation) -> Model {
 
 #[test]
 fn poisson_traffic_has_no_memory() {
-    let model = Model::Poisson(Poisson { packet: Size(500), sizes: Sizes::Fixed, rate: None, interval: Some(Dur::from_ms(1)) });
+    let model =
+        Model::Poisson(Poisson { packet: Size(500), sizes: Sizes::Fixed, rate: None, interval: Some(Dur::from_ms(1)) });
     for seed in 0..4 {
         let told = variance_time(&counts(&model, Dur::from_ms(5), seed), 10, BINS / 50).unwrap();
         assert!((told - 0.5).abs() < 0.05, "seed {seed}: {told}");

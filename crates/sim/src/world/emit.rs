@@ -88,11 +88,11 @@ impl World {
         let (port, to, class, first) = (flow.port, flow.to, flow.class, flow.seq);
         flow.seq = first.wrapping_add(left.div_ceil(mtu) as u32);
         flow.next.at = Time::NEVER;
-        if let Some(burst) = flow.source.as_mut().and_then(|s| s.next(&mut flow.rng)) {
-            if burst.at < flow.stop {
-                flow.next = burst;
-                self.agenda.push(burst.at, Key::new(Kind::Emit, index));
-            }
+        if let Some(burst) = flow.source.as_mut().and_then(|s| s.next(&mut flow.rng))
+            && burst.at < flow.stop
+        {
+            flow.next = burst;
+            self.agenda.push(burst.at, Key::new(Kind::Emit, index));
         }
         let traits = Traits::data(class, now >= self.plan.warmup);
         let mut seq = first;

@@ -81,13 +81,9 @@ impl World {
 fn node(plan: &Plan, node: &NodePlan, ports: Vec<u32>) -> Node {
     let count = ports.len();
     match &node.kind {
-        NodeKind::Host(host) => Node {
-            ports,
-            is_host: true,
-            obeys: host.obeys,
-            backpressure: None,
-            fabric: FabricState::Direct,
-        },
+        NodeKind::Host(host) => {
+            Node { ports, is_host: true, obeys: host.obeys, backpressure: None, fabric: FabricState::Direct }
+        }
         NodeKind::Switch(switch) => Node {
             ports,
             is_host: false,
@@ -99,9 +95,13 @@ fn node(plan: &Plan, node: &NodePlan, ports: Vec<u32>) -> Node {
                 Fabric::InputFifo { buffer } => {
                     FabricState::Crossbar(Box::new(Crossbar::new(count, usize::from(plan.classes), false, buffer, 1.0)))
                 }
-                Fabric::VirtualOutputQueues { buffer, speedup } => {
-                    FabricState::Crossbar(Box::new(Crossbar::new(count, usize::from(plan.classes), true, buffer, speedup)))
-                }
+                Fabric::VirtualOutputQueues { buffer, speedup } => FabricState::Crossbar(Box::new(Crossbar::new(
+                    count,
+                    usize::from(plan.classes),
+                    true,
+                    buffer,
+                    speedup,
+                ))),
             },
         },
     }
@@ -131,15 +131,15 @@ fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize) -> Port {
         NodeKind::Host(_) => None,
     };
     let (latency, cut) = match &plan.nodes[usize::from(to)].kind {
-        NodeKind::Switch(s) => (s.latency, if let Fabric::CutThrough { header } = s.fabric { Some(header) } else { None }),
+        NodeKind::Switch(s) => {
+            (s.latency, if let Fabric::CutThrough { header } = s.fabric { Some(header) } else { None })
+        }
         NodeKind::Host(_) => (Dur::ZERO, None),
     };
     let neighbour = neighbour_backpressure(plan, from, to);
     let own_pressure = own.and_then(|s| s.backpressure.as_ref());
     let l32 = l as u32;
-    let changes = |c: &Change| {
-        matches!(c.what, ChangeKind::LinkDown(x) | ChangeKind::LinkUp(x) | ChangeKind::LinkRate(x, _) | ChangeKind::LinkDelay(x, _) if x == l32)
-    };
+    let changes = |c: &Change| matches!(c.what, ChangeKind::LinkDown(x) | ChangeKind::LinkUp(x) | ChangeKind::LinkRate(x, _) | ChangeKind::LinkDelay(x, _) if x == l32);
     let plain_fifo = plan.engine == Engine::Merged
         && plan.classes == 1
         && queue.discipline == Spec::default()

@@ -56,7 +56,8 @@ impl World {
     }
 
     fn begin_episode(&mut self, port: u32, class: usize, destination: Option<u16>, law: &Arc<BackPressure>) {
-        let addresses = if has_addresses(law.scope) { self.addresses(port, class, destination, law) } else { Vec::new() };
+        let addresses =
+            if has_addresses(law.scope) { self.addresses(port, class, destination, law) } else { Vec::new() };
         let node = usize::from(self.ports[port as usize].from);
         let candidates = self.nodes[node].ports.clone();
         let detector = self.class_queue(port, class).detector.as_ref();
@@ -100,7 +101,8 @@ impl World {
         let Some(detector) = &mut self.class_queue(port, class).detector else { return };
         let Some(episode) = detector.episode(congested) else { return };
         let cause = Cause { port, class: class as u8, destination: congested };
-        let is_new = has_addresses(law.scope) && law.addresses == Addresses::Buffer && !episode.addresses.contains(&destination);
+        let is_new =
+            has_addresses(law.scope) && law.addresses == Addresses::Buffer && !episode.addresses.contains(&destination);
         let joins = law.notify == Notify::Feeding && may_notify && !episode.targets.contains(&back);
         if is_new {
             episode.addresses.push(destination);

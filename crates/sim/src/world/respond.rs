@@ -73,10 +73,10 @@ impl World {
         m.wake_at = Time::NEVER;
         let mut cx = Cx { rng: &mut m.rng, dropped: &mut self.dropped };
         for queue in &mut m.queues {
-            if let Waiting::Discipline(d) = &mut queue.waiting {
-                if d.next_wakeup().is_some_and(|at| at <= now) {
-                    d.wake(now, &mut cx);
-                }
+            if let Waiting::Discipline(d) = &mut queue.waiting
+                && d.next_wakeup().is_some_and(|at| at <= now)
+            {
+                d.wake(now, &mut cx);
             }
         }
         let mut change = Time::NEVER;

@@ -48,10 +48,10 @@ impl World {
         // A cut-through frame carries the arrival of its tail here, which may still be to come.
         packet.at = packet.at.max(now);
         queue.waiting.enqueue(now, packet, &mut Cx { rng: &mut m.rng, dropped: &mut self.dropped });
-        if let (Some(detector), Some(via)) = (&mut queue.detector, via) {
-            if !detector.feeders.contains(&via) {
-                detector.feeders.push(via);
-            }
+        if let (Some(detector), Some(via)) = (&mut queue.detector, via)
+            && !detector.feeders.contains(&via)
+        {
+            detector.feeders.push(via);
         }
         self.count_dropped(port);
         self.kick(port);
@@ -180,7 +180,9 @@ impl World {
             m.blocked += now.since(since).0;
         }
         let mut at = match m.cut {
-            Some(header) if !frame.is_control() => Time(end.0 - clock.tx_time(wire).0) + clock.tx_time(header.min(wire)) + *delay,
+            Some(header) if !frame.is_control() => {
+                Time(end.0 - clock.tx_time(wire).0) + clock.tx_time(header.min(wire)) + *delay
+            }
             _ => end + *delay,
         };
         if m.jitter.0 > 0 {

@@ -52,7 +52,13 @@ impl Poisson {
 
     pub(crate) fn start(&self, at: Time, _: &mut Rng) -> Source {
         let spacing = check::pace(self.packet, self.rate, self.interval).expect(check::UNCHECKED);
-        Source { now: at, mean_ps: spacing.mean_ps(), unit: Exponential::new(), bytes: self.packet.0, sizes: self.sizes }
+        Source {
+            now: at,
+            mean_ps: spacing.mean_ps(),
+            unit: Exponential::new(),
+            bytes: self.packet.0,
+            sizes: self.sizes,
+        }
     }
 }
 
