@@ -72,12 +72,14 @@ def _measures(report: Report) -> Iterator[tuple[Measure, float]]:
         yield Measure(scope, name, "loss"), report.loss(flows)
         yield Measure(scope, name, "delay"), report.mean_delay_s(flows)
         rows = report.flows(flows)
-        # Quantiles of several flows cannot be had from those of each: there are some for a single flow, and where
-        # the flows are a whole class.
-        if len(rows) == 1:
+        # Quantiles of several flows cannot be had from those of each: there are some where the flows are a whole
+        # class, and for a single flow where each keeps its own.
+        class_ = rows[0]["class"]
+        alike = [row for row in report.data["flows"] if row["class"] == class_]
+        if rows == alike:
+            yield from _quantiles(scope, name, classes[class_]["delay"])
+        elif len(rows) == 1:
             yield from _quantiles(scope, name, rows[0]["delay"])
-        elif len(classes) == 1 and len(rows) == len(report.data["flows"]):
-            yield from _quantiles(scope, name, classes[0]["delay"])
     for row in classes:
         name = str(row["class"])
         offered = row["offered"]["packets"]

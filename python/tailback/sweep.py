@@ -124,15 +124,14 @@ def sweep(
 ) -> Sweep:
     """Run every combination of the axes' values; all points share their seeds (common random numbers)."""
     base = scenario if isinstance(scenario, Scenario) else load(scenario)
-    base = base.set(fixed) if fixed else base
-    config = base.run_config
+    points = [tuple(zip(axes, values, strict=True)) for values in product(*axes.values())]
+    # All points are checked before the first one runs, each with the fixed values: those may make sense only together.
+    scenarios = {point: base.set({**(fixed or {}), **dict(point)}) for point in points}
+    config = next(iter(scenarios.values()), base).run_config
     first = cast(int, config["seed"]) if seed is None else seed
     count = cast(int, config["replications"]) if replications is None else replications
     if config["warmup"] == "auto":
         raise UsageError('a sweep needs a stated run.warmup, such as --set run.warmup=20s; "auto" is for single runs')
-    points = [tuple(zip(axes, values, strict=True)) for values in product(*axes.values())]
-    # All points are checked before the first one runs.
-    scenarios = {point: base.set(dict(point)) for point in points}
     tasks = [Task(point, scenarios[point].native, s) for s in seeds(first, count) for point in points]
     with Pool(threads) as pool:
         outcome = pool.run(tasks, lambda _, report: Run(report.seed, report.digest, measures(report)), progress)

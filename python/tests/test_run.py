@@ -131,3 +131,10 @@ def test_progress_comes_in_the_callers_thread_and_ends_at_all() -> None:
 def test_none_replications_are_refused() -> None:
     with pytest.raises(ValueError, match="at least one"):
         run(Scenario.from_toml(MERGE), replications=0)
+
+
+def test_flows_that_are_a_whole_class_have_its_quantiles() -> None:
+    classes = Scenario.from_toml(MERGE).set({"network.classes": 2, "flows[data].class": 1})
+    summary = run(classes, replications=2).summary().filter(pl.col("metric") == "delay_p99")
+    group, whole = (summary.filter(pl.col("scope") == scope)["mean"] for scope in ("group", "class"))
+    assert group.item() == whole[-1] > 0

@@ -319,9 +319,10 @@ pub struct Change {
 /// What changes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ChangeKind {
-    /// A link, by index, stops carrying: frames on it are lost, queues wait.
+    /// A link, by index, stops carrying: frames on it are lost, queues wait, and both ends forget
+    /// the notifications that came over it.
     LinkDown(u32),
-    /// A link carries again.
+    /// A link carries again; queues that are congested by then notify over it anew.
     LinkUp(u32),
     /// Both sides of a link take a new rate from the next frame on.
     LinkRate(u32, Rate),
