@@ -188,7 +188,7 @@ fn mistakes_are_refused_with_what_to_write() {
         (
             json!({ "kind": "self-similar", "burst": "24kB", "rate": "1Mbit/s", "truncate": "1kB" }),
             "truncate",
-            "at least 6.858kB",
+            "at least 6858B",
         ),
         (json!({ "kind": "video", "fps": 0.0 }), "fps", "0.01"),
         (json!({ "kind": "video", "rate": "1kbit/s" }), "rate", "64 B to 1 GB"),
