@@ -35,7 +35,7 @@ WASM := $(TARGET)/wasm32-unknown-unknown/release/tailback_wasm.wasm
 
 .PHONY: help
 help: ## List the targets
-	@grep -hE '^[a-z][a-z-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
+	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # --- Set-up -----------------------------------------------------------------------------------------------------
 
