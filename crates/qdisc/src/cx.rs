@@ -19,6 +19,8 @@ pub enum Reason {
     LinkDown,
     /// A law dropped it before the queue was full.
     Early,
+    /// Its flow does not respond to congestion and is held to a limit.
+    Unresponsive,
 }
 
 impl fmt::Display for Reason {
@@ -30,6 +32,7 @@ impl fmt::Display for Reason {
             Reason::LinkLoss => "link loss",
             Reason::LinkDown => "link down",
             Reason::Early => "early drop",
+            Reason::Unresponsive => "unresponsive flow",
         })
     }
 }
@@ -43,12 +46,14 @@ pub struct Dropped {
     pub why: Reason,
 }
 
-/// The context of a call: the port's random stream and the way in which packets die.
+/// The context of a call: the port's random stream, and the ways in which packets die or are marked.
 pub struct Cx<'a> {
     /// The port's own stream.
     pub rng: &'a mut Rng,
     /// Filled by the discipline, emptied by its caller after each call.
     pub dropped: &'a mut Vec<Dropped>,
+    /// Packets marked so far.
+    pub marked: &'a mut u64,
 }
 
 impl Cx<'_> {
@@ -56,5 +61,23 @@ impl Cx<'_> {
     #[inline]
     pub fn drop(&mut self, packet: Packet, why: Reason) {
         self.dropped.push(Dropped { packet, why });
+    }
+    /// Marks an ECN-capable packet "congestion experienced". One that has been marked before
+    /// counts again, since this queue, too, has signalled.
+    #[inline]
+    pub fn mark(&mut self, packet: &mut Packet) {
+        packet.set_ce();
+        *self.marked += 1;
+    }
+    /// Signals congestion: marks the packet if it is ECN-capable and `ecn` holds, else drops it
+    /// and returns none.
+    #[inline]
+    pub fn signal(&mut self, mut packet: Packet, ecn: bool, why: Reason) -> Option<Packet> {
+        if ecn && packet.is_ect() {
+            self.mark(&mut packet);
+            return Some(packet);
+        }
+        self.drop(packet, why);
+        None
     }
 }

@@ -4,6 +4,9 @@
 //! discipline may do besides (draw, drop), [`Gate`] what may leave just now, [`Qdisc`] the four
 //! verbs, and [`Spec`] the list of all disciplines with their parameters.
 //!
+//! `law/` holds the control laws (RED, Blue, CoDel, PIE …), which own no packets: numbers in, a
+//! decision out. `discipline/` holds the queues that apply them.
+//!
 //! Adding a discipline takes one file in `discipline/` and one line in `registry.rs`.
 
 mod cx;
@@ -11,13 +14,15 @@ pub mod discipline;
 mod gate;
 mod packet;
 mod registry;
+mod site;
 
 pub use cx::{Cx, Dropped, Reason};
 pub use gate::Gate;
-pub use packet::{Packet, Traits};
+pub use packet::{Ecn, Packet, Traits};
 pub use registry::{Discipline, Spec};
+pub use site::Site;
 
-use tailback_units::Time;
+use tailback_units::{Rate, Time};
 
 /// A queue discipline for one class of one output port.
 ///
@@ -32,10 +37,23 @@ pub trait Qdisc {
     fn packets(&self) -> u64;
     /// Visits each waiting packet, in no particular order.
     fn visit(&self, f: &mut dyn FnMut(&Packet));
-    /// When it wants [`Qdisc::wake`] though nothing arrives or leaves; none if never.
+    /// When it wants [`Qdisc::wake`] though nothing arrives or leaves; none if never. Asked again
+    /// after each call; an instant that has passed means "at once".
     fn next_wakeup(&self) -> Option<Time> {
         None
     }
     /// The instant of `next_wakeup` has come.
     fn wake(&mut self, _now: Time, _cx: &mut Cx<'_>) {}
+    /// Whether it wants to hear of [`Qdisc::idle`].
+    fn watches_idle(&self) -> bool {
+        false
+    }
+    /// The transmitter has fallen free and found this queue empty: the link is idle from `now` on,
+    /// until the next `enqueue`.
+    fn idle(&mut self, _now: Time, _cx: &mut Cx<'_>) {}
+    /// The link's rate has changed.
+    fn set_rate(&mut self, _rate: Rate) {}
+    /// Shows the law's state for time series: a name and a number, such as `"average_bytes"`. The
+    /// names, their order and their number never change during a run.
+    fn probe(&self, _f: &mut dyn FnMut(&'static str, f64)) {}
 }

@@ -12,11 +12,12 @@ pub struct Packet {
     /// The holder's instant: when it was enqueued while it waits in a queue, when it will arrive
     /// while it is on a line.
     pub at: Time,
-    /// When the source handed it to the network.
+    /// When the source handed it to the network; in an acknowledgement, the transport's own word.
     pub born: Time,
     /// Index of its flow (low 24 bits) and its traits (high 8 bits).
     flow_traits: u32,
-    /// Sequence number within its flow; for a control frame the handle of its notice.
+    /// Sequence number within its flow; for a control frame the handle of its notice, for an
+    /// acknowledgement the next number expected.
     pub seq: u32,
     /// Payload bytes.
     pub payload: u16,
@@ -30,13 +31,32 @@ pub struct Packet {
 
 const _: () = assert!(size_of::<Packet>() == 32);
 
-/// Traits of a packet: its class and three marks, in one byte.
+/// Traits of a packet: its class, its ECN codepoint and three marks, in one byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Traits(u8);
 
 const CLASS: u8 = 0b0000_0111;
 const MEASURED: u8 = 0b0000_1000;
 const CONTROL: u8 = 0b0001_0000;
+const ECN: u8 = 0b0110_0000;
+const ECHO: u8 = 0b1000_0000;
+/// Where the ECN codepoint begins.
+const ECN_SHIFT: u32 = 5;
+
+/// The ECN codepoint of a packet (RFC 3168 section 5), by its two bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[repr(u8)]
+pub enum Ecn {
+    /// Not ECN-capable: it can only be dropped.
+    #[default]
+    NotEct = 0b00,
+    /// ECN-capable, of a low-latency transport (L4S, RFC 9331).
+    Ect1 = 0b01,
+    /// ECN-capable.
+    Ect0 = 0b10,
+    /// Congestion experienced.
+    Ce = 0b11,
+}
 
 impl Traits {
     /// Those of a data packet of `class` (0 to 7), measured or only carried.
@@ -46,6 +66,16 @@ impl Traits {
     /// Those of a link-local control frame.
     pub fn control() -> Traits {
         Traits(CONTROL)
+    }
+    /// The same with an ECN codepoint.
+    #[inline]
+    pub fn with_ecn(self, ecn: Ecn) -> Traits {
+        Traits(self.0 & !ECN | (ecn as u8) << ECN_SHIFT)
+    }
+    /// The same with or without the transport's echo: CWR on data, ECE on an acknowledgement.
+    #[inline]
+    pub fn with_echo(self, echo: bool) -> Traits {
+        Traits(self.0 & !ECHO | if echo { ECHO } else { 0 })
     }
 }
 
@@ -78,5 +108,31 @@ impl Packet {
     #[inline]
     pub fn is_control(&self) -> bool {
         (self.flow_traits >> 24) as u8 & CONTROL != 0
+    }
+    /// Its ECN codepoint.
+    #[inline]
+    pub fn ecn(&self) -> Ecn {
+        match (self.flow_traits >> 24) as u8 & ECN {
+            0b0000_0000 => Ecn::NotEct,
+            0b0010_0000 => Ecn::Ect1,
+            0b0100_0000 => Ecn::Ect0,
+            _ => Ecn::Ce,
+        }
+    }
+    /// Whether a queue may mark it rather than drop it.
+    #[inline]
+    pub fn is_ect(&self) -> bool {
+        (self.flow_traits >> 24) as u8 & ECN != 0
+    }
+    /// Sets "congestion experienced". Disciplines mark through [`crate::Cx::mark`], which counts.
+    #[inline]
+    pub(crate) fn set_ce(&mut self) {
+        debug_assert!(self.is_ect(), "only ECN-capable packets are marked");
+        self.flow_traits |= u32::from(ECN) << 24;
+    }
+    /// The transport's echo: CWR on data, ECE on an acknowledgement (RFC 3168 section 6.1).
+    #[inline]
+    pub fn echo(&self) -> bool {
+        (self.flow_traits >> 24) as u8 & ECHO != 0
     }
 }

@@ -1,8 +1,8 @@
 //! All disciplines, one line each.
 
 use crate::discipline::{drop_head, drop_tail};
-use crate::{Cx, Gate, Packet, Qdisc};
-use tailback_units::Time;
+use crate::{Cx, Gate, Packet, Qdisc, Site};
+use tailback_units::{Rate, Time};
 
 /// Makes the scenario's enum ([`Spec`]) and the run-time enum ([`Discipline`]) from one list.
 macro_rules! disciplines {
@@ -22,9 +22,9 @@ macro_rules! disciplines {
         }
 
         impl Spec {
-            /// The discipline with a limit in buffer bytes.
-            pub fn build(&self, limit: u64) -> Discipline {
-                match self { $(Spec::$variant(params) => Discipline::$variant(params.build(limit)),)+ }
+            /// The discipline at work at `site`. The parameters have passed `check`.
+            pub fn build(&self, site: &Site) -> Discipline {
+                match self { $(Spec::$variant(params) => Discipline::$variant(params.build(site)),)+ }
             }
             /// Refuses parameters that make no sense together.
             pub fn check(&self) -> Result<(), tailback_document::Invalid> {
@@ -53,6 +53,18 @@ macro_rules! disciplines {
             fn wake(&mut self, now: Time, cx: &mut Cx<'_>) {
                 match self { $(Discipline::$variant(q) => q.wake(now, cx),)+ }
             }
+            fn watches_idle(&self) -> bool {
+                match self { $(Discipline::$variant(q) => q.watches_idle(),)+ }
+            }
+            fn idle(&mut self, now: Time, cx: &mut Cx<'_>) {
+                match self { $(Discipline::$variant(q) => q.idle(now, cx),)+ }
+            }
+            fn set_rate(&mut self, rate: Rate) {
+                match self { $(Discipline::$variant(q) => q.set_rate(rate),)+ }
+            }
+            fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+                match self { $(Discipline::$variant(q) => q.probe(f),)+ }
+            }
         }
     };
 }
@@ -65,7 +77,7 @@ disciplines! {
 impl Spec {
     /// Whether back-pressure may stop single destinations in this discipline.
     pub fn selects_destinations(&self) -> bool {
-        // A limit in packets has no counterpart there.
-        matches!(self, Spec::DropTail(params) if params.packets.is_none())
+        // A limit in packets and another victim than the tail have no counterpart there.
+        *self == Spec::default()
     }
 }

@@ -173,6 +173,8 @@ pub struct QueuePlan {
     pub discipline: tailback_qdisc::Spec,
     /// Limit of each class in buffer bytes; `u64::MAX` is unbounded.
     pub limits: Vec<u64>,
+    /// Limit of each class in packets; `u64::MAX` is unbounded.
+    pub places: Vec<u64>,
 }
 
 /// A flow of packets.

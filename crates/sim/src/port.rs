@@ -123,6 +123,8 @@ pub(crate) struct ClassQueue {
     pub limit: u64,
     /// Buffer bytes and packets waiting.
     pub backlog: Count,
+    /// Whether the discipline wants to hear when the link falls idle.
+    pub watches_idle: bool,
     /// When `backlog` last changed.
     touched: Time,
     pub detector: Option<Detector>,
@@ -154,6 +156,14 @@ impl Waiting {
             Waiting::ByDestination(q) => q.visit(f),
         }
     }
+    /// When the discipline wants to be woken.
+    #[inline]
+    pub fn next_wakeup(&self) -> Option<Time> {
+        match self {
+            Waiting::Discipline(q) => q.next_wakeup(),
+            Waiting::ByDestination(_) => None,
+        }
+    }
 }
 
 /// One class's account at a port, since the start.
@@ -163,6 +173,8 @@ pub(crate) struct ClassAccount {
     pub dropped: Count,
     /// Packets whose transmission has begun.
     pub started: Count,
+    /// Packets marked "congestion experienced".
+    pub marked: u64,
     /// Most buffer bytes waiting since the end of the warm-up.
     pub max: u64,
     /// Integral of the buffer bytes waiting over time, byte · picosecond. With a [`Fifo`] it
@@ -189,6 +201,7 @@ pub(crate) struct Settled {
     pub sent: Count,
     /// Packets waiting or in transmission.
     pub queued: Count,
+    pub marked: u64,
     pub area: u128,
 }
 
@@ -200,7 +213,8 @@ impl Fifo {
 
 impl ClassQueue {
     pub fn new(waiting: Waiting, limit: u64, detector: Option<Detector>) -> ClassQueue {
-        ClassQueue { waiting, limit, backlog: Count::default(), touched: Time::ZERO, detector }
+        let watches_idle = matches!(&waiting, Waiting::Discipline(d) if d.watches_idle());
+        ClassQueue { waiting, limit, backlog: Count::default(), watches_idle, touched: Time::ZERO, detector }
     }
     /// Brings the account's integral up to `now`, before the backlog changes.
     #[inline]
@@ -248,8 +262,9 @@ impl Port {
             fifo.waiting += 1;
             fifo.backlog += size;
             account.max = account.max.max(fifo.backlog);
-            let start = Self::start_of(self.clock, self.delay, &packet);
-            account.area += u128::from(size) * u128::from(start.0 - now.0);
+            // `start_of` in fewer steps: not `start`, from which it differs at the end of time.
+            let start = packet.at.0 - self.delay.0 - tx.0;
+            account.area += u128::from(size) * u128::from(start - now.0);
         }
         let first = self.line.is_empty().then_some(packet.at);
         self.line.push_back(packet);
@@ -354,6 +369,7 @@ impl Port {
             dropped: account.dropped,
             sent: started.minus(service),
             queued: waiting.plus(service),
+            marked: account.marked,
             area,
         }
     }

@@ -170,6 +170,8 @@ pub struct PortClassReport {
     pub dropped: Counts,
     /// Waiting or in transmission at the end.
     pub queued: Counts,
+    /// Marked "congestion experienced" here, packets.
+    pub marked_packets: u64,
     /// Most bytes waiting.
     pub max_bytes: u64,
     /// Time average of the bytes waiting.
@@ -389,11 +391,16 @@ impl World {
                     digest.u64(count.packets);
                     digest.u64(count.bytes);
                 }
+                // What never happens has no part in the digest, so that it outlives new features.
+                if settled.marked > 0 {
+                    digest.u64(settled.marked);
+                }
                 classes.push(PortClassReport {
                     arrived: settled.arrived.minus(base.arrived).into(),
                     sent: settled.sent.minus(base.sent).into(),
                     dropped: settled.dropped.minus(base.dropped).into(),
                     queued: settled.queued.into(),
+                    marked_packets: settled.marked - base.marked,
                     max_bytes: max,
                     mean_bytes: if span == 0 { 0.0 } else { area as f64 / span as f64 },
                 });

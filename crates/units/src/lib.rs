@@ -9,7 +9,7 @@ mod rate;
 mod serial;
 mod time;
 
-pub use quantity::{Bytes, QuantityError, parse_bytes, parse_duration, parse_fraction, parse_rate};
+pub use quantity::{Bytes, QuantityError, parse_amount, parse_bytes, parse_duration, parse_fraction, parse_rate};
 pub use rate::{Rate, TxClock};
-pub use serial::{Fraction, Size};
+pub use serial::{Amount, Fraction, Size};
 pub use time::{Dur, Time};

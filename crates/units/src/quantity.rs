@@ -1,6 +1,6 @@
 //! The written forms: a decimal number followed by a unit, `"1.5 Mbit/s"`, `"50kB"`, `"20ms"`.
 
-use crate::{Dur, Rate};
+use crate::{Amount, Dur, Rate};
 use core::fmt;
 
 /// A size in bytes.
@@ -104,6 +104,13 @@ const SIZE: Units = Units {
     ],
 };
 
+const PACKETS: Units = Units {
+    what: "a number of packets",
+    example: "100packets",
+    accepted: &[("packets", 1_000), ("packet", 1_000)],
+    refused: &[("p", "packets"), ("pkt", "packets"), ("pkts", "packets")],
+};
+
 /// Parses a duration such as `"20ms"`; exact to the picosecond, refused when it is negative,
 /// without a unit, with an unknown unit, finer than 1 ps, or longer than 213 days.
 pub fn parse_duration(text: &str) -> Result<Dur, QuantityError> {
@@ -126,6 +133,19 @@ pub fn parse_rate(text: &str) -> Result<Rate, QuantityError> {
 /// Parses a size such as `"50kB"` (kB = 1000 bytes, KiB = 1024 bytes).
 pub fn parse_bytes(text: &str) -> Result<Bytes, QuantityError> {
     parse(text, &SIZE)
+}
+
+/// Parses an amount in a queue: a size such as `"50kB"` or a number of packets such as
+/// `"100packets"`, to a thousandth of a packet.
+pub fn parse_amount(text: &str) -> Result<Amount, QuantityError> {
+    let unit = text.trim().trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '_' | '+' | '-')).trim();
+    if unit.starts_with('p') {
+        return parse(text, &PACKETS).map(Amount::Millipackets);
+    }
+    if unit.is_empty() {
+        return Err(QuantityError(format!("`{text}` has no unit; an amount is written such as \"50kB\" or \"100packets\"")));
+    }
+    parse(text, &SIZE).map(Amount::Bytes)
 }
 
 /// Parses a fraction written as a percentage, `"80%"`, into 0 to 1.
@@ -198,6 +218,9 @@ mod tests {
         assert_eq!(parse_bytes("50kB").unwrap(), 50_000);
         assert_eq!(parse_bytes("1KiB").unwrap(), 1_024);
         assert_eq!(parse_fraction("80%").unwrap(), 0.8);
+        assert_eq!(parse_amount("50kB").unwrap(), Amount::Bytes(50_000));
+        assert_eq!(parse_amount("1packet").unwrap(), Amount::packets(1));
+        assert_eq!(parse_amount("1.7 packets").unwrap(), Amount::Millipackets(1_700));
     }
 
     #[test]
@@ -214,6 +237,10 @@ mod tests {
             (parse_duration("nan").unwrap_err(), "number and a unit"),
             (parse_rate("0bit/s").unwrap_err(), "above zero"),
             (parse_fraction("120%").unwrap_err(), "0 to 1"),
+            (parse_amount("100").unwrap_err(), "100packets"),
+            (parse_amount("100pkts").unwrap_err(), "did you mean packets"),
+            (parse_amount("100KB").unwrap_err(), "KiB"),
+            (parse_amount("1.0001packets").unwrap_err(), "finer"),
         ] {
             assert!(error.0.contains(advice), "{error} should say {advice}");
         }
@@ -223,6 +250,9 @@ mod tests {
     fn what_is_displayed_parses_back() {
         for ps in [0, 1, 999, 1_000, 1_500, 51_200_000, 20_000_000_000_000, 123_456_789_012_345, u64::MAX] {
             assert_eq!(parse_duration(&Dur(ps).to_string()).unwrap(), Dur(ps));
+        }
+        for amount in [Amount::packets(1), Amount::packets(100), Amount::Millipackets(1_740), Amount::Bytes(1_234)] {
+            assert_eq!(parse_amount(&amount.to_string()).unwrap(), amount);
         }
         for bits in [1, 1_000, 1_544_000, 10_000_000, 44_940_001, 1_234_567_890] {
             assert_eq!(parse_rate(&Rate(bits).to_string()).unwrap(), Rate(bits));

@@ -4,7 +4,7 @@
 //! bit/s, Mbit/s and bytes to different programs. What is written out parses back to the same
 //! value, so a document survives being read and written.
 
-use crate::{Dur, QuantityError, Rate, parse_bytes, parse_duration, parse_fraction, parse_rate};
+use crate::{Dur, QuantityError, Rate, parse_amount, parse_bytes, parse_duration, parse_fraction, parse_rate};
 use core::fmt;
 use core::marker::PhantomData;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -19,6 +19,57 @@ pub struct Size(pub u64);
 /// A fraction from 0 to 1 as documents write it: `0.8` or `"80%"`.
 #[derive(Clone, Copy, PartialEq, PartialOrd, Default)]
 pub struct Fraction(pub f64);
+
+/// An amount in a queue as documents write it: a size, `"50kB"`, or a number of packets, `"100packets"`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Amount {
+    /// So many bytes.
+    Bytes(u64),
+    /// So many thousandths of a packet: thresholds may fall between two packets.
+    Millipackets(u64),
+}
+
+impl Amount {
+    /// `n` whole packets; panics on overflow (above 2^54).
+    pub const fn packets(n: u64) -> Amount {
+        Amount::Millipackets(n * 1_000)
+    }
+    /// In bytes, at `mean` bytes per packet.
+    pub fn in_bytes(self, mean: f64) -> f64 {
+        match self {
+            Amount::Bytes(n) => n as f64,
+            Amount::Millipackets(n) => n as f64 / 1e3 * mean,
+        }
+    }
+    /// In packets, at `mean` bytes per packet.
+    pub fn in_packets(self, mean: f64) -> f64 {
+        match self {
+            Amount::Bytes(n) => n as f64 / mean,
+            // Not times 1e-3, which would leave 5 packets a rounding error from 5.
+            Amount::Millipackets(n) => n as f64 / 1e3,
+        }
+    }
+}
+
+impl fmt::Display for Amount {
+    /// Parses back to the same value.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Amount::Bytes(n) => Size(*n).fmt(f),
+            Amount::Millipackets(1_000) => f.write_str("1packet"),
+            Amount::Millipackets(n) if n.is_multiple_of(1_000) => write!(f, "{}packets", n / 1_000),
+            Amount::Millipackets(n) => {
+                let digits = format!("{:03}", n % 1_000);
+                write!(f, "{}.{}packets", n / 1_000, digits.trim_end_matches('0'))
+            }
+        }
+    }
+}
+impl fmt::Debug for Amount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
 
 impl fmt::Display for Size {
     /// In the largest decimal unit that gives an exact short number; parses back to the same value.
@@ -93,6 +144,16 @@ impl Written for Size {
     }
 }
 
+impl Written for Amount {
+    const FORMAT: &'static str = "size or packets";
+    const EXPECTING: &'static str = "an amount such as \"50kB\" or \"100packets\"";
+    const PATTERN: &'static str = "^\\s*\\+?[0-9][0-9_]*(\\.[0-9_]+)?\\s*([kMG]?B|[KMG]iB|packets?)\\s*$";
+    const EXAMPLES: &'static [&'static str] = &["50kB", "100packets"];
+    fn parse(text: &str) -> Result<Self, QuantityError> {
+        parse_amount(text)
+    }
+}
+
 /// Reads any [`Written`] quantity; a number goes through the same parser as text, which answers
 /// that the unit is missing.
 struct WrittenVisitor<T>(PhantomData<T>);
@@ -147,7 +208,7 @@ macro_rules! written {
         }
     )+};
 }
-written!(Dur, Rate, Size);
+written!(Dur, Rate, Size, Amount);
 
 struct FractionVisitor;
 

@@ -1,6 +1,6 @@
 //! Drop-head: first in, first out; the oldest make room for the newest.
 
-use crate::{Cx, Gate, Packet, Qdisc, Reason};
+use crate::{Cx, Gate, Packet, Qdisc, Reason, Site};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -14,9 +14,9 @@ use tailback_units::Time;
 pub struct Params {}
 
 impl Params {
-    /// The queue with a limit in buffer bytes.
-    pub fn build(&self, limit: u64) -> DropHead {
-        DropHead { waiting: VecDeque::new(), bytes: 0, limit }
+    /// The queue at its site.
+    pub fn build(&self, site: &Site) -> DropHead {
+        DropHead { waiting: VecDeque::new(), bytes: 0, limit: site.bytes, places: site.packets }
     }
     /// Nothing can be wrong.
     pub fn check(&self) -> Result<(), Invalid> {
@@ -24,20 +24,22 @@ impl Params {
     }
 }
 
-/// A FIFO with a limit in bytes that drops from its head.
+/// A FIFO with a limit in bytes and one in packets that drops from its head.
 #[derive(Debug)]
 pub struct DropHead {
     waiting: VecDeque<Packet>,
     /// Buffer bytes waiting, 0 to `limit`.
     bytes: u64,
     limit: u64,
+    /// Most packets that may wait.
+    places: u64,
 }
 
 impl Qdisc for DropHead {
     fn enqueue(&mut self, _now: Time, packet: Packet, cx: &mut Cx<'_>) {
         self.bytes += u64::from(packet.size);
         self.waiting.push_back(packet);
-        while self.bytes > self.limit {
+        while self.bytes > self.limit || self.packets() > self.places {
             let Some(oldest) = self.waiting.pop_front() else { break };
             self.bytes -= u64::from(oldest.size);
             cx.drop(oldest, Reason::BufferFull);

@@ -1,6 +1,6 @@
 //! Drop-tail: first in, first out; what does not fit is refused.
 
-use crate::{Cx, Discipline, Gate, Packet, Qdisc, Reason, Spec};
+use crate::{Cx, Discipline, Gate, Packet, Qdisc, Reason, Site, Spec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -18,9 +18,10 @@ pub struct Params {
 }
 
 impl Params {
-    /// The queue with a limit in buffer bytes.
-    pub fn build(&self, limit: u64) -> DropTail {
-        DropTail { waiting: VecDeque::new(), bytes: 0, limit, places: self.packets.unwrap_or(u64::MAX) }
+    /// The queue at its site.
+    pub fn build(&self, site: &Site) -> DropTail {
+        let places = self.packets.unwrap_or(u64::MAX).min(site.packets);
+        DropTail { waiting: VecDeque::new(), bytes: 0, limit: site.bytes, places }
     }
     /// A queue has a place.
     pub fn check(&self) -> Result<(), Invalid> {
@@ -40,7 +41,7 @@ impl Default for Spec {
 impl Default for Discipline {
     /// An unbounded FIFO.
     fn default() -> Discipline {
-        Spec::default().build(u64::MAX)
+        Spec::default().build(&Site::default())
     }
 }
 

@@ -75,7 +75,7 @@ impl<'a> Builder<'a> {
             What::Host(host) => {
                 let limits = Limits::Each(host.buffer);
                 let limits = self.limits(&Set { value: &limits, path: node.path().join("buffer") }, framing);
-                return QueuePlan { discipline: default_discipline(), limits };
+                return queue_plan(default_discipline(), &limits);
             }
             What::Switch(switch) => switch,
         };
@@ -93,7 +93,7 @@ impl<'a> Builder<'a> {
             .unwrap_or_else(|| Set { value: &self.document.network.discipline, path: network.join("discipline") });
         self.selectable(&discipline, node, to);
         self.measurable(&buffer, node, switch);
-        QueuePlan { limits: self.limits(&buffer, framing), discipline: discipline.value.clone() }
+        queue_plan(discipline.value.clone(), &self.limits(&buffer, framing))
     }
 
     /// The override for the port towards `neighbour`: the one by name, or the one by pattern.
@@ -138,8 +138,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Limits in bytes, one for each class.
-    fn limits(&mut self, set: &Set<'_, Limits>, framing: &FramingTable) -> Vec<u64> {
+    /// Limits, one for each class.
+    fn limits(&mut self, set: &Set<'_, Limits>, framing: &FramingTable) -> Vec<Limit> {
         let classes = usize::from(self.document.network.classes);
         let limits = match set.value {
             Limits::Each(limit) => vec![*limit; classes],
@@ -160,7 +160,7 @@ impl<'a> Builder<'a> {
                 self.holds_a_frame(path, *size, framing);
             }
         }
-        limits.iter().map(|limit| limit.bytes().unwrap_or(u64::MAX)).collect()
+        limits
     }
 
     /// A buffer that cannot hold one full frame drops all of them.
@@ -199,18 +199,30 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Back-pressure measures fractions of a limit.
+    /// Back-pressure measures fractions of a limit in bytes.
     fn measurable(&mut self, buffer: &Set<'_, Limits>, node: &Node<'a>, switch: &Switch) {
-        let unlimited = match buffer.value {
-            Limits::Each(limit) => *limit == Limit::Unlimited,
-            Limits::PerClass(limits) => limits.contains(&Limit::Unlimited),
+        let without = match buffer.value {
+            Limits::Each(limit) => Some(*limit).filter(|limit| limit.bytes().is_none()),
+            Limits::PerClass(limits) => limits.iter().copied().find(|limit| limit.bytes().is_none()),
         };
-        if unlimited && self.document.scope_of(switch) != Scope::None {
+        let Some(without) = without else { return };
+        if self.document.scope_of(switch) != Scope::None {
             self.complaints.value(
                 buffer.path.clone(),
-                format!("back-pressure of `{}` watches fractions of its buffers, and a fraction of \"unlimited\" is never reached", node.name),
+                match without {
+                    Limit::Packets(_) => format!("back-pressure of `{}` watches bytes, and this is a limit in packets", node.name),
+                    _ => format!("back-pressure of `{}` watches fractions of its buffers, and a fraction of \"unlimited\" is never reached", node.name),
+                },
                 "write a size such as \"50kB\", or switch back-pressure off with `backpressure = { scope = \"none\" }`",
             );
         }
+    }
+}
+
+fn queue_plan(discipline: Spec, limits: &[Limit]) -> QueuePlan {
+    QueuePlan {
+        discipline,
+        limits: limits.iter().map(|limit| limit.bytes().unwrap_or(u64::MAX)).collect(),
+        places: limits.iter().map(|limit| limit.packets().unwrap_or(u64::MAX)).collect(),
     }
 }

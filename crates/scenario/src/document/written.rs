@@ -7,13 +7,15 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use std::borrow::Cow;
 use tailback_document::{DecodeError, Path, decode};
-use tailback_units::{Dur, Rate, Size, parse_duration};
+use tailback_units::{Amount, Dur, Rate, Size, parse_duration};
 
-/// A limit in bytes, or none: `"50kB"` or `"unlimited"`.
+/// A limit in bytes or packets, or none: `"50kB"`, `"100packets"` or `"unlimited"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// At most so many bytes.
     Bytes(Size),
+    /// At most so many packets.
+    Packets(u64),
     /// As many as come.
     Unlimited,
 }
@@ -23,7 +25,14 @@ impl Limit {
     pub fn bytes(self) -> Option<u64> {
         match self {
             Limit::Bytes(size) => Some(size.0),
-            Limit::Unlimited => None,
+            Limit::Packets(_) | Limit::Unlimited => None,
+        }
+    }
+    /// The limit in packets, none when there is no such limit.
+    pub fn packets(self) -> Option<u64> {
+        match self {
+            Limit::Packets(packets) => Some(packets),
+            Limit::Bytes(_) | Limit::Unlimited => None,
         }
     }
 }
@@ -31,6 +40,7 @@ impl Serialize for Limit {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         match self {
             Limit::Bytes(size) => size.serialize(s),
+            Limit::Packets(packets) => Amount::packets(*packets).serialize(s),
             Limit::Unlimited => s.serialize_str("unlimited"),
         }
     }
@@ -44,7 +54,14 @@ impl<'de> Deserialize<'de> for Limit {
                     "`{text}` is not a size; write \"unlimited\" for a buffer without a limit"
                 )))
             }
-            value => decode(value).map(Limit::Bytes).map_err(DecodeError::carry),
+            value => match decode(value).map_err(DecodeError::carry)? {
+                Amount::Bytes(bytes) => Ok(Limit::Bytes(Size(bytes))),
+                Amount::Millipackets(0) => {
+                    Err(D::Error::custom("a queue without a place drops everything; write \"1packet\" or more"))
+                }
+                Amount::Millipackets(n) if n % 1_000 == 0 => Ok(Limit::Packets(n / 1_000)),
+                amount => Err(D::Error::custom(format!("`{amount}`: a queue holds whole packets"))),
+            },
         }
     }
 }
@@ -56,12 +73,12 @@ impl JsonSchema for Limit {
         "Limit".into()
     }
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let size = generator.subschema_for::<Size>();
-        json_schema!({ "anyOf": [size, { "const": "unlimited" }], "format": "size or \"unlimited\"", "examples": ["50kB", "unlimited"] })
+        let amount = generator.subschema_for::<Amount>();
+        json_schema!({ "anyOf": [amount, { "const": "unlimited" }], "format": "size, packets or \"unlimited\"", "examples": ["50kB", "100packets", "unlimited"] })
     }
 }
 
-/// One limit for every class, or a list with one for each: `"50kB"` or `["50kB", "20kB"]`.
+/// One limit for every class, or a list with one for each: `"50kB"`, `"100packets"` or `["50kB", "20kB"]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Limits {
     /// Every class has this limit.
@@ -98,7 +115,7 @@ impl JsonSchema for Limits {
         let limit = generator.subschema_for::<Limit>();
         json_schema!({
             "anyOf": [limit.clone(), { "type": "array", "items": limit, "minItems": 1, "maxItems": 8 }],
-            "format": "size, \"unlimited\", or a list with one for each class",
+            "format": "size, packets, \"unlimited\", or a list with one for each class",
             "examples": ["50kB", ["50kB", "20kB"]],
         })
     }

@@ -3,8 +3,8 @@
 use super::World;
 use crate::agenda::Kind;
 use crate::plan::ChangeKind;
-use crate::port::Queue;
-use tailback_qdisc::Reason;
+use crate::port::{Queue, Waiting};
+use tailback_qdisc::{Qdisc, Reason};
 
 impl World {
     /// Applies all changes that are due.
@@ -29,6 +29,12 @@ impl World {
                     let p = &mut self.ports[port as usize];
                     p.rate = rate;
                     p.clock = rate.clock();
+                    let Queue::Managed(m) = &mut p.queue else { continue };
+                    for queue in &mut m.queues {
+                        if let Waiting::Discipline(d) = &mut queue.waiting {
+                            d.set_rate(rate);
+                        }
+                    }
                 }
             }
             ChangeKind::LinkDelay(link, delay) => {

@@ -17,7 +17,7 @@ use crate::ring::Ring;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use tailback_qdisc::discipline::by_destination::ByDestination;
-use tailback_qdisc::{Discipline, Packet, Spec};
+use tailback_qdisc::{Discipline, Packet, Site, Spec};
 use tailback_random::Rng;
 use tailback_units::{Dur, Time};
 
@@ -64,6 +64,12 @@ impl World {
             done: false,
             plan,
         };
+        for port in 0..world.ports.len() as u32 {
+            if let Queue::Managed(m) = &world.ports[port as usize].queue {
+                let wakeup = m.queues.iter().filter_map(|q| q.waiting.next_wakeup()).min();
+                world.wake_at(port, wakeup.unwrap_or(Time::NEVER));
+            }
+        }
         for flow in 0..world.flows.len() as u32 {
             world.start_flow(flow, world.plan.flows[flow as usize].start);
         }
@@ -143,6 +149,7 @@ fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize) -> Port {
     let plain_fifo = plan.engine == Engine::Merged
         && plan.classes == 1
         && queue.discipline == Spec::default()
+        && queue.places[0] == u64::MAX
         && neighbour.is_none()
         && own_pressure.is_none()
         && link.jitter == Dur::ZERO
@@ -155,17 +162,17 @@ fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize) -> Port {
         // Who names addresses stops them upstream: there the queues are kept by destination. A
         // switch of its own keeps the same order of queues, so that its list of addresses is right.
         let selective = [neighbour, own_pressure].into_iter().flatten().find(|b| by_address(b.scope));
-        let class_queue = |limit: u64| {
+        let class_queue = |(&limit, &packets): (&u64, &u64)| {
             let waiting = match selective {
                 Some(b) if own.is_some() => Waiting::ByDestination(ByDestination::new(limit, b.partition)),
                 Some(_) => Waiting::ByDestination(ByDestination::new(limit, false)),
-                None => Waiting::Discipline(queue.discipline.build(limit)),
+                None => Waiting::Discipline(queue.discipline.build(&Site { bytes: limit, packets, rate: link.rate[side] })),
             };
             let detector = own_pressure.map(|b| Detector::new(b.detection, limit));
             ClassQueue::new(waiting, limit, detector)
         };
         Queue::Managed(Box::new(Managed {
-            queues: queue.limits.iter().map(|limit| class_queue(*limit)).collect(),
+            queues: queue.limits.iter().zip(&queue.places).map(class_queue).collect(),
             tx_pending: false,
             up: true,
             jitter: link.jitter,

@@ -56,6 +56,7 @@ impl World {
     /// Sees to it that `port` looks again at `at`, if not earlier.
     pub(super) fn wake_at(&mut self, port: u32, at: Time) {
         let Queue::Managed(m) = &mut self.ports[port as usize].queue else { return };
+        let at = at.max(self.now);
         if at < m.wake_at {
             m.wake_at = at;
             self.schedule(at, Kind::Wake, port);
@@ -66,23 +67,25 @@ impl World {
     /// discipline asked for it.
     pub(super) fn wake(&mut self, port: u32) {
         let now = self.now;
-        let Queue::Managed(m) = &mut self.ports[port as usize].queue else { return };
+        let p = &mut self.ports[port as usize];
+        let Queue::Managed(m) = &mut p.queue else { return };
         if m.wake_at != now {
             return;
         }
         m.wake_at = Time::NEVER;
-        let mut cx = Cx { rng: &mut m.rng, dropped: &mut self.dropped };
-        for queue in &mut m.queues {
+        let mut change = Time::NEVER;
+        for (queue, account) in m.queues.iter_mut().zip(&mut p.classes) {
             if let Waiting::Discipline(d) = &mut queue.waiting
                 && d.next_wakeup().is_some_and(|at| at <= now)
             {
-                d.wake(now, &mut cx);
+                d.wake(now, &mut Cx { rng: &mut m.rng, dropped: &mut self.dropped, marked: &mut account.marked });
             }
+            // Not at this instant again: what wants that has just been called.
+            change = change.min(queue.waiting.next_wakeup().filter(|at| *at > now).unwrap_or(Time::NEVER));
         }
-        let mut change = Time::NEVER;
         if let Some(responder) = &mut m.responder {
             responder.refresh(now);
-            change = responder.next_change(now);
+            change = change.min(responder.next_change(now));
         }
         self.count_dropped(port);
         self.wake_at(port, change);

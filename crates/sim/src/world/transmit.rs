@@ -2,7 +2,7 @@
 
 use super::{FabricState, World};
 use crate::agenda::Kind;
-use crate::port::{Managed, Port, Queue};
+use crate::port::{Managed, Port, Queue, Waiting};
 use tailback_qdisc::{Cx, Packet, Qdisc, Reason};
 use tailback_units::Time;
 
@@ -47,11 +47,16 @@ impl World {
         queue.backlog.add(size);
         // A cut-through frame carries the arrival of its tail here, which may still be to come.
         packet.at = packet.at.max(now);
-        queue.waiting.enqueue(now, packet, &mut Cx { rng: &mut m.rng, dropped: &mut self.dropped });
+        let cx = &mut Cx { rng: &mut m.rng, dropped: &mut self.dropped, marked: &mut account.marked };
+        queue.waiting.enqueue(now, packet, cx);
+        let wakeup = queue.waiting.next_wakeup();
         if let (Some(detector), Some(via)) = (&mut queue.detector, via)
             && !detector.feeders.contains(&via)
         {
             detector.feeders.push(via);
+        }
+        if let Some(at) = wakeup {
+            self.wake_at(port, at);
         }
         self.count_dropped(port);
         self.kick(port);
@@ -131,14 +136,22 @@ impl World {
             self.transmit(port, frame);
             return;
         }
-        let mut cx = Cx { rng: &mut m.rng, dropped: &mut self.dropped };
         let open = tailback_qdisc::Gate::default();
         let gate = m.responder.as_mut().map_or(&open, |r| r.gate(now));
-        let next = (m.queues.iter_mut().enumerate())
-            .filter(|(class, queue)| queue.backlog.packets > 0 && gate.admits_class(*class as u8))
-            .find_map(|(_, queue)| queue.waiting.dequeue(now, gate, &mut cx));
+        let mut next = None;
+        for (class, queue) in m.queues.iter_mut().enumerate() {
+            if queue.backlog.packets > 0 && gate.admits_class(class as u8) {
+                let marked = &mut p.classes[class].marked;
+                let cx = &mut Cx { rng: &mut m.rng, dropped: &mut self.dropped, marked };
+                next = queue.waiting.dequeue(now, gate, cx);
+                if next.is_some() {
+                    break;
+                }
+            }
+        }
         let Some(packet) = next else {
             self.count_dropped(port);
+            self.tell_idle(port);
             self.note_blocked(port);
             return;
         };
@@ -151,10 +164,13 @@ impl World {
         queue.backlog.bytes -= size;
         queue.backlog.packets -= 1;
         p.classes[class].started.add(size);
-        let detects = queue.detector.is_some();
+        let (detects, wakeup) = (queue.detector.is_some(), queue.waiting.next_wakeup());
         let from = usize::from(p.from);
         self.give_back(from, size);
         self.transmit(port, packet);
+        if let Some(at) = wakeup {
+            self.wake_at(port, at);
+        }
         if !self.dropped.is_empty() {
             self.count_dropped(port);
         }
@@ -204,7 +220,26 @@ impl World {
     }
 
     fn something_waits(m: &Managed) -> bool {
-        !m.control.is_empty() || m.queues.iter().any(|q| q.backlog.packets > 0)
+        !m.control.is_empty() || m.queues.iter().any(|q| q.backlog.packets > 0 || q.watches_idle)
+    }
+
+    /// Tells the disciplines that ask for it that the transmitter is free and their queue empty.
+    fn tell_idle(&mut self, port: u32) {
+        let now = self.now;
+        let p = &mut self.ports[port as usize];
+        let Queue::Managed(m) = &mut p.queue else { return };
+        let mut wakeup = Time::NEVER;
+        for (queue, account) in m.queues.iter_mut().zip(&mut p.classes) {
+            if let Waiting::Discipline(d) = &mut queue.waiting
+                && queue.watches_idle
+                && queue.backlog.packets == 0
+            {
+                let cx = &mut Cx { rng: &mut m.rng, dropped: &mut self.dropped, marked: &mut account.marked };
+                d.idle(now, cx);
+                wakeup = wakeup.min(d.next_wakeup().unwrap_or(Time::NEVER));
+            }
+        }
+        self.wake_at(port, wakeup);
     }
 
     /// Data may wait though the transmitter is free: notes since when, and when to look again.
@@ -218,10 +253,7 @@ impl World {
             return;
         }
         m.blocked_since.get_or_insert(now);
-        let wakeups = m.queues.iter().filter_map(|q| match &q.waiting {
-            crate::port::Waiting::Discipline(d) => d.next_wakeup(),
-            crate::port::Waiting::ByDestination(_) => None,
-        });
+        let wakeups = m.queues.iter().filter_map(|q| q.waiting.next_wakeup());
         let gate = m.responder.as_ref().map_or(Time::NEVER, |r| r.next_change(now));
         let at = wakeups.chain([gate]).min().unwrap_or(Time::NEVER);
         self.wake_at(port, at);

@@ -114,7 +114,7 @@ impl Net {
     /// A link of equal rates; number of classes must be set before.
     pub fn link(&mut self, a: NodeId, b: NodeId, mbit: u64) -> u32 {
         let queue =
-            || QueuePlan { discipline: Spec::default(), limits: vec![UNLIMITED; usize::from(self.plan.classes)] };
+            || QueuePlan { discipline: Spec::default(), limits: vec![UNLIMITED; usize::from(self.plan.classes)], places: vec![u64::MAX; usize::from(self.plan.classes)] };
         self.plan.links.push(LinkPlan {
             ends: [a, b],
             rate: [Rate::mbit(mbit); 2],
