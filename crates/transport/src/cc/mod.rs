@@ -1,0 +1,112 @@
+//! Congestion control: how the window grows, and how it shrinks.
+//!
+//! Loss detection and recovery are the sender's work, done once for all. A congestion control sees
+//! what was acknowledged and sets the [`Window`]; windows are in segments.
+
+use tailback_units::{Dur, Time};
+
+/// What a congestion control sets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Window {
+    /// Congestion window, segments, above 0. What is sent is its integer part, at least 1.
+    pub cwnd: f64,
+    /// Slow-start threshold, segments.
+    pub ssthresh: f64,
+}
+
+/// What a congestion control is told of an acknowledgement that delivered something.
+#[derive(Clone, Copy, Debug)]
+pub struct Acked {
+    /// When it came.
+    pub now: Time,
+    /// Segments newly acknowledged, cumulatively or selectively, at least 1.
+    pub delivered: u32,
+    /// Of these, cumulatively.
+    pub advanced: u32,
+    /// Round-trip time of the newest segment that it acknowledges, if that was sent only once.
+    pub rtt: Option<Dur>,
+    /// Smoothed round-trip time; zero before the first sample.
+    pub srtt: Dur,
+    /// Smallest round-trip time so far; zero before the first sample.
+    pub min_rtt: Dur,
+    /// Segments outstanding (sent, neither acknowledged nor taken for lost) before it came.
+    pub in_flight_before: u32,
+    /// The same after it.
+    pub in_flight: u32,
+    /// Whether the window, not the application or the receiver, has limited the sender.
+    pub window_limited: bool,
+    /// Whether it echoes congestion experienced.
+    pub ece: bool,
+    /// Whether loss recovery is under way (after this acknowledgement was taken in).
+    pub recovering: bool,
+    /// Whether a round trip has ended: it acknowledges a segment sent after the last round's end.
+    pub round: bool,
+    /// Segments newly taken for lost since the last call.
+    pub lost: u32,
+    /// Delivery rate, where [`CongestionControl::samples_rate`] asks for it.
+    pub rate: Option<RateSample>,
+}
+
+/// A sample of the delivery rate (draft-cheng-iccrg-delivery-rate-estimation).
+#[derive(Clone, Copy, Debug)]
+pub struct RateSample {
+    /// Segments delivered over `interval`.
+    pub delivered: u32,
+    /// The longer of the send and the acknowledgement interval.
+    pub interval: Dur,
+    /// Segments delivered since the start when the sampled segment was sent.
+    pub prior_delivered: u64,
+    /// Segments delivered since the start by now.
+    pub total_delivered: u64,
+    /// Segments outstanding when the sampled segment was sent, itself included.
+    pub sent_in_flight: u32,
+    /// Segments taken for lost since the sampled segment was sent.
+    pub lost: u32,
+    /// Whether the sampled segment was sent while the application had too little to send.
+    pub app_limited: bool,
+}
+
+/// Why a window is reduced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Congestion {
+    /// Loss, seen from duplicate or selective acknowledgements: recovery begins.
+    Loss,
+    /// An echo of congestion experienced, at most once a window.
+    Ecn,
+    /// The retransmission timer expired. The sender sets the window to one segment afterwards.
+    Timeout,
+}
+
+/// A congestion control.
+pub trait CongestionControl {
+    /// An acknowledgement delivered something outside recovery, or (if it `controls_recovery`) at any time.
+    fn on_ack(&mut self, window: &mut Window, acked: &Acked);
+    /// Congestion: sets `window.ssthresh`; for [`Congestion::Ecn`] also `window.cwnd`. During
+    /// recovery the sender keeps the window by itself (fast recovery or PRR) and sets it to
+    /// `ssthresh` at the end.
+    fn on_congestion(&mut self, window: &mut Window, why: Congestion, now: Time, in_flight: u32);
+    /// Every acknowledgement, first of all, also in recovery, also duplicates: what an echo says (DCTCP's fraction).
+    fn on_echo(&mut self, _window: &mut Window, _acked: u32, _ece: bool, _una: u32, _next: u32) {}
+    /// The last reduction was spurious: restores what it had before (RFC 4015, RFC 9438 section 4.9).
+    fn on_spurious(&mut self, _window: &mut Window) {}
+    /// A segment is transmitted; `idle` when nothing was outstanding.
+    fn on_sent(&mut self, _now: Time, _idle: bool) {}
+    /// Rate at which to pace, segments per second; none sends as soon as the window allows.
+    fn pacing_rate(&self) -> Option<f64> {
+        None
+    }
+    /// Whether it wants [`Acked::rate`].
+    fn samples_rate(&self) -> bool {
+        false
+    }
+    /// Whether it sets the window during recovery and after a timeout, too (BBR).
+    fn controls_recovery(&self) -> bool {
+        false
+    }
+    /// Whether it does its own reductions on ECE (DCTCP), so that the sender does none.
+    fn handles_ecn(&self) -> bool {
+        false
+    }
+    /// Shows its state for time series.
+    fn probe(&self, _f: &mut dyn FnMut(&'static str, f64)) {}
+}
