@@ -18,7 +18,7 @@ mod site;
 
 pub use cx::{Cx, Dropped, Reason};
 pub use gate::Gate;
-pub use packet::{Ecn, Packet, Traits};
+pub use packet::{Colour, Ecn, Packet, Traits};
 pub use registry::{Discipline, Spec};
 pub use site::Site;
 

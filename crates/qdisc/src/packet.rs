@@ -14,7 +14,7 @@ pub struct Packet {
     pub at: Time,
     /// When the source handed it to the network; in an acknowledgement, the transport's own word.
     pub born: Time,
-    /// Index of its flow (low 24 bits) and its traits (high 8 bits).
+    /// Index of its flow (low 22 bits), its colour (2 bits) and its traits (high 8 bits).
     flow_traits: u32,
     /// Sequence number within its flow; for a control frame the handle of its notice, for an
     /// acknowledgement the next number expected.
@@ -58,6 +58,19 @@ pub enum Ecn {
     Ce = 0b11,
 }
 
+/// Drop precedence of a packet within its class, as a meter has marked it (RFC 2597, RFC 2697).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[repr(u8)]
+pub enum Colour {
+    /// Within its profile: dropped last. Also what no meter has looked at.
+    #[default]
+    Green = 0,
+    /// Above the committed rate.
+    Yellow = 1,
+    /// Above the peak rate: dropped first.
+    Red = 2,
+}
+
 impl Traits {
     /// Those of a data packet of `class` (0 to 7), measured or only carried.
     pub fn data(class: u8, measured: bool) -> Traits {
@@ -80,8 +93,10 @@ impl Traits {
 }
 
 impl Packet {
-    /// Number of flows that can be told apart.
-    pub const MAX_FLOWS: u32 = 1 << 24;
+    /// Number of flows that can be told apart; a transport's flow takes two, one for each direction.
+    pub const MAX_FLOWS: u32 = 1 << 22;
+    /// Where the colour begins.
+    const COLOUR_SHIFT: u32 = 22;
 
     /// A packet of `flow` (below [`Packet::MAX_FLOWS`]) with nothing else set but its traits.
     #[inline]
@@ -134,5 +149,19 @@ impl Packet {
     #[inline]
     pub fn echo(&self) -> bool {
         (self.flow_traits >> 24) as u8 & ECHO != 0
+    }
+    /// Its colour.
+    #[inline]
+    pub fn colour(&self) -> Colour {
+        match self.flow_traits >> Packet::COLOUR_SHIFT & 0b11 {
+            0 => Colour::Green,
+            1 => Colour::Yellow,
+            _ => Colour::Red,
+        }
+    }
+    /// Gives it a colour.
+    #[inline]
+    pub fn set_colour(&mut self, colour: Colour) {
+        self.flow_traits = self.flow_traits & !(0b11 << Packet::COLOUR_SHIFT) | (colour as u32) << Packet::COLOUR_SHIFT;
     }
 }

@@ -24,7 +24,7 @@ use tailback_units::{Dur, Time};
 impl World {
     /// The world of `plan` at time zero. The plan has been checked; an inconsistent one panics.
     pub fn new(plan: Plan) -> World {
-        assert!(plan.flows.len() < Packet::MAX_FLOWS as usize, "at most 2^24 flows");
+        assert!(plan.flows.len() < Packet::MAX_FLOWS as usize, "at most 2^22 flows");
         assert!(plan.links.len() * 2 < Key::MAX_COMPONENTS as usize, "at most 2^27 links");
         let longest = |f: Framing| (f.mtu + f.header).max(f.min_frame) + f.overhead;
         assert!(plan.framing.mtu > 0 && longest(plan.framing) <= u32::from(u16::MAX), "frames of 1 to 65535 bytes");
