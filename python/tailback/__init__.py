@@ -22,7 +22,7 @@ from tailback.measures import Estimate, Measure
 from tailback.report import Report
 from tailback.result import Result
 from tailback.running import Interrupted, run
-from tailback.scenario import Precision, Scenario, discipline, kind, load, source
+from tailback.scenario import Precision, Scenario, discipline, kind, load, source, tcp
 from tailback.stats import Interval
 from tailback.sweep import sweep
 
@@ -54,6 +54,7 @@ __all__ = [
     "run",
     "schema",
     "source",
+    "tcp",
     "sweep",
 ]
 

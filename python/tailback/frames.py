@@ -34,6 +34,25 @@ TABLES: dict[str, dict[str, type]] = {
         "reordered_packets": int,
         **_DELAY_COLUMNS,
     },
+    "transports": {
+        **_RUN,
+        "flow": str,
+        "group": str,
+        "goodput_bytes": int,
+        "segments": int,
+        "retransmissions": int,
+        "timeouts": int,
+        "fast_retransmits": int,
+        "ecn_reductions": int,
+        "spurious": int,
+        "probes": int,
+        "acks_sent": int,
+        "acks_lost": int,
+        "window": float,
+        "ssthresh": float,
+        "srtt_s": float,
+        **{f"completion_{name}": kind for name, kind in (("count", int), ("mean_s", float), ("max_s", float))},
+    },
     "classes": {**_RUN, "class": int, **_COUNTS, **_DELAY_COLUMNS},
     "drops": {**_RUN, "flow": str, "where": str, "reason": str, "packets": int},
     "ports": {
@@ -48,6 +67,7 @@ TABLES: dict[str, dict[str, type]] = {
         "notifications_sent": int,
         "notifications_received": int,
         **{f"{c}_{u}": int for c in ("arrived", "sent", "dropped", "queued") for u in ("packets", "bytes")},
+        "marked_packets": int,
         "queue_max_bytes": int,
         "queue_mean_bytes": float,
     },
@@ -102,6 +122,15 @@ def _flows(report: Report) -> Iterable[Row]:
         yield head | _counts(f, _COUNTERS) | {"reordered_packets": f["reordered"]} | _delay(f["delay"])
 
 
+def _transports(report: Report) -> Iterable[Row]:
+    for f in report.data["flows"]:
+        t = f["transport"]
+        if t is not None:
+            done = t["completion"]
+            completion: Row = {f"completion_{name}": done.get(name) for name in ("count", "mean_s", "max_s")}
+            yield {"flow": f["name"], "group": f["group"], **t} | completion
+
+
 def _classes(report: Report) -> Iterable[Row]:
     for c in report.data["classes"]:
         yield {"class": c["class"]} | _counts(c, _COUNTERS) | _delay(c["delay"])
@@ -126,7 +155,12 @@ def _ports(report: Report) -> Iterable[Row]:
             "notifications_received": p["notifications_received"],
         }
         for index, c in enumerate(p["classes"]):
-            queue: Row = {"class": index, "queue_max_bytes": c["max_bytes"], "queue_mean_bytes": c["mean_bytes"]}
+            queue: Row = {
+                "class": index,
+                "marked_packets": c["marked_packets"],
+                "queue_max_bytes": c["max_bytes"],
+                "queue_mean_bytes": c["mean_bytes"],
+            }
             yield head | queue | _counts(c, ("arrived", "sent", "dropped", "queued"))
 
 
@@ -142,10 +176,12 @@ def _series(report: Report) -> Iterable[Row]:
     named: list[tuple[str, str, str, Sequence[float]]] = [
         ("network", "", "in_network_packets", series["in_network_packets"])
     ]
-    for scope, tables in (("port", series["ports"]), ("group", series["flows"])):
+    for scope, tables in (("port", series["ports"]), ("group", series["flows"]), ("flow", series["transports"])):
         for name, columns in cast("Mapping[str, Mapping[str, Sequence[float]]]", tables).items():
-            quantities = ((q if q != "stopped" else "stopped_ratio", values) for q, values in columns.items())
+            quantities = ((q if q != "stopped" else "stopped_ratio", v) for q, v in columns.items() if q != "state")
             named.extend((scope, name, quantity, values) for quantity, values in quantities)
+    for name, port in series["ports"].items():
+        named.extend(("port", name, quantity, values) for quantity, values in port["state"].items())
     for scope, name, quantity, values in named:
         for time_s, value in zip(series["time_s"], values, strict=True):
             yield {"time_s": time_s, "scope": scope, "name": name, "quantity": quantity, "value": float(value)}
@@ -158,6 +194,7 @@ def _metrics(report: Report) -> Iterable[Row]:
 
 _ROWS = {
     "flows": _flows,
+    "transports": _transports,
     "classes": _classes,
     "drops": _drops,
     "ports": _ports,

@@ -18,8 +18,13 @@ UNITS = {
     "delay": "s",
     "delay_p50": "s",
     "delay_p99": "s",
+    "goodput": "bit/s",
+    "retransmitted": "1",
+    "completion": "s",
+    "completion_p99": "s",
 }
-"""Unit of each metric; loss is a ratio of packets."""
+"""Unit of each metric; loss is a ratio of packets, retransmitted one of segments. The last four are of flows with a
+transport: goodput counts each byte once, completion is the time from a write to its last byte's arrival."""
 
 _QUANTILES = ("p50", "p99")
 
@@ -72,6 +77,7 @@ def _measures(report: Report) -> Iterator[tuple[Measure, float]]:
         yield Measure(scope, name, "loss"), report.loss(flows)
         yield Measure(scope, name, "delay"), report.mean_delay_s(flows)
         rows = report.flows(flows)
+        yield from _transports(scope, name, flows, report)
         # Quantiles of several flows cannot be had from those of each: there are some where the flows are a whole
         # class, and for a single flow where each keeps its own.
         class_ = rows[0]["class"]
@@ -89,6 +95,19 @@ def _measures(report: Report) -> Iterator[tuple[Measure, float]]:
         mean = row["delay"]["mean_s"]
         yield Measure("class", name, "delay"), math.nan if mean is None else mean
         yield from _quantiles("class", name, row["delay"])
+
+
+def _transports(scope: str, name: str, flows: str, report: Report) -> Iterator[tuple[Measure, float]]:
+    rows = report.transports(flows)
+    if not rows:
+        return
+    sent = sum(row["segments"] for row in rows)
+    yield Measure(scope, name, "goodput"), report.goodput_bps(flows)
+    yield Measure(scope, name, "retransmitted"), sum(r["retransmissions"] for r in rows) / sent if sent else 0.0
+    done = report.data["completions"].get(name)
+    if scope == "group" and done is not None and done["mean_s"] is not None:
+        yield Measure(scope, name, "completion"), done["mean_s"]
+        yield Measure(scope, name, "completion_p99"), done.get("p99_s") or math.nan
 
 
 def _quantiles(scope: str, name: str, delay: DelayRow) -> Iterator[tuple[Measure, float]]:

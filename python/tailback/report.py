@@ -20,6 +20,7 @@ __all__ = [
     "Report",
     "ReportData",
     "SeriesData",
+    "TransportRow",
 ]
 
 
@@ -63,6 +64,25 @@ _Class = TypedDict("_Class", {"class": int})
 _From = TypedDict("_From", {"from": str})
 
 
+class TransportRow(TypedDict):
+    """What a flow's transport did after the warm-up; `acks_sent` and `acks_lost` count from the start."""
+
+    goodput_bytes: int
+    segments: int
+    retransmissions: int
+    timeouts: int
+    fast_retransmits: int
+    ecn_reductions: int
+    spurious: int
+    probes: int
+    acks_sent: int
+    acks_lost: int
+    window: float
+    ssthresh: float | None
+    srtt_s: float | None
+    completion: DelayRow
+
+
 class FlowRow(_Counted, _Class, _From):
     """A flow; its counters hold packets born after the warm-up."""
 
@@ -71,6 +91,7 @@ class FlowRow(_Counted, _Class, _From):
     to: str
     reordered: int
     drops: list[DropRow]
+    transport: TransportRow | None
 
 
 class ClassRow(_Counted, _Class):
@@ -84,6 +105,7 @@ class PortClassRow(TypedDict):
     sent: Counter
     dropped: Counter
     queued: Counter
+    marked_packets: int
     max_bytes: int
     mean_bytes: float
 
@@ -118,6 +140,9 @@ class PortSeries(TypedDict):
     queue_bytes: list[int]
     stopped: list[bool]
     sent_bytes: list[int]
+    dropped_packets: list[int]
+    marked_packets: list[int]
+    state: dict[str, list[float]]
 
 
 class FlowSeries(TypedDict):
@@ -132,6 +157,7 @@ class SeriesData(TypedDict):
     time_s: list[float]
     ports: dict[str, PortSeries]
     flows: dict[str, FlowSeries]
+    transports: dict[str, dict[str, list[float]]]
     in_network_packets: list[int]
 
 
@@ -149,6 +175,7 @@ class ReportData(TypedDict):
     control_frames: int
     flows: list[FlowRow]
     classes: list[ClassRow]
+    completions: dict[str, DelayRow]
     ports: list[PortRow]
     nodes: list[NodeRow]
     series: SeriesData | None
@@ -236,6 +263,34 @@ class Report:
     def offered_bps(self, flows: str = "*") -> float:
         """Payload handed to the network per measured second, in bit/s."""
         return sum(f["offered"]["bytes"] for f in self.flows(flows)) * 8 / self.measured_s
+
+    def transports(self, flows: str = "*") -> list[TransportRow]:
+        """Return what the transports of the matching flows did; empty when none has one."""
+        return [t for f in self.flows(flows) if (t := f["transport"]) is not None]
+
+    def goodputs_bps(self, flows: str = "*") -> list[float]:
+        """Payload of each matching flow that reached its application in order per measured second, each byte counted
+        once, in bit/s.
+
+        A flow without a transport has no order to keep: what was delivered counts.
+        """
+        useful = (t["goodput_bytes"] if (t := f["transport"]) else f["delivered"]["bytes"] for f in self.flows(flows))
+        return [count * 8 / self.measured_s for count in useful]
+
+    def goodput_bps(self, flows: str = "*") -> float:
+        """The goodput of all matching flows together, in bit/s."""
+        return math.fsum(self.goodputs_bps(flows))
+
+    def port_loss(self, port: str) -> float:
+        """Packets dropped per packet that arrived at the matching ports, 0 to 1; 0 when none arrived."""
+        rows = [c for p in self.ports(port) for c in p["classes"]]
+        arrived = sum(c["arrived"]["packets"] for c in rows)
+        return sum(c["dropped"]["packets"] for c in rows) / arrived if arrived else 0.0
+
+    def utilisation(self, port: str) -> float:
+        """Share of the measured time, 0 to 1, during which the matching ports transmitted, on average."""
+        found = self.ports(port)
+        return math.fsum(p["utilisation"] for p in found) / len(found)
 
     def drops(self, flows: str = "*") -> Iterator[DropRow]:
         """Yield each flow's drops by place and reason."""

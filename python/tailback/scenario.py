@@ -25,7 +25,7 @@ from typing import Literal, TypeAlias, cast
 from tailback import _native
 from tailback.errors import UsageError
 
-__all__ = ["Precision", "Scenario", "Table", "Value", "discipline", "kind", "load", "source", "toml_value"]
+__all__ = ["Precision", "Scenario", "Table", "Value", "discipline", "kind", "load", "source", "tcp", "toml_value"]
 
 Value: TypeAlias = "str | int | float | bool | Sequence[Value] | Mapping[str, Value]"
 Table: TypeAlias = dict[str, Value]
@@ -47,6 +47,11 @@ def source(name: str, **parameters: Value) -> Table:
 def discipline(name: str, **parameters: Value) -> Table:
     """Return a queue discipline, such as `discipline("drop-tail")`."""
     return kind(name, **parameters)
+
+
+def tcp(**parameters: Value) -> Table:
+    """Return TCP as a flow's transport, such as `tcp(recovery="sack", ecn="classic")`."""
+    return kind("tcp", **parameters)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,12 +151,15 @@ class Scenario:
         between: Sequence[str],
         *,
         rate: str | Sequence[str],
-        delay: str | None = None,
+        delay: str | Sequence[str] | None = None,
         length: str | None = None,
         loss: float | None = None,
         jitter: str | None = None,
     ) -> Scenario:
-        """Add full-duplex links between two names or patterns; two rates are forward and backward."""
+        """Add full-duplex links between two names or patterns; two rates are forward and backward.
+
+        Two delays are the first and the last link's; the others are spread evenly between them.
+        """
         link = _given(between=list(between), rate=rate, delay=delay, length=length, loss=loss, jitter=jitter)
         return self._append("links", link)
 
@@ -164,12 +172,28 @@ class Scenario:
         *,
         class_: int | None = None,
         pair: str | None = None,
+        count: int | None = None,
         start: str | None = None,
+        start_spread: str | None = None,
         stop: str | None = None,
+        transport: Mapping[str, Value] | None = None,
+        probe: bool | None = None,
     ) -> Scenario:
-        """Add a group of flows; `from_` and `to` are hosts or patterns, `source` is a traffic model."""
+        """Add a group of flows; `from_` and `to` are hosts or patterns, `source` is a traffic model.
+
+        With a `transport`, such as `tcp()`, the source writes and the transport sends as the network allows.
+        """
         flow: Table = {"name": name, "from": from_, "to": to}
-        rest = _given(pair=pair, start=start, stop=stop, source=source)
+        rest = _given(
+            pair=pair,
+            count=count,
+            start=start,
+            start_spread=start_spread,
+            stop=stop,
+            source=source,
+            transport=transport,
+            probe=probe,
+        )
         return self._append("flows", {**flow, **({} if class_ is None else {"class": class_}), **rest})
 
     def backpressure(

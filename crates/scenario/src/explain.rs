@@ -6,9 +6,11 @@ use serde_json::{Map, Value};
 use tailback_document::{Path, Step};
 
 /// Families of kinds and the key that one stands behind.
-const KINDS: [(&str, &str); 6] = [
+const KINDS: [(&str, &str); 8] = [
     ("sources", "flows.source"),
     ("disciplines", "network.discipline"),
+    ("transports", "flows.transport"),
+    ("congestion-controls", "flows.transport.congestion-control"),
     ("models", "switches.model"),
     ("detections", "backpressure.detection"),
     ("responses", "backpressure.response"),

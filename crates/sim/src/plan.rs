@@ -3,6 +3,7 @@
 //! Names have been resolved to indices, units to integers and patterns to lists; the engine checks
 //! nothing again that the scenario crate has checked, except by assertion.
 
+use std::sync::Arc;
 use tailback_traffic::Model;
 use tailback_units::{Dur, Rate, Time};
 
@@ -18,8 +19,8 @@ pub struct Plan {
     pub links: Vec<LinkPlan>,
     /// Flows of packets from one host to another.
     pub flows: Vec<FlowPlan>,
-    /// Next hop: `routes[node][destination]` is the index of the link to take, [`NO_ROUTE`] if none.
-    pub routes: Vec<Vec<u32>>,
+    /// Next hops.
+    pub routes: Routes,
     /// How many bytes a payload takes in a buffer and on the wire.
     pub framing: Framing,
     /// Number of traffic classes, 1 to 8; class 0 is the highest.
@@ -42,6 +43,45 @@ pub struct Plan {
 
 /// No way to the destination.
 pub const NO_ROUTE: u32 = u32::MAX;
+
+/// The link to take from each node to each destination.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Routes(pub Vec<Row>);
+
+/// One node's next hops.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Row {
+    /// A host at a switch: its only link, whatever the destination. So a network of many hosts
+    /// takes memory for its switches only.
+    Only {
+        /// Index of the link.
+        link: u32,
+        /// The switch at its other end.
+        switch: NodeId,
+    },
+    /// By destination, index of the link, [`NO_ROUTE`] if there is no way.
+    Table(Vec<u32>),
+}
+
+impl Routes {
+    /// The link to take at `node` for `destination`, [`NO_ROUTE`] if there is no way.
+    pub fn link(&self, node: NodeId, destination: NodeId) -> u32 {
+        match &self.0[usize::from(node)] {
+            Row::Table(links) => links[usize::from(destination)],
+            Row::Only { link, switch } if *switch == destination => *link,
+            Row::Only { link, switch } => match &self.0[usize::from(*switch)] {
+                Row::Table(links) if links[usize::from(destination)] != NO_ROUTE => *link,
+                _ => NO_ROUTE,
+            },
+        }
+    }
+}
+
+impl From<Vec<Vec<u32>>> for Routes {
+    fn from(tables: Vec<Vec<u32>>) -> Routes {
+        Routes(tables.into_iter().map(Row::Table).collect())
+    }
+}
 
 /// How the engine carries packets over FIFO ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -192,10 +232,36 @@ pub struct FlowPlan {
     pub class: u8,
     /// When the source starts.
     pub start: Time,
-    /// When the source stops; packets already sent go on.
+    /// The start is drawn uniformly from `start` to so much later.
+    pub start_spread: Dur,
+    /// When the source stops; packets already sent go on, and a transport repeats them if need be.
     pub stop: Time,
     /// What it sends.
     pub model: Model,
+    /// Draws sender and receiver anew in each run from these, in place of `from` and `to`.
+    pub among: Option<Arc<Among>>,
+    /// What carries it; none hands packets to the network as the source makes them.
+    pub transport: Option<Arc<TransportPlan>>,
+    /// Whether time series of its state are kept.
+    pub probe: bool,
+}
+
+/// Hosts among which a flow's ends are drawn, uniformly and independently.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Among {
+    /// Senders, at least one.
+    pub from: Vec<NodeId>,
+    /// Receivers, at least one; none is also a sender.
+    pub to: Vec<NodeId>,
+}
+
+/// A flow's transport.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TransportPlan {
+    /// TCP, with its parameters.
+    pub tcp: Arc<tailback_transport::Tcp>,
+    /// Header bytes of a segment or an acknowledgement before framing: TCP and IP.
+    pub header: u16,
 }
 
 /// Detection, notification and response of a switch (Tobagi, Fraleigh and Noureddine).

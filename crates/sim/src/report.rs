@@ -7,7 +7,7 @@ use crate::world::{FabricState, World};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use tailback_measure::{Digest, Sketch};
-use tailback_units::Time;
+use tailback_units::{Dur, Time};
 
 /// Version of the report's shape; it changes when a field changes its meaning.
 const SCHEMA: u32 = 1;
@@ -37,6 +37,9 @@ pub struct Report {
     pub flows: Vec<FlowReport>,
     /// Per class: the same.
     pub classes: Vec<ClassReport>,
+    /// Per group of flows: times from a write of the application to its last byte's arrival, of
+    /// writes after the warm-up; groups without any are absent.
+    pub completions: BTreeMap<String, Delay>,
     /// Per output port: from the end of the warm-up to the end.
     pub ports: Vec<PortReport>,
     /// Per node: the same.
@@ -112,6 +115,41 @@ pub struct FlowReport {
     pub drops: Vec<DropReport>,
     /// Delay.
     pub delay: Delay,
+    /// What its transport did, if it has one.
+    pub transport: Option<TransportReport>,
+}
+
+/// A transport's results: since the end of the warm-up, but for the state at the end.
+#[derive(Clone, Debug, Serialize)]
+pub struct TransportReport {
+    /// Payload bytes that reached the receiving application in order, each counted once.
+    pub goodput_bytes: u64,
+    /// Segments sent, retransmissions included.
+    pub segments: u64,
+    /// Segments sent again.
+    pub retransmissions: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Entries into fast retransmit.
+    pub fast_retransmits: u64,
+    /// Reductions that an echo of "congestion experienced" caused.
+    pub ecn_reductions: u64,
+    /// Reductions undone since the loss was none.
+    pub spurious: u64,
+    /// Tail loss probes.
+    pub probes: u64,
+    /// Acknowledgements handed to the network since the start.
+    pub acks_sent: u64,
+    /// Acknowledgements lost since the start.
+    pub acks_lost: u64,
+    /// Congestion window at the end, segments.
+    pub window: f64,
+    /// Slow-start threshold at the end, segments; none before the first congestion.
+    pub ssthresh: Option<f64>,
+    /// Smoothed round-trip time at the end, seconds; none without a sample.
+    pub srtt_s: Option<f64>,
+    /// Times from a write of the application to its last byte's arrival.
+    pub completion: Delay,
 }
 
 /// One class's results.
@@ -202,6 +240,8 @@ pub struct Series {
     pub ports: BTreeMap<String, PortSeries>,
     /// By flow group.
     pub flows: BTreeMap<String, FlowSeries>,
+    /// By flow, those that are probed: what its transport shows, by name.
+    pub transports: BTreeMap<String, BTreeMap<String, Vec<f64>>>,
     /// Packets in the network.
     pub in_network_packets: Vec<u64>,
 }
@@ -215,6 +255,12 @@ pub struct PortSeries {
     pub stopped: Vec<bool>,
     /// Bytes sent since the start.
     pub sent_bytes: Vec<u64>,
+    /// Packets dropped since the start.
+    pub dropped_packets: Vec<u64>,
+    /// Packets marked since the start.
+    pub marked_packets: Vec<u64>,
+    /// What the discipline shows, by name; of several classes with the class in front.
+    pub state: BTreeMap<String, Vec<f64>>,
 }
 
 /// One group's time series.
@@ -287,6 +333,7 @@ impl World {
             control_frames,
             flows,
             classes,
+            completions: self.completions(),
             ports,
             nodes,
             series: self.series(&names),
@@ -346,9 +393,66 @@ impl World {
                     account.delay_max,
                     account.delays.as_deref(),
                 ),
+                transport: None,
             }
         };
-        self.ledger.flows.iter().enumerate().map(report).collect()
+        // The accounts after those of the flows are their acknowledgements'.
+        let mut flows: Vec<FlowReport> =
+            self.ledger.flows.iter().take(self.plan.flows.len()).enumerate().map(report).collect();
+        for connection in 0..self.transports.outgoing.len() {
+            let report = self.transport_report(connection, digest);
+            flows[self.transports.outgoing[connection].flow as usize].transport = Some(report);
+        }
+        for completions in &self.transports.completions {
+            digest.sketch(completions);
+        }
+        flows
+    }
+
+    fn transport_report(&self, connection: usize, digest: &mut Digest) -> TransportReport {
+        let (out, incoming) = (&self.transports.outgoing[connection], &self.transports.incoming[connection]);
+        let acks = &self.ledger.flows[self.transports.ack_flow(connection as u32) as usize];
+        let (counts, base) = (out.sender.statistics(), out.base);
+        let goodput = incoming.receiver.delivered() - incoming.base;
+        let completed = incoming.completed;
+        let report = TransportReport {
+            goodput_bytes: goodput,
+            segments: counts.sent - base.sent,
+            retransmissions: counts.retransmissions - base.retransmissions,
+            timeouts: counts.timeouts - base.timeouts,
+            fast_retransmits: counts.fast_retransmits - base.fast_retransmits,
+            ecn_reductions: counts.ecn_reductions - base.ecn_reductions,
+            spurious: counts.spurious - base.spurious,
+            probes: counts.probes - base.probes,
+            acks_sent: acks.offered[0].packets,
+            acks_lost: acks.dropped[0].packets,
+            window: out.sender.cwnd(),
+            ssthresh: Some(out.sender.ssthresh()).filter(|s| s.is_finite()),
+            srtt_s: Some(out.sender.srtt()).filter(|d| *d > Dur::ZERO).map(Dur::as_secs),
+            completion: Delay::of(completed.count, completed.sum, completed.max, None),
+        };
+        let r = &report;
+        let totals = [r.goodput_bytes, r.segments, r.retransmissions, r.timeouts, r.fast_retransmits];
+        totals.into_iter().chain([r.ecn_reductions, r.spurious, r.probes]).for_each(|n| digest.u64(n));
+        for count in [acks.offered[0], acks.delivered[0], acks.dropped[0]] {
+            digest.u64(count.packets);
+        }
+        report
+    }
+
+    /// Completion times of writes, by group of flows, where any write was completed.
+    fn completions(&self) -> BTreeMap<String, Delay> {
+        let mut groups = BTreeMap::new();
+        for (out, incoming) in self.transports.outgoing.iter().zip(&self.transports.incoming) {
+            let sketch = &self.transports.completions[incoming.group as usize];
+            if sketch.count() > 0 {
+                let group = self.plan.flows[out.flow as usize].group.clone();
+                groups.entry(group).or_insert_with(|| {
+                    Delay::of(sketch.count(), sketch.sum(), sketch.max().unwrap_or(0), Some(sketch))
+                });
+            }
+        }
+        groups
     }
 
     fn class_reports(&self, flows: &[FlowReport], digest: &mut Digest) -> Vec<ClassReport> {
@@ -455,6 +559,9 @@ impl World {
                 queue_bytes: queue.clone(),
                 stopped: recorder.stopped[index].clone(),
                 sent_bytes: recorder.sent[index].clone(),
+                dropped_packets: recorder.dropped[index].clone(),
+                marked_packets: recorder.marked[index].clone(),
+                state: recorder.state[index].clone(),
             };
             (names[index].clone(), series)
         };
@@ -468,6 +575,7 @@ impl World {
             time_s: recorder.times.iter().map(|t: &Time| t.as_secs()).collect(),
             ports: recorder.queue.iter().enumerate().map(port).collect(),
             flows,
+            transports: recorder.transports.clone(),
             in_network_packets: recorder.in_network.clone(),
         })
     }
@@ -485,7 +593,8 @@ impl World {
         }
         for (index, account) in self.ledger.flows.iter().enumerate() {
             let missing = in_network(account, 0).plus(in_network(account, 1)).packets;
-            assert_eq!(found[index], missing, "flow {}: packets in the network", self.plan.flows[index].name);
+            let name = self.plan.flows.get(index).map_or("acknowledgements", |flow| flow.name.as_str());
+            assert_eq!(found[index], missing, "flow {name}: packets in the network");
         }
         let now = self.now;
         for (index, name) in names.iter().enumerate() {

@@ -234,7 +234,7 @@ fn star(n: usize, fabric: Fabric) -> Plan {
     net.plan.sample = Some(Dur::from_ms(5));
     // The search for routes is quadratic itself; here each host's only link leads to it.
     let to = |from: usize, to: usize| if from == 0 { to.wrapping_sub(1) as u32 } else { from as u32 - 1 };
-    net.plan.routes = (0..=n).map(|from| (0..=n).map(|d| to(from, d)).collect()).collect();
+    net.plan.routes = (0..=n).map(|from| (0..=n).map(|d| to(from, d)).collect()).collect::<Vec<Vec<u32>>>().into();
     net.plan
 }
 

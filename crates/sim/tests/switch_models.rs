@@ -36,7 +36,7 @@ fn runs(net: &Net, replications: u64) -> Vec<Report> {
     let to = |node: usize, d: usize| if node == 0 { d.wrapping_sub(1) as u32 } else { node as u32 - 1 };
     let nodes = plan.nodes.len();
     let routes: Vec<Vec<u32>> = (0..nodes).map(|n| (0..nodes).map(|d| to(n, d)).collect()).collect();
-    (1..=replications).map(|seed| run(Plan { seed, routes: routes.clone(), ..plan.clone() })).collect()
+    (1..=replications).map(|seed| run(Plan { seed, routes: routes.clone().into(), ..plan.clone() })).collect()
 }
 
 /// Mean utilisation of the switch's outputs.

@@ -38,8 +38,13 @@ pub const LARGEST_BURST: u64 = 1 << 40;
 pub struct Burst {
     /// When, never earlier than the burst before.
     pub at: Time,
-    /// How many payload bytes, 1 to [`LARGEST_BURST`].
+    /// How many payload bytes, 1 to [`LARGEST_BURST`], or [`Burst::ENDLESS`].
     pub bytes: u64,
+}
+
+impl Burst {
+    /// As many bytes as a transport can carry, without end.
+    pub const ENDLESS: u64 = u64::MAX;
 }
 
 /// A burst, unless its time has run past what [`Time`] can hold: then the source is silent.

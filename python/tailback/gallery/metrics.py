@@ -12,12 +12,17 @@ __all__ = [
     "delay_quantile",
     "drops_at",
     "drops_outside",
+    "goodput",
+    "jain",
     "loss",
+    "lost_rate",
+    "marks",
     "max_delay",
     "max_queue",
     "mean_delay",
     "mean_queue",
     "offered",
+    "port_loss",
     "stopped",
     "throughput",
     "utilisation",
@@ -140,3 +145,49 @@ def mean_queue(ports: str, name: str = "mean_queue", label: str = "") -> Metric:
     """Mean of the bytes that wait at the matching ports together, in kB."""
     text = label or f"mean queue, {ports}"
     return Metric(name, text, "kB", lambda report: 1e-3 * report.mean_queue_bytes(ports))
+
+
+def port_loss(port: str, name: str = "loss", label: str = "packet loss") -> Metric:
+    """Packets dropped at the matching ports per packet that arrived there, in percent; a mark is no loss."""
+
+    def counts(report: Report) -> tuple[int, int]:
+        rows = [row for found in report.ports(port) for row in found["classes"]]
+        return sum(row["dropped"]["packets"] for row in rows), sum(row["arrived"]["packets"] for row in rows)
+
+    return Metric(name, label, "%", lambda report: 100 * report.port_loss(port), counts, precision=(0.1, 0.1))
+
+
+def lost_rate(flows: str, name: str = "lost_rate", label: str = "lost") -> Metric:
+    """Payload of the matching flows that was lost, in Mbit/s."""
+
+    def value(report: Report) -> float:
+        return 8e-6 * sum(row["dropped"]["bytes"] for row in report.flows(flows)) / report.measured_s
+
+    return Metric(name, label, "Mbit/s", value, precision=(0.1, 0.05))
+
+
+def goodput(flows: str = "*", name: str = "goodput", label: str = "goodput") -> Metric:
+    """Payload that reached applications in order, each byte counted once, in Mbit/s, all matching flows together."""
+    return Metric(name, label, "Mbit/s", lambda report: 1e-6 * report.goodput_bps(flows), precision=(0.1, 0.0))
+
+
+def jain(flows: str = "*", name: str = "jain", label: str = "Jain's index") -> Metric:
+    """Jain's fairness index of the matching flows' goodputs (Jain, Chiu and Hawe 1984): 1 when all are equal, 1/n when
+    one has everything."""
+
+    def value(report: Report) -> float:
+        rates = report.goodputs_bps(flows)
+        squares = sum(rate * rate for rate in rates)
+        return sum(rates) ** 2 / (len(rates) * squares) if squares else float("nan")
+
+    return Metric(name, label, "", value)
+
+
+def marks(port: str, name: str = "marks", label: str = "marks") -> Metric:
+    """Packets marked at the matching ports per second."""
+
+    def value(report: Report) -> float:
+        rows = [row for found in report.ports(port) for row in found["classes"]]
+        return sum(row["marked_packets"] for row in rows) / report.measured_s
+
+    return Metric(name, label, "1/s", value)

@@ -3,12 +3,15 @@
 use super::links::LinkOf;
 use super::nodes::{Node, Nodes};
 use super::{Builder, entry};
-use crate::document::{FlowGroup, Pair};
+use crate::document::{FlowGroup, Pair, Transport};
 use crate::glob::is_pattern;
 use std::collections::{BTreeMap, VecDeque};
+use std::iter;
+use std::sync::Arc;
 use tailback_document::{Checked, Path};
-use tailback_sim::plan::{FlowPlan, NO_ROUTE, NodeId};
-use tailback_units::{Dur, Time};
+use tailback_sim::plan::{Among, FlowPlan, NO_ROUTE, NodeId, Routes, TransportPlan};
+use tailback_traffic::{Bulk, Model};
+use tailback_units::{Dur, Size, Time};
 
 /// More flows than this are a mistake about a pattern.
 const MOST_FLOWS: usize = 200_000;
@@ -20,7 +23,7 @@ impl<'a> Builder<'a> {
         &mut self,
         nodes: &Nodes<'a>,
         links: &[LinkOf<'a>],
-        routes: Option<&[Vec<u32>]>,
+        routes: Option<&Routes>,
     ) -> Vec<FlowPlan> {
         if self.document.flows.is_empty() {
             self.complaints.value(
@@ -35,7 +38,10 @@ impl<'a> Builder<'a> {
             let path = entry("flows", i);
             self.flow_name(&path, group, names.insert(&group.name, i));
             self.flow_settings(&path, group);
-            let pairs = self.flow_pairs(&path, group, nodes);
+            let (mut pairs, among) = self.flow_pairs(&path, group, nodes);
+            if let Some(count) = group.count.filter(|n| (1..=MOST_FLOWS as u32).contains(n)) {
+                pairs = pairs.iter().flat_map(|pair| iter::repeat_n(*pair, count as usize)).collect();
+            }
             if plans.len() + pairs.len() > MOST_FLOWS {
                 let message = format!("`{}` makes {} flows", group.name, pairs.len());
                 self.complaints.value(
@@ -46,8 +52,13 @@ impl<'a> Builder<'a> {
                 continue;
             }
             if let Some(routes) = routes {
-                self.reachable(&path, &pairs, nodes, links, routes);
+                let all = among.as_deref().map(|a| a.from.iter().flat_map(|from| a.to.iter().map(|to| [*from, *to])));
+                let all: Vec<_> = all.map_or_else(|| pairs.clone(), Iterator::collect);
+                self.reachable(&path, &all, nodes, links, routes, group.transport.is_some());
             }
+            let transport = group.transport.as_ref().map(|Transport::Tcp(tcp)| {
+                Arc::new(TransportPlan { tcp: Arc::new(tcp.clone()), header: u16::try_from(tcp.header.0).unwrap_or(u16::MAX) })
+            });
             let single = pairs.len() == 1;
             plans.extend(pairs.iter().enumerate().map(|(n, [from, to])| FlowPlan {
                 name: if single { group.name.clone() } else { format!("{}[{}]", group.name, n + 1) },
@@ -56,8 +67,12 @@ impl<'a> Builder<'a> {
                 to: *to,
                 class: group.class,
                 start: Time(group.start.0),
+                start_spread: group.start_spread,
                 stop: group.stop.map_or(Time::NEVER, |Dur(ps)| Time(ps)),
                 model: group.source.clone(),
+                among: among.clone(),
+                transport: transport.clone(),
+                probe: group.probe,
             }));
         }
         plans
@@ -117,10 +132,56 @@ impl<'a> Builder<'a> {
             );
         }
         self.complaints.invalid(&path.join("source"), group.source.check());
+        if group.count.is_some_and(|n| !(1..=MOST_FLOWS as u32).contains(&n)) {
+            self.complaints.value(
+                path.join("count"),
+                format!("{} flows of a pair", group.count.unwrap_or(0)),
+                format!("write a number from 1 to {MOST_FLOWS}"),
+            );
+        }
+        if group.pair == Some(Pair::Random) && group.count.is_none() {
+            self.complaints.value(
+                path.join("pair"),
+                "how many flows draw their ends is not said",
+                "write `count`, such as `count = 100`",
+            );
+        }
+        self.flow_transport(path, group);
     }
 
-    /// The pairs of sender and receiver of a group.
-    fn flow_pairs(&mut self, path: &Path, group: &FlowGroup, nodes: &Nodes<'a>) -> Vec<[NodeId; 2]> {
+    /// What a transport and its source need.
+    fn flow_transport(&mut self, path: &Path, group: &FlowGroup) {
+        let Some(transport) = &group.transport else {
+            if let Model::Bulk(Bulk { size: None }) = &group.source {
+                self.complaints.value(
+                    path.join("source"),
+                    "a transfer without an end would fill the host's queue at once",
+                    "give it a `size`, or a `transport`, which sends as the network allows",
+                );
+            }
+            return;
+        };
+        let path = path.join("transport");
+        self.complaints.invalid(&path, Checked::check(transport));
+        let Transport::Tcp(tcp) = transport;
+        let (packet, mtu) = (tcp.segment.0.saturating_add(tcp.header.0), self.document.network.framing.table().mtu.0);
+        if packet > mtu {
+            self.complaints.value(
+                path.join("segment"),
+                format!("a segment of {} and its header of {} do not fit into a packet of {}", tcp.segment, tcp.header, Size(mtu)),
+                format!("write \"{}\" or less", Size(mtu.saturating_sub(tcp.header.0))),
+            );
+        }
+    }
+
+    /// The pairs of sender and receiver of a group; where they are drawn, a pair to begin with and
+    /// the hosts to draw from.
+    fn flow_pairs(
+        &mut self,
+        path: &Path,
+        group: &FlowGroup,
+        nodes: &Nodes<'a>,
+    ) -> (Vec<[NodeId; 2]>, Option<Arc<Among>>) {
         let mut find = |key: &str, text: &str| match nodes.find(text, Node::is_host, "host") {
             Ok(found) => match found.iter().find(|id| !nodes.get(**id).is_host()) {
                 None => Some(found),
@@ -138,7 +199,15 @@ impl<'a> Builder<'a> {
                 None
             }
         };
-        let (Some(from), Some(to)) = (find("from", &group.from), find("to", &group.to)) else { return Vec::new() };
+        let (Some(from), Some(to)) = (find("from", &group.from), find("to", &group.to)) else { return (Vec::new(), None) };
+        if group.pair == Some(Pair::Random) {
+            if let Some(both) = from.iter().find(|id| to.contains(id)) {
+                let message = format!("`{}` would be sender and receiver", nodes.name(*both));
+                self.complaints.value(path.join("to"), message, "draw from hosts that only send and hosts that only receive");
+                return (Vec::new(), None);
+            }
+            return (vec![[from[0], to[0]]], Some(Arc::new(Among { from, to })));
+        }
         let every = || -> Vec<[NodeId; 2]> {
             from.iter().flat_map(|a| to.iter().map(|b| [*a, *b])).filter(|[a, b]| a != b).collect()
         };
@@ -161,7 +230,7 @@ impl<'a> Builder<'a> {
                     ),
                     "write `pair = \"all\"` for every combination, or patterns that match equally many",
                 );
-                return Vec::new();
+                return (Vec::new(), None);
             }
         };
         if let Some([a, _]) = pairs.iter().find(|[a, b]| a == b) {
@@ -171,13 +240,13 @@ impl<'a> Builder<'a> {
                 "name another receiver"
             };
             self.complaints.value(path.join("to"), format!("`{}` would send to itself", nodes.name(*a)), help);
-            return Vec::new();
+            return (Vec::new(), None);
         }
         if pairs.is_empty() {
             let message = format!("`{}` would send to itself", nodes.name(from[0]));
             self.complaints.value(path.join("to"), message, "name another receiver");
         }
-        pairs
+        (pairs, None)
     }
 
     /// Complains about the first pair of a group without a way between them.
@@ -187,10 +256,11 @@ impl<'a> Builder<'a> {
         pairs: &[[NodeId; 2]],
         nodes: &Nodes<'a>,
         links: &[LinkOf<'a>],
-        routes: &[Vec<u32>],
+        routes: &Routes,
+        both_ways: bool,
     ) {
-        let Some([from, to]) = pairs.iter().find(|[from, to]| routes[usize::from(*from)][usize::from(*to)] == NO_ROUTE)
-        else {
+        let cut = |from: NodeId, to: NodeId| routes.link(from, to) == NO_ROUTE;
+        let Some([from, to]) = pairs.iter().find(|[from, to]| cut(*from, *to) || (both_ways && cut(*to, *from))) else {
             return;
         };
         let (a, b) = (nodes.name(*from), nodes.name(*to));

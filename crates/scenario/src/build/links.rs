@@ -2,8 +2,9 @@
 
 use super::nodes::Nodes;
 use super::{Builder, entry};
-use crate::document::{Ends, Link};
+use crate::document::{Delays, Ends, Link};
 use crate::glob::is_pattern;
+use std::collections::BTreeSet;
 use tailback_document::Path;
 use tailback_sim::plan::{LinkPlan, NodeId, QueuePlan};
 use tailback_units::Dur;
@@ -16,15 +17,19 @@ pub(super) struct LinkOf<'a> {
     pub ends: [NodeId; 2],
     pub entry: usize,
     pub link: &'a Link,
+    pub delay: Dur,
+}
+
+/// The delays of an entry's links.
+fn delays(link: &Link) -> Delays {
+    let length = || link.length.map_or(DEFAULT_DELAY, |length| length.delay());
+    link.delay.unwrap_or_else(|| Delays([length(); 2]))
 }
 
 impl LinkOf<'_> {
-    pub fn delay(&self) -> Dur {
-        self.link.delay.or(self.link.length.map(|length| length.delay())).unwrap_or(DEFAULT_DELAY)
-    }
     pub fn plan(self, queue: [QueuePlan; 2]) -> LinkPlan {
-        let (delay, Link { rate, loss, jitter, .. }) = (self.delay(), self.link);
-        LinkPlan { ends: self.ends, rate: rate.0, delay, loss: loss.0, jitter: *jitter, queue }
+        let Link { rate, loss, jitter, .. } = self.link;
+        LinkPlan { ends: self.ends, rate: rate.0, delay: self.delay, loss: loss.0, jitter: *jitter, queue }
     }
     /// The node at the other end of the link.
     pub fn other(&self, node: NodeId) -> NodeId {
@@ -38,9 +43,10 @@ impl<'a> Builder<'a> {
         for (i, link) in self.document.links.iter().enumerate() {
             let path = entry("links", i);
             self.link_times(&path, link);
-            for ends in self.pairs(&path.join("between"), &link.between, nodes) {
-                links.push(LinkOf { ends, entry: i, link });
-            }
+            let (pairs, delays) = (self.pairs(&path.join("between"), &link.between, nodes), delays(link));
+            let count = pairs.len();
+            let link = |(n, ends)| LinkOf { ends, entry: i, link, delay: delays.at(n, count) };
+            links.extend(pairs.into_iter().enumerate().map(link));
         }
         if self.complaints.is_empty() {
             self.unlinked(nodes, &links);
@@ -57,7 +63,7 @@ impl<'a> Builder<'a> {
             );
         }
         let end = self.document.run.duration;
-        let delay = LinkOf { ends: [0; 2], entry: 0, link }.delay();
+        let delay = delays(link).longest();
         for (key, time) in [(if link.length.is_some() { "length" } else { "delay" }, delay), ("jitter", link.jitter)] {
             if time >= end && end > Dur::ZERO && time > DEFAULT_DELAY {
                 self.complaints.value(
@@ -117,8 +123,9 @@ impl<'a> Builder<'a> {
             );
             return;
         }
+        let linked: BTreeSet<NodeId> = links.iter().flat_map(|link| link.ends).collect();
         for id in nodes.ids() {
-            if !links.iter().any(|link| link.ends.contains(&id)) {
+            if !linked.contains(&id) {
                 let node = nodes.get(id);
                 self.complaints.key(
                     node.path(),

@@ -44,7 +44,7 @@ pub(crate) fn plan(document: &Document) -> Result<Plan, Vec<Complaint>> {
     let routes = if links_sound { builder.routes(&nodes, &links) } else { None };
     builder.samples(links.len());
     let before = builder.complaints.count();
-    let flows = builder.flows(&nodes, &links, routes.as_deref());
+    let flows = builder.flows(&nodes, &links, routes.as_ref());
     let flows_sound = builder.complaints.count() == before;
     let timeline = builder.timeline(&nodes, &links, &flows, flows_sound);
     if !builder.complaints.is_empty() {

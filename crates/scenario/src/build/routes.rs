@@ -4,11 +4,8 @@ use super::links::LinkOf;
 use super::nodes::Nodes;
 use super::{Builder, entry};
 use crate::document::Routing;
-use std::collections::VecDeque;
-use tailback_sim::plan::{NO_ROUTE, NodeId};
-
-/// `routes[node][destination]` is the link to take; see [`tailback_sim::plan::Plan::routes`].
-pub(super) type Routes = Vec<Vec<u32>>;
+use std::collections::{BTreeMap, VecDeque};
+use tailback_sim::plan::{NO_ROUTE, NodeId, Routes, Row};
 
 impl<'a> Builder<'a> {
     /// None when the links contradict the way of routing.
@@ -17,13 +14,30 @@ impl<'a> Builder<'a> {
             return None;
         }
         let neighbours = neighbours(nodes.list.len(), links);
-        let mut routes = vec![vec![NO_ROUTE; nodes.list.len()]; nodes.list.len()];
+        // A host with one link to a switch needs no table, and the way to it is that to its switch
+        // and one link more: thousands of hosts cost as much as the few switches they hang on.
+        let leaf = |id: NodeId| match neighbours[usize::from(id)][..] {
+            [(switch, link)] if nodes.get(id).is_host() && !nodes.get(switch).is_host() => Some((switch, link)),
+            _ => None,
+        };
+        let count = nodes.list.len();
+        let mut tables: Vec<Option<Vec<u32>>> =
+            nodes.ids().map(|id| leaf(id).is_none().then(|| vec![NO_ROUTE; count])).collect();
+        let mut ways: BTreeMap<NodeId, Vec<(NodeId, u32)>> = BTreeMap::new();
         for destination in nodes.ids().filter(|id| nodes.get(*id).is_host()) {
-            for (node, link) in towards(destination, &neighbours, nodes) {
-                routes[usize::from(node)][usize::from(destination)] = link;
+            let (target, last) = leaf(destination).map_or((destination, None), |(at, link)| (at, Some((at, link))));
+            let ways = ways.entry(target).or_insert_with(|| towards(target, &neighbours, nodes));
+            for (node, link) in ways.iter().copied().chain(last) {
+                if let Some(table) = &mut tables[usize::from(node)] {
+                    table[usize::from(destination)] = link;
+                }
             }
         }
-        Some(routes)
+        let row = |(id, table): (NodeId, Option<Vec<u32>>)| match (table, leaf(id)) {
+            (None, Some((switch, link))) => Row::Only { link, switch },
+            (table, _) => Row::Table(table.unwrap_or_default()),
+        };
+        Some(Routes(nodes.ids().zip(tables).map(row).collect()))
     }
 
     /// Refuses each link that closes a cycle, and names the cycle.

@@ -2,7 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tailback_document::kinds;
 use tailback_traffic::Model;
+use tailback_transport::Tcp;
 use tailback_units::Dur;
 
 /// Flows that are alike, reported together under one name.
@@ -22,6 +24,10 @@ pub struct FlowGroup {
     /// sender), and "zip" when there are equally many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pair: Option<Pair>,
+    /// Makes so many flows of each pair (with `pair = "random"`, in all), 1 to 100000. Absent, one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 100_000))]
+    pub count: Option<u32>,
     /// Traffic class, 0 (highest) to below `network.classes`.
     #[serde(default)]
     #[schemars(range(min = 0, max = 7))]
@@ -29,11 +35,34 @@ pub struct FlowGroup {
     /// When the source starts; before the end of the run.
     #[serde(default)]
     pub start: Dur,
+    /// Each flow starts at an instant of its own, drawn uniformly from `start` to so much later.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub start_spread: Dur,
     /// When the source stops, after `start`; absent, never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Dur>,
     /// What each flow sends.
     pub source: Model,
+    /// What carries it. Absent, packets go out as the source makes them, as with UDP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transport: Option<Transport>,
+    /// Whether time series (`run.sample`) also show each flow's window and round-trip time.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub probe: bool,
+}
+
+kinds! {
+    /// What carries a flow from end to end.
+    pub enum Transport {
+        "tcp" => Tcp(Tcp),
+    }
+}
+
+fn is_zero(d: &Dur) -> bool {
+    *d == Dur::ZERO
+}
+fn is_false(b: &bool) -> bool {
+    !b
 }
 
 /// Which senders go with which receivers.
@@ -44,4 +73,6 @@ pub enum Pair {
     Zip,
     /// Every sender with every receiver, but never with itself.
     All,
+    /// Each flow draws its sender and its receiver, anew in each replication.
+    Random,
 }

@@ -1,6 +1,6 @@
 //! `[hosts]`, `[switches]` and `[[links]]`.
 
-use super::{BackPressure, Length, Limit, Limits, Rates};
+use super::{BackPressure, Delays, Length, Limit, Limits, Rates};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -213,9 +213,10 @@ pub struct Link {
     pub between: Ends,
     /// Rate of both directions, or [forward, backward], where forward is from the first end; up to 10Tbit/s.
     pub rate: Rates,
-    /// Propagation delay; "1us" when neither `delay` nor `length` is given.
+    /// Propagation delay, or [first, last] spread evenly over the links that patterns make; "1us" when neither `delay` nor
+    /// `length` is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub delay: Option<Dur>,
+    pub delay: Option<Delays>,
     /// In place of `delay`: length of the cable, at 5 ns per metre.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub length: Option<Length>,

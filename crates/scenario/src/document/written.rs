@@ -121,6 +121,58 @@ impl JsonSchema for Limits {
     }
 }
 
+/// One delay for all links of an entry, or the first and the last: `["9ms", "29ms"]` spreads the links evenly between the
+/// two, in the order of their nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delays(pub [Dur; 2]);
+
+impl Delays {
+    /// The delay of link `index` of `count`.
+    pub fn at(self, index: usize, count: usize) -> Dur {
+        let Delays([first, last]) = self;
+        let share = |a: Dur, b: Dur| Dur((u128::from(b.0 - a.0) * index as u128 / (count.max(2) as u128 - 1)) as u64);
+        if first <= last { first + share(first, last) } else { first - share(last, first) }
+    }
+    /// The longer of the two.
+    pub fn longest(self) -> Dur {
+        self.0[0].max(self.0[1])
+    }
+}
+impl Serialize for Delays {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        if self.0[0] == self.0[1] { self.0[0].serialize(s) } else { self.0.serialize(s) }
+    }
+}
+impl<'de> Deserialize<'de> for Delays {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        match Value::deserialize(d)? {
+            Value::Array(list) if list.len() != 2 => {
+                let message = format!("links have one delay or two, [first, last]; here are {}", list.len());
+                Err(DecodeError::value(Path::root(), message, None))
+            }
+            list @ Value::Array(_) => decode(list).map(Delays),
+            one => decode(one).map(|delay| Delays([delay, delay])),
+        }
+        .map_err(DecodeError::carry)
+    }
+}
+impl JsonSchema for Delays {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "Delays".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let delay = generator.subschema_for::<Dur>();
+        json_schema!({
+            "anyOf": [delay.clone(), { "type": "array", "items": delay, "minItems": 2, "maxItems": 2 }],
+            "format": "duration, or [first, last]",
+            "examples": ["10ms", ["9ms", "29ms"]],
+        })
+    }
+}
+
 /// One rate for both directions, or `[forward, backward]`; forward is from the first end of `between`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rates(pub [Rate; 2]);

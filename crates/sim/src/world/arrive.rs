@@ -33,11 +33,15 @@ impl World {
         }
         if lost {
             p.lost.add(u64::from(packet.size));
-            self.ledger.drop(packet, port, Reason::LinkLoss);
+            self.lose(packet, port, Reason::LinkLoss);
             return;
         }
         if packet.dst == node {
-            self.ledger.deliver(packet, now);
+            if self.transports.is_empty() {
+                self.ledger.deliver(packet, now);
+            } else {
+                self.receive(packet);
+            }
             return;
         }
         packet.at = self.tail_of(port, &packet);
@@ -69,7 +73,7 @@ impl World {
             Ok(()) => self.match_output(output),
             Err(packet) => {
                 self.ports[via as usize].refused.add(u64::from(packet.size));
-                self.ledger.drop(packet, via, Reason::InputBufferFull);
+                self.lose(packet, via, Reason::InputBufferFull);
             }
         }
     }

@@ -80,7 +80,7 @@ impl World {
                 self.notices.take(packet.seq);
             } else {
                 self.ports[port as usize].lost.add(u64::from(packet.size));
-                self.ledger.drop(packet, port, Reason::LinkDown);
+                self.lose(packet, port, Reason::LinkDown);
             }
         }
     }

@@ -42,7 +42,7 @@ impl Flow {
 impl Framing {
     /// Bytes that a buffer counts and bytes on the wire, for a payload.
     #[inline]
-    fn lengths(&self, payload: u32) -> (u32, u32) {
+    pub(super) fn lengths(&self, payload: u32) -> (u32, u32) {
         let frame = (payload + self.header).max(self.min_frame);
         let wire = frame + self.overhead;
         let size = match self.buffer {
@@ -72,6 +72,27 @@ impl World {
         let flow = &mut self.flows[index as usize];
         flow.source = None;
         flow.next.at = Time::NEVER;
+        if let Some(connection) = self.transports.of(index) {
+            self.close(connection);
+        }
+    }
+
+    /// The burst that is due goes to a transport.
+    fn emit_to(&mut self, connection: u32, index: u32) {
+        let flow = &mut self.flows[index as usize];
+        let bytes = flow.next.bytes;
+        flow.next.at = Time::NEVER;
+        if let Some(burst) = flow.source.as_mut().and_then(|s| s.next(&mut flow.rng))
+            && burst.at < flow.stop
+        {
+            flow.next = burst;
+            self.agenda.push(burst.at, Key::new(Kind::Emit, index));
+        } else if flow.stop < Time::NEVER {
+            // Nothing more comes before the stop: then what has not been sent by it is given up.
+            flow.next = Burst { at: flow.stop, bytes: 0 };
+            self.agenda.push(flow.stop, Key::new(Kind::Emit, index));
+        }
+        if bytes == 0 { self.close(connection) } else { self.write(connection, bytes) }
     }
 
     /// A flow's next burst is due: cuts it into full packets and a remainder.
@@ -82,6 +103,9 @@ impl World {
         if flow.next.at != now {
             // Stopped, or restarted with another first burst, since this event was scheduled.
             return;
+        }
+        if let Some(connection) = self.transports.of(index) {
+            return self.emit_to(connection, index);
         }
         let mut left = flow.next.bytes;
         let mtu = u64::from(self.plan.framing.mtu);

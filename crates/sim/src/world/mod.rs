@@ -8,6 +8,7 @@ mod notify;
 mod observe;
 mod respond;
 mod transmit;
+mod transport;
 
 use crate::agenda::{Agenda, Key, Kind};
 use crate::crossbar::Crossbar;
@@ -20,6 +21,7 @@ use observe::Recorder;
 use std::sync::Arc;
 use tailback_qdisc::Dropped;
 use tailback_units::Time;
+pub(crate) use transport::Transports;
 
 /// A run under way.
 #[derive(Debug)]
@@ -29,9 +31,11 @@ pub struct World {
     /// Two per link: side s of link l is port 2 l + s; its way back is the port with the last bit flipped.
     pub(crate) ports: Vec<Port>,
     pub(crate) nodes: Vec<Node>,
-    /// The port to take at a node for a destination: `routes[node * nodes + destination]`.
-    routes: Vec<u32>,
+    /// The port to take at a switch for a destination: `routes[node][destination]`.
+    routes: Vec<Vec<u32>>,
     flows: Vec<Flow>,
+    /// Flows that a transport carries.
+    pub(crate) transports: Transports,
     pub(crate) ledger: Ledger,
     notices: Notices,
     /// Filled by disciplines, emptied after each call.
@@ -114,6 +118,8 @@ impl World {
             Kind::Respond => self.respond(component),
             Kind::Wake => self.wake(component),
             Kind::Refresh => self.refresh(component),
+            Kind::Timer => self.timer(component),
+            Kind::AckTimer => self.ack_timer(component),
             Kind::Emit => self.emit(component),
             Kind::Change => self.change(),
             Kind::WarmedUp => self.end_warmup(),
@@ -136,14 +142,15 @@ impl World {
         self.agenda.push(time, Key::new(kind, component));
     }
 
-    /// The port that leads from `node` to `destination`.
+    /// The port that leads from a switch to `destination`.
     #[inline]
     fn route(&self, node: u16, destination: u16) -> u32 {
-        self.routes[usize::from(node) * self.nodes.len() + usize::from(destination)]
+        self.routes[usize::from(node)][usize::from(destination)]
     }
 
     fn end_warmup(&mut self) {
         let now = self.now;
         self.ports.iter_mut().for_each(|p| p.end_warmup(now));
+        self.transports.end_warmup();
     }
 }

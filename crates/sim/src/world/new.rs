@@ -2,6 +2,7 @@
 
 use super::emit::Flow;
 use super::observe::Recorder;
+use super::transport::{Transports, numbers};
 use super::{FabricState, Node, World};
 use crate::agenda::{Agenda, Key, Kind};
 use crate::crossbar::Crossbar;
@@ -9,7 +10,7 @@ use crate::detector::Detector;
 use crate::ledger::{Count, Ledger};
 use crate::notice::Notices;
 use crate::plan::{
-    BackPressure, Change, ChangeKind, Engine, Fabric, Framing, LinkPlan, NO_ROUTE, NodeKind, NodePlan, Plan, Scope,
+    BackPressure, Change, ChangeKind, Engine, Fabric, Framing, LinkPlan, NO_ROUTE, NodeKind, NodePlan, Plan, Row, Scope,
 };
 use crate::port::{Base, ClassAccount, ClassQueue, Fifo, Loss, Managed, Port, Queue, Settled, Waiting};
 use crate::responder::Responder;
@@ -23,12 +24,13 @@ use tailback_units::{Dur, Time};
 
 impl World {
     /// The world of `plan` at time zero. The plan has been checked; an inconsistent one panics.
-    pub fn new(plan: Plan) -> World {
-        assert!(plan.flows.len() < Packet::MAX_FLOWS as usize, "at most 2^22 flows");
+    pub fn new(mut plan: Plan) -> World {
+        assert!(numbers(&plan.flows) < Packet::MAX_FLOWS as usize, "at most 2^22 flows");
         assert!(plan.links.len() * 2 < Key::MAX_COMPONENTS as usize, "at most 2^27 links");
         let longest = |f: Framing| (f.mtu + f.header).max(f.min_frame) + f.overhead;
         assert!(plan.framing.mtu > 0 && longest(plan.framing) <= u32::from(u16::MAX), "frames of 1 to 65535 bytes");
         assert!(plan.sample.is_none_or(|interval| interval > Dur::ZERO), "samples some time apart");
+        draw(&mut plan);
         let nodes = plan.nodes.len();
         let mut ports: Vec<Port> =
             plan.links.iter().enumerate().flat_map(|(l, link)| [0, 1].map(|side| port(&plan, l, link, side))).collect();
@@ -38,16 +40,21 @@ impl World {
             port.slot = siblings.len() as u32;
             siblings.push(number as u32);
         }
-        let mut routes = vec![NO_ROUTE; nodes * nodes];
-        for (node, row) in plan.routes.iter().enumerate() {
-            for (destination, &link) in row.iter().enumerate().filter(|(_, link)| **link != NO_ROUTE) {
-                let side = u32::from(usize::from(plan.links[link as usize].ends[0]) != node);
-                routes[node * nodes + destination] = 2 * link + side;
+        let port_of = |node: u16, link: u32| {
+            if link == NO_ROUTE {
+                return NO_ROUTE;
             }
-        }
-        let route = |from: u16, to: u16| routes[usize::from(from) * nodes + usize::from(to)];
+            2 * link + u32::from(plan.links[link as usize].ends[0] != node)
+        };
+        let route = |from: u16, to: u16| port_of(from, plan.routes.link(from, to));
+        let routes = (0..nodes as u16).map(|node| match &plan.routes.0[usize::from(node)] {
+            Row::Only { .. } => Vec::new(),
+            Row::Table(links) => links.iter().map(|link| port_of(node, *link)).collect(),
+        });
+        let routes = routes.collect();
         let flows = plan.flows.iter().map(|f| Flow::new(f, route(f.from, f.to), &plan)).collect();
-        let ledger = Ledger::new(plan.flows.len(), usize::from(plan.classes), plan.per_flow_delay);
+        let transports = Transports::new(&plan, route);
+        let ledger = Ledger::new(numbers(&plan.flows), usize::from(plan.classes), plan.per_flow_delay);
         let mut world = World {
             now: Time::ZERO,
             agenda: Agenda::default(),
@@ -55,6 +62,7 @@ impl World {
             ports,
             routes,
             flows,
+            transports,
             ledger,
             notices: Notices::default(),
             dropped: Vec::new(),
@@ -81,6 +89,23 @@ impl World {
             world.schedule(first.at, Kind::Change, 0);
         }
         world
+    }
+}
+
+/// Draws what a run draws before it begins: the ends and starts of flows that leave them open.
+fn draw(plan: &mut Plan) {
+    for flow in &mut plan.flows {
+        if flow.among.is_none() && flow.start_spread == Dur::ZERO {
+            continue;
+        }
+        let mut rng = Rng::named(plan.seed, &format!("placement {}", flow.name));
+        if let Some(among) = &flow.among {
+            flow.from = among.from[rng.below(among.from.len() as u64) as usize];
+            flow.to = among.to[rng.below(among.to.len() as u64) as usize];
+        }
+        if flow.start_spread > Dur::ZERO {
+            flow.start += Dur(rng.below(flow.start_spread.0));
+        }
     }
 }
 

@@ -2,7 +2,9 @@
 
 use super::World;
 use crate::agenda::Kind;
-use crate::port::Queue;
+use crate::port::{Queue, Waiting};
+use std::collections::BTreeMap;
+use tailback_qdisc::Qdisc;
 use tailback_units::Time;
 
 /// Samples so far.
@@ -15,6 +17,14 @@ pub(crate) struct Recorder {
     pub stopped: Vec<Vec<bool>>,
     /// By port, then by sample: buffer bytes sent since the start.
     pub sent: Vec<Vec<u64>>,
+    /// By port, then by sample: packets dropped since the start.
+    pub dropped: Vec<Vec<u64>>,
+    /// By port, then by sample: packets marked since the start.
+    pub marked: Vec<Vec<u64>>,
+    /// By port and name, then by sample: what its disciplines show.
+    pub state: Vec<BTreeMap<String, Vec<f64>>>,
+    /// By probed flow and name, then by sample: what its transport shows.
+    pub transports: BTreeMap<String, BTreeMap<String, Vec<f64>>>,
     /// By flow, then by sample: payload bytes delivered since the start.
     pub delivered: Vec<Vec<u64>>,
     /// Packets in the network.
@@ -32,18 +42,34 @@ impl World {
         recorder.queue.resize_with(self.ports.len(), Vec::new);
         recorder.stopped.resize_with(self.ports.len(), Vec::new);
         recorder.sent.resize_with(self.ports.len(), Vec::new);
-        recorder.delivered.resize_with(self.ledger.flows.len(), Vec::new);
+        recorder.dropped.resize_with(self.ports.len(), Vec::new);
+        recorder.marked.resize_with(self.ports.len(), Vec::new);
+        recorder.state.resize_with(self.ports.len(), BTreeMap::new);
+        recorder.delivered.resize_with(self.plan.flows.len(), Vec::new);
         for (at, port) in self.ports.iter_mut().enumerate() {
             let settled = (0..port.classes.len()).map(|class| port.settled(now, class));
-            let (mut sent, mut queued) = (0, 0);
+            let (mut sent, mut queued, mut dropped, mut marked) = (0, 0, 0, 0);
             for class in settled.collect::<Vec<_>>() {
                 sent += class.sent.bytes;
+                dropped += class.dropped.packets;
+                marked += class.marked;
             }
             for class in 0..port.classes.len() {
                 queued += port.backlog_at(now, class);
             }
             recorder.queue[at].push(queued);
             recorder.sent[at].push(sent);
+            recorder.dropped[at].push(dropped);
+            recorder.marked[at].push(marked);
+            if let Queue::Managed(m) = &port.queue {
+                for (class, queue) in m.queues.iter().enumerate() {
+                    let Waiting::Discipline(d) = &queue.waiting else { continue };
+                    d.probe(&mut |name, value| {
+                        let name = if m.queues.len() > 1 { format!("{class} {name}") } else { name.to_owned() };
+                        recorder.state[at].entry(name).or_default().push(value);
+                    });
+                }
+            }
             let stopped = match &port.queue {
                 Queue::Managed(m) => m.blocked_since.is_some(),
                 Queue::Fifo(_) => false,
@@ -51,8 +77,22 @@ impl World {
             recorder.stopped[at].push(stopped);
         }
         let mut in_network = 0;
+        for out in self.transports.outgoing.iter().filter(|out| self.plan.flows[out.flow as usize].probe) {
+            let name = &self.plan.flows[out.flow as usize].name;
+            let series = recorder.transports.entry(name.clone()).or_default();
+            let mut show = |name: &str, value| series.entry(name.to_owned()).or_default().push(value);
+            let sender = &out.sender;
+            show("window_segments", sender.cwnd());
+            show("threshold_segments", sender.ssthresh());
+            show("outstanding_segments", f64::from(sender.in_flight()));
+            show("smoothed_rtt_s", sender.srtt().as_secs());
+            show("timeout_s", sender.rto().as_secs());
+            sender.probe(&mut |name, value| show(name, value));
+        }
         for (at, flow) in self.ledger.flows.iter().enumerate() {
-            recorder.delivered[at].push(flow.delivered[0].bytes + flow.delivered[1].bytes);
+            if let Some(delivered) = recorder.delivered.get_mut(at) {
+                delivered.push(flow.delivered[0].bytes + flow.delivered[1].bytes);
+            }
             let packets = |count: &[crate::ledger::Count; 2]| count[0].packets + count[1].packets;
             in_network += packets(&flow.offered) - packets(&flow.delivered) - packets(&flow.dropped);
         }

@@ -18,7 +18,7 @@ impl World {
                     self.schedule(at, Kind::Arrive, port);
                 }
             } else {
-                self.ledger.drop(packet, port, Reason::BufferFull);
+                self.lose(packet, port, Reason::BufferFull);
             }
         } else {
             self.enqueue_managed(port, packet, via);
@@ -38,7 +38,7 @@ impl World {
             let free = *memory - *used;
             if size > free || (queue.backlog.bytes + size) as f64 > *alpha * free as f64 {
                 account.dropped.add(size);
-                self.ledger.drop(packet, port, Reason::SharedMemoryFull);
+                self.lose(packet, port, Reason::SharedMemoryFull);
                 return;
             }
             *used += size;
@@ -82,7 +82,7 @@ impl World {
             p.classes[class].dropped.add(size);
             let from = usize::from(p.from);
             self.give_back(from, size);
-            self.ledger.drop(dropped.packet, port, dropped.why);
+            self.lose(dropped.packet, port, dropped.why);
         }
     }
 

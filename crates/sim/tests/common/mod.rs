@@ -59,7 +59,7 @@ pub fn bursts(burst: u64, bps: u64) -> Model {
     Model::UniformUniform(UniformUniform { burst: Size(burst), rate: Rate(bps) })
 }
 pub fn bulk(size: u64) -> Model {
-    Model::Bulk(Bulk { size: Size(size) })
+    Model::Bulk(Bulk { size: Some(Size(size)) })
 }
 
 /// A plan under construction. Links have no delay and queues no limit until told otherwise.
@@ -75,7 +75,7 @@ impl Net {
                 nodes: Vec::new(),
                 links: Vec::new(),
                 flows: Vec::new(),
-                routes: Vec::new(),
+                routes: Routes::default(),
                 framing,
                 classes: 1,
                 seed: 1,
@@ -148,7 +148,7 @@ impl Net {
         let name = |node: NodeId| &self.plan.nodes[usize::from(node)].name;
         let name = format!("{}->{} {}", name(from), name(to), self.plan.flows.len());
         let group = name.clone();
-        self.plan.flows.push(FlowPlan { name, group, from, to, class, start: Time::ZERO, stop: Time::NEVER, model });
+        self.plan.flows.push(FlowPlan { name, group, from, to, class, start: Time::ZERO, start_spread: Dur::ZERO, stop: Time::NEVER, model, among: None, transport: None, probe: false });
         self.plan.flows.len() - 1
     }
     pub fn change(&mut self, at: Time, what: ChangeKind) {
@@ -177,7 +177,7 @@ impl Net {
                 }
             }
         }
-        Plan { routes, ..self.plan.clone() }
+        Plan { routes: routes.into(), ..self.plan.clone() }
     }
 
     /// Runs both engines to the end, which must agree to the last bit.

@@ -7,22 +7,26 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Size, Time};
 
-/// Hands a single burst to the host at the start: a transfer, or with a large size a host that
-/// always has something to send.
+/// Hands a single burst to the host at the start: a transfer, or without a size a host that always
+/// has something to send.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Bulk {
-    /// Payload of the whole transfer, 1 B to 2^40 B (1.0995 TB).
-    pub size: Size,
+    /// Payload of the whole transfer, 1 B to 2^40 B (1.0995 TB). Absent, it never ends; then the flow
+    /// needs a transport.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<Size>,
 }
 
 impl Bulk {
     /// Whether the parameters make sense together.
     pub fn check(&self) -> Result<(), Invalid> {
-        if (1..=LARGEST_BURST).contains(&self.size.0) {
-            return Ok(());
+        match self.size {
+            Some(size) if !(1..=LARGEST_BURST).contains(&size.0) => {
+                Err(Invalid::new("size", format!("{size} is out of range; write 1B to {}", Size(LARGEST_BURST))))
+            }
+            _ => Ok(()),
         }
-        Err(Invalid::new("size", format!("{} is out of range; write 1B to {}", self.size, Size(LARGEST_BURST))))
     }
 
     pub(crate) fn mean_rate_bps(&self) -> Option<f64> {
@@ -30,7 +34,7 @@ impl Bulk {
     }
 
     pub(crate) fn start(&self, at: Time, _: &mut Rng) -> Source {
-        Source { transfer: Some(Burst { at, bytes: self.size.0 }) }
+        Source { transfer: Some(Burst { at, bytes: self.size.map_or(Burst::ENDLESS, |size| size.0) }) }
     }
 }
 

@@ -1,0 +1,357 @@
+//! Flows that a transport carries: segments become packets and packets segments, deadlines events.
+//!
+//! A flow's data travels under the flow's own number, its acknowledgements under one of their own,
+//! so that both directions are accounted for by themselves.
+
+use super::World;
+use crate::agenda::{Key, Kind};
+use crate::plan::{FlowPlan, Plan};
+use std::collections::VecDeque;
+use tailback_measure::Sketch;
+use tailback_qdisc::{Ecn, Packet, Reason, Traits};
+use tailback_random::Rng;
+use tailback_transport::{Ack, Receiver, Segment, Sender, Statistics};
+use tailback_units::Time;
+
+/// All connections.
+#[derive(Debug, Default)]
+pub(crate) struct Transports {
+    pub outgoing: Vec<Outgoing>,
+    pub incoming: Vec<Incoming>,
+    /// By flow: its connection, [`Transports::NONE`] without one.
+    of_flow: Vec<u32>,
+    /// Acknowledgements that do not fit into a packet.
+    long: LongAcks,
+    /// Completion times of writes, by group of flows, picoseconds.
+    pub completions: Vec<Sketch>,
+}
+
+/// A connection's sending side.
+#[derive(Debug)]
+pub(crate) struct Outgoing {
+    pub sender: Sender,
+    /// When its next event is due; an event at another time is stale.
+    due: Time,
+    pub flow: u32,
+    port: u32,
+    to: u16,
+    class: u8,
+    header: u16,
+    /// State at the end of the warm-up.
+    pub base: Statistics,
+}
+
+/// A connection's receiving side.
+#[derive(Debug)]
+pub(crate) struct Incoming {
+    pub receiver: Receiver,
+    due: Time,
+    port: u32,
+    to: u16,
+    class: u8,
+    /// An acknowledgement's bytes in a buffer and on the wire.
+    size: u16,
+    wire: u16,
+    /// Its group's place in the completions.
+    pub group: u32,
+    /// Writes that have not arrived in full, in order.
+    writes: VecDeque<Write>,
+    pub completed: Completed,
+    /// Payload bytes delivered in order at the end of the warm-up.
+    pub base: u64,
+}
+
+/// Something that the application has written.
+#[derive(Clone, Copy, Debug)]
+struct Write {
+    /// The segment after its last.
+    end: u32,
+    at: Time,
+}
+
+/// Writes that have arrived in full, of those written after the warm-up.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Completed {
+    pub count: u64,
+    /// Sum and maximum of the times from the write to the last byte's arrival, picoseconds.
+    pub sum: u128,
+    pub max: u64,
+}
+
+/// Acknowledgements with selective blocks, kept aside: a packet has room for a number and a time.
+#[derive(Debug, Default)]
+struct LongAcks {
+    slots: Vec<Ack>,
+    free: Vec<u32>,
+}
+
+/// Set in an acknowledgement's word when the rest is a slot of [`LongAcks`]: no run lasts 106 days.
+const LONG: u64 = 1 << 63;
+
+impl LongAcks {
+    fn put(&mut self, ack: Ack) -> u32 {
+        if let Some(slot) = self.free.pop() {
+            self.slots[slot as usize] = ack;
+            return slot;
+        }
+        self.slots.push(ack);
+        (self.slots.len() - 1) as u32
+    }
+    fn take(&mut self, slot: u32) -> Ack {
+        self.free.push(slot);
+        self.slots[slot as usize]
+    }
+}
+
+impl Transports {
+    const NONE: u32 = u32::MAX;
+
+    /// The connections of a plan; `route` gives the first port from a node to another.
+    pub fn new(plan: &Plan, route: impl Fn(u16, u16) -> u32) -> Transports {
+        let mut made = Transports { of_flow: vec![Transports::NONE; plan.flows.len()], ..Transports::default() };
+        let mut groups: Vec<&str> = Vec::new();
+        for (index, flow) in plan.flows.iter().enumerate() {
+            let Some(transport) = &flow.transport else { continue };
+            made.of_flow[index] = made.outgoing.len() as u32;
+            let group = groups.iter().position(|g| *g == flow.group).unwrap_or_else(|| {
+                groups.push(&flow.group);
+                groups.len() - 1
+            });
+            let rng = Rng::named(plan.seed, &format!("transport {}", flow.name));
+            let (size, wire) = plan.framing.lengths(u32::from(transport.header));
+            made.outgoing.push(Outgoing {
+                sender: Sender::new(&transport.tcp, rng),
+                due: Time::NEVER,
+                flow: index as u32,
+                port: route(flow.from, flow.to),
+                to: flow.to,
+                class: flow.class,
+                header: transport.header,
+                base: Statistics::default(),
+            });
+            made.incoming.push(Incoming {
+                receiver: Receiver::new(&transport.tcp),
+                due: Time::NEVER,
+                port: route(flow.to, flow.from),
+                to: flow.from,
+                class: flow.class,
+                size: size as u16,
+                wire: wire as u16,
+                group: group as u32,
+                writes: VecDeque::new(),
+                completed: Completed::default(),
+                base: 0,
+            });
+        }
+        made.completions = vec![Sketch::default(); groups.len()];
+        made
+    }
+
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.outgoing.is_empty()
+    }
+
+    /// A flow's connection.
+    #[inline]
+    pub fn of(&self, flow: u32) -> Option<u32> {
+        self.of_flow.get(flow as usize).copied().filter(|c| *c != Transports::NONE)
+    }
+
+    /// The number under which a connection's acknowledgements travel.
+    #[inline]
+    pub fn ack_flow(&self, connection: u32) -> u32 {
+        self.of_flow.len() as u32 + connection
+    }
+
+    pub fn end_warmup(&mut self) {
+        for out in &mut self.outgoing {
+            out.base = out.sender.statistics();
+        }
+        for incoming in &mut self.incoming {
+            incoming.base = incoming.receiver.delivered();
+        }
+    }
+}
+
+/// How many numbers for packets a plan's flows take: one each and one more for acknowledgements.
+pub(crate) fn numbers(flows: &[FlowPlan]) -> usize {
+    flows.len() + flows.iter().filter(|f| f.transport.is_some()).count()
+}
+
+impl World {
+    /// A flow's application writes.
+    pub(super) fn write(&mut self, connection: u32, bytes: u64) {
+        let now = self.now;
+        let sender = &mut self.transports.outgoing[connection as usize].sender;
+        sender.offer(now, bytes);
+        if let Some(end) = sender.end() {
+            self.transports.incoming[connection as usize].writes.push_back(Write { end, at: now });
+        }
+        self.pump(connection);
+    }
+
+    /// A flow's application writes no more.
+    pub(super) fn close(&mut self, connection: u32) {
+        self.transports.outgoing[connection as usize].sender.close();
+    }
+
+    /// A packet has reached its destination in a network where transports are at work.
+    #[inline]
+    pub(super) fn receive(&mut self, packet: Packet) {
+        let (flow, flows) = (packet.flow(), self.transports.of_flow.len() as u32);
+        if flow >= flows {
+            return self.receive_ack(flow - flows, packet);
+        }
+        let connection = self.transports.of_flow[flow as usize];
+        if connection == Transports::NONE {
+            return self.ledger.deliver(packet, self.now);
+        }
+        let (seq, payload, born) = (packet.seq, packet.payload, packet.born);
+        let (ce, cwr) = (packet.ecn() == Ecn::Ce, packet.echo());
+        self.ledger.deliver(packet, self.now);
+        let incoming = &mut self.transports.incoming[connection as usize];
+        let ack = incoming.receiver.on_segment(self.now, seq, payload, born, ce, cwr);
+        if !incoming.writes.is_empty() {
+            self.complete(connection);
+        }
+        if let Some(ack) = ack {
+            self.acknowledge(connection, ack);
+        }
+        self.arm_receiver(connection);
+    }
+
+    /// Notes the writes that have arrived in full.
+    fn complete(&mut self, connection: u32) {
+        let incoming = &mut self.transports.incoming[connection as usize];
+        let next = incoming.receiver.next();
+        while let Some(write) = incoming.writes.front()
+            && next.wrapping_sub(write.end) < u32::MAX / 2
+        {
+            if write.at >= self.plan.warmup {
+                let took = self.now.since(write.at).0;
+                incoming.completed.count += 1;
+                incoming.completed.sum += u128::from(took);
+                incoming.completed.max = incoming.completed.max.max(took);
+                self.transports.completions[incoming.group as usize].record(took);
+            }
+            incoming.writes.pop_front();
+        }
+    }
+
+    fn receive_ack(&mut self, connection: u32, packet: Packet) {
+        let ack = self.unpack(&packet);
+        self.ledger.deliver(packet, self.now);
+        self.transports.outgoing[connection as usize].sender.on_ack(self.now, &ack);
+        self.pump(connection);
+    }
+
+    /// The acknowledgement in a packet, whose slot is free afterwards.
+    #[inline]
+    fn unpack(&mut self, packet: &Packet) -> Ack {
+        if packet.born.0 & LONG != 0 {
+            return self.transports.long.take(packet.born.0 as u32);
+        }
+        Ack { next: packet.seq, ece: packet.echo(), syn: false, echo: packet.born, sack: Default::default() }
+    }
+
+    /// Sends an acknowledgement.
+    fn acknowledge(&mut self, connection: u32, ack: Ack) {
+        let word = if ack.syn || ack.has_sack() {
+            Time(LONG | u64::from(self.transports.long.put(ack)))
+        } else {
+            ack.echo
+        };
+        let flow = self.transports.ack_flow(connection);
+        let incoming = &self.transports.incoming[connection as usize];
+        let traits = Traits::data(incoming.class, false).with_echo(ack.ece);
+        let mut packet = Packet::new(flow, traits, word, ack.next, incoming.to);
+        packet.size = incoming.size;
+        packet.wire = incoming.wire;
+        let port = incoming.port;
+        self.ledger.offer(&packet);
+        self.enqueue(port, packet, None);
+    }
+
+    /// Transmits what a sender may transmit now, and sees to its timer.
+    fn pump(&mut self, connection: u32) {
+        let now = self.now;
+        let measured = now >= self.plan.warmup;
+        loop {
+            let out = &mut self.transports.outgoing[connection as usize];
+            let Some(segment) = out.sender.poll(now) else { break };
+            let (size, wire) = self.plan.framing.lengths(u32::from(segment.payload) + u32::from(out.header));
+            let traits = Traits::data(out.class, measured).with_ecn(ecn(&segment)).with_echo(segment.cwr);
+            let mut packet = Packet::new(out.flow, traits, now, segment.seq, out.to);
+            packet.payload = segment.payload;
+            packet.size = size as u16;
+            packet.wire = wire as u16;
+            let port = out.port;
+            self.ledger.offer(&packet);
+            self.enqueue(port, packet, None);
+        }
+        let out = &mut self.transports.outgoing[connection as usize];
+        let deadline = out.sender.deadline();
+        // One that has moved away is found out when the event comes: an acknowledgement costs none.
+        if deadline < out.due {
+            out.due = deadline;
+            self.schedule(deadline, Kind::Timer, connection);
+        }
+    }
+
+    /// A sender's timer may be due.
+    pub(super) fn timer(&mut self, connection: u32) {
+        let now = self.now;
+        let out = &mut self.transports.outgoing[connection as usize];
+        if out.due != now {
+            return;
+        }
+        out.due = Time::NEVER;
+        if out.sender.deadline() <= now {
+            out.sender.on_timer(now);
+        }
+        self.pump(connection);
+    }
+
+    fn arm_receiver(&mut self, connection: u32) {
+        let incoming = &mut self.transports.incoming[connection as usize];
+        let deadline = incoming.receiver.deadline();
+        if deadline < incoming.due {
+            incoming.due = deadline;
+            self.agenda.push(deadline, Key::new(Kind::AckTimer, connection));
+        }
+    }
+
+    /// A receiver's timer may be due.
+    pub(super) fn ack_timer(&mut self, connection: u32) {
+        let now = self.now;
+        let incoming = &mut self.transports.incoming[connection as usize];
+        if incoming.due != now {
+            return;
+        }
+        incoming.due = Time::NEVER;
+        if incoming.receiver.deadline() <= now
+            && let Some(ack) = incoming.receiver.on_timer(now)
+        {
+            self.acknowledge(connection, ack);
+        }
+        self.arm_receiver(connection);
+    }
+
+    /// A packet is lost at (or behind) `port`.
+    #[inline]
+    pub(super) fn lose(&mut self, packet: Packet, port: u32, why: Reason) {
+        if packet.born.0 & LONG != 0 && packet.flow() as usize >= self.transports.of_flow.len() {
+            self.unpack(&packet);
+        }
+        self.ledger.drop(packet, port, why);
+    }
+}
+
+fn ecn(segment: &Segment) -> Ecn {
+    match segment.ecn {
+        tailback_transport::Ecn::NotEct => Ecn::NotEct,
+        tailback_transport::Ecn::Ect0 => Ecn::Ect0,
+        tailback_transport::Ecn::Ect1 => Ecn::Ect1,
+    }
+}

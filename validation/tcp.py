@@ -1,0 +1,291 @@
+"""TCP dumbbells on ns-2 and on Tailback, side by side: loss, utilisation, mean queue and fairness at the bottleneck.
+
+    python validation/tcp.py [--cases REGEX] [--seeds 5] [--out FOLDER]
+
+Both run the same list of cases with the same parameters; nothing is fitted. Means over the seeds are compared with
+fixed tolerances, and the table is written as Markdown and JSON. Exit code 1 when a case is outside.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import re
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from statistics import fmean, stdev
+
+import tailback as tb
+
+HERE = Path(__file__).resolve().parent
+
+
+@dataclass(frozen=True)
+class Case:
+    """One dumbbell. Delays in ms one way, rates in Mbit/s, the queue in packets of segment + 40 bytes."""
+
+    flows: int
+    rate: float
+    queue: int
+    aqm: str = "drop-tail"
+    """`drop-tail`, `red` or `red-ecn`; RED's thresholds are 20 and 80 % of the queue."""
+    recovery: str = "newreno"
+    delays: tuple[float, float, float] = (10, 9, 29)
+    """Bottleneck, shortest and longest access link; each receiver is 1 ms away."""
+    segment: int = 1000
+    maxp: float = 0.1
+    weight: float = 0.002
+    end: float = 120
+
+    @property
+    def name(self) -> str:
+        """Says what differs between cases."""
+        low, high = (2 * (self.delays[0] + d + 1) for d in self.delays[1:])
+        rtt = f"{low:g}" if low == high else f"{low:g}-{high:g}"
+        return (
+            f"{self.flows} {self.recovery} {self.aqm} {self.rate:g} Mbit/s {rtt} ms "
+            f"q={self.queue} mss={self.segment}" + (f" maxp={self.maxp:g}" if self.maxp != 0.1 else "")
+        )
+
+
+WARMUP = 20.0
+SHORT, MIDDLE, LONG, SPREAD = (5, 4, 4), (10, 9, 29), (60, 39, 39), (5, 4, 94)
+CASES = [
+    Case(1, 10, 50, delays=MIDDLE),
+    Case(1, 10, 100, recovery="sack", delays=LONG),
+    Case(1, 1.5, 20, delays=SHORT),
+    Case(1, 45, 300, recovery="sack", delays=MIDDLE),
+    Case(2, 10, 60, delays=MIDDLE),
+    Case(2, 10, 60, "red", "sack", delays=MIDDLE),
+    Case(4, 10, 80, delays=SHORT),
+    Case(4, 1.5, 25, "red", delays=LONG),
+    Case(4, 10, 80, "red-ecn", "sack"),
+    Case(8, 10, 80),
+    Case(8, 10, 80, recovery="sack"),
+    Case(8, 10, 80, "red"),
+    Case(8, 10, 100, "red-ecn", maxp=0.25),
+    Case(8, 1.5, 30, recovery="sack", segment=500),
+    Case(8, 45, 200, "red", "sack", delays=LONG),
+    Case(16, 10, 40),
+    Case(16, 10, 80, "red", "sack", segment=1460),
+    Case(16, 10, 80, "red-ecn", delays=SPREAD),
+    Case(16, 45, 150, delays=SHORT),
+    Case(16, 10, 120, recovery="sack", segment=500, delays=LONG),
+    Case(32, 10, 80),
+    Case(32, 10, 80, "red"),
+    Case(32, 10, 80, "red-ecn", "sack"),
+    Case(32, 45, 300, "red", "sack"),
+    Case(32, 45, 300, recovery="sack", segment=1460, delays=SPREAD),
+    Case(32, 1.5, 50, "red"),
+    Case(64, 10, 100),
+    Case(64, 10, 100, "red", "sack"),
+    Case(64, 10, 100, "red-ecn"),
+    Case(64, 45, 200, recovery="sack", delays=LONG),
+    Case(64, 45, 200, "red", segment=500),
+    Case(100, 45, 250),
+    Case(100, 10, 150, "red", "sack", maxp=1),
+    Case(100, 45, 250, "red-ecn", "sack", delays=SPREAD),
+    Case(200, 45, 300, "red"),
+    Case(200, 45, 300, recovery="sack"),
+    Case(200, 45, 500, "red-ecn", maxp=1),
+]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one run saw between warm-up and end."""
+
+    loss: float
+    utilisation: float
+    queue: float
+    jain: float
+
+
+def jain(rates: list[float]) -> float:
+    """Jain, Chiu and Hawe's index."""
+    squares = sum(rate * rate for rate in rates)
+    return sum(rates) ** 2 / (len(rates) * squares) if squares else math.nan
+
+
+def ns2(case: Case, seed: int) -> Outcome:
+    """Run a case on ns-2."""
+    bottleneck, first, last = case.delays
+    arguments = {
+        "flows": case.flows,
+        "rate": case.rate * 1e6,
+        "delay": bottleneck * 1e-3,
+        "d0": first * 1e-3,
+        "d1": last * 1e-3,
+        "queue": case.queue,
+        "aqm": "DropTail" if case.aqm == "drop-tail" else "RED",
+        "ecn": int(case.aqm == "red-ecn"),
+        "min": 0.2 * case.queue,
+        "max": 0.8 * case.queue,
+        "maxp": case.maxp,
+        "weight": case.weight,
+        "tcp": {"newreno": "Newreno", "sack": "Sack1"}[case.recovery],
+        "segment": case.segment,
+        "t0": WARMUP,
+        "t1": case.end,
+        "seed": seed,
+    }
+    command = ["ns", str(HERE / "dumbbell.tcl"), *(f"{key}={value}" for key, value in arguments.items())]
+    found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    loss = found["dropped"] / found["arrived"]
+    return Outcome(loss, found["utilisation"], found["queue"], jain(found["acked"]))
+
+
+def scenario(case: Case) -> tb.Scenario:
+    """The same case for Tailback, with ns-2's choices where the RFCs leave one."""
+    bottleneck, first, last = (f"{delay:g}ms" for delay in case.delays)
+    red = tb.discipline(
+        "red",
+        min=f"{0.2 * case.queue:g}packets",
+        max=f"{0.8 * case.queue:g}packets",
+        max_p=case.maxp,
+        weight=case.weight,
+        mean_packet=f"{case.segment + 40}B",
+        count="packets",
+        byte_mode=False,
+        gentle=False,
+        ecn=case.aqm == "red-ecn",
+    )
+    bottleneck_port: dict[str, tb.scenario.Value] = {"buffer": f"{case.queue}packets"}
+    if case.aqm != "drop-tail":
+        bottleneck_port["discipline"] = red
+    return (
+        tb.Scenario(duration=f"{case.end:g}s", warmup=f"{WARMUP:g}s", framing="none", buffer="unlimited")
+        .host("s", count=case.flows)
+        .host("t", count=case.flows)
+        .switch("r0", ports={"r1": bottleneck_port})
+        .switch("r1")
+        .link(["r0", "r1"], rate=f"{case.rate:g}Mbit/s", delay=bottleneck)
+        .link(["s*", "r0"], rate="100Mbit/s", delay=[first, last])
+        .link(["r1", "t*"], rate="100Mbit/s", delay="1ms")
+        .flow("tcp", "s*", "t*", tb.source("bulk"), pair="zip", start_spread="1s", transport=transport(case))
+    )
+
+
+def transport(case: Case) -> tb.scenario.Table:
+    """ns-2.35's defaults of `Agent/TCP/Newreno` and `Agent/TCP/Sack1` with `Agent/TCPSink`."""
+    recoveries = {
+        "newreno": tb.kind("newreno", impatient=True, deflation=True),
+        "sack": tb.kind("sack", prr=False, rack=False, tlp=False),
+    }
+    return tb.tcp(
+        segment=f"{case.segment}B",
+        recovery=recoveries[case.recovery],
+        initial_window=2,
+        receive_window=10_000,
+        delayed_ack={"every": 1},
+        timers={"clock": "coarse", "granularity": "10ms", "min-rto": "200ms", "initial-rto": "3s"},
+        timestamps=False,
+        ecn="classic" if case.aqm == "red-ecn" else "off",
+        ecn_retransmissions=True,
+        handshake=False,
+        spurious_timeout="off",
+    )
+
+
+def tailback(case: Case, seeds: int) -> list[Outcome]:
+    """Run a case on Tailback."""
+    result = tb.run(scenario(case), replications=seeds)
+    outcomes = []
+    for report in result.reports:
+        (port,) = report.ports("r0->r1")
+        packets = port["classes"][0]["mean_bytes"] / (case.segment + 40)
+        outcomes.append(Outcome(report.port_loss("r0->r1"), port["utilisation"], packets, jain(report.goodputs_bps())))
+    return outcomes
+
+
+@dataclass
+class Row:
+    """One case's means, and what is outside."""
+
+    case: str
+    theirs: dict[str, float]
+    ours: dict[str, float]
+    spread: dict[str, float]
+    """Standard error of the difference of the means."""
+    outside: list[str] = field(default_factory=list)
+
+
+def close(metric: str, theirs: float, ours: float) -> bool:
+    """The tolerances."""
+    gap = abs(theirs - ours)
+    match metric:
+        case "loss":
+            return gap <= max(0.1 * theirs, 0.002)
+        case "utilisation":
+            return gap <= 0.01
+        case "queue":
+            return gap <= max(0.1 * theirs, 1.0)
+        case _:
+            return gap <= 0.05
+
+
+def compare(case: Case, theirs: list[Outcome], ours: list[Outcome]) -> Row:
+    """Compare means."""
+    metrics = ("loss", "utilisation", "queue", "jain")
+    columns = {m: ([getattr(o, m) for o in theirs], [getattr(o, m) for o in ours]) for m in metrics}
+    row = Row(
+        case.name,
+        {m: fmean(a) for m, (a, _) in columns.items()},
+        {m: fmean(b) for m, (_, b) in columns.items()},
+        {m: math.hypot(stdev(a) / len(a) ** 0.5, stdev(b) / len(b) ** 0.5) for m, (a, b) in columns.items()},
+    )
+    row.outside = [m for m in metrics if not close(m, row.theirs[m], row.ours[m])]
+    return row
+
+
+def table(rows: list[Row]) -> str:
+    """Lay the rows out, ns-2 / Tailback in each cell."""
+    lines = ["| case | loss % | utilisation % | queue, packets | Jain | outside |", "|---|---:|---:|---:|---:|---|"]
+    for row in rows:
+        a, b = row.theirs, row.ours
+        cells = [
+            f"{100 * a['loss']:.3f} / {100 * b['loss']:.3f}",
+            f"{100 * a['utilisation']:.2f} / {100 * b['utilisation']:.2f}",
+            f"{a['queue']:.1f} / {b['queue']:.1f}",
+            f"{a['jain']:.3f} / {b['jain']:.3f}",
+            ", ".join(row.outside),
+        ]
+        lines.append(f"| {row.case} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    """Run all cases."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cases", default="", help="only those whose name matches this regular expression")
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--out", type=Path, default=Path("out/validation"))
+    options = parser.parse_args()
+    if shutil.which("ns") is None:
+        print("skipped: needs `ns` (Debian package ns2)")
+        return 0
+    cases = [case for case in CASES if re.search(options.cases, case.name)]
+    seeds = range(1, options.seeds + 1)
+    rows = []
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        # ns-2 keeps the processors busy ahead of us; a case's runs of Tailback use them all at once.
+        theirs = {case: [pool.submit(ns2, case, seed) for seed in seeds] for case in cases}
+        for case in cases:
+            rows.append(compare(case, [run.result() for run in theirs[case]], tailback(case, options.seeds)))
+            print(table(rows[-1:]).splitlines()[-1], flush=True)
+    options.out.mkdir(parents=True, exist_ok=True)
+    (options.out / "tcp.md").write_text(table(rows), encoding="utf-8")
+    (options.out / "tcp.json").write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n", encoding="utf-8")
+    outside = [row for row in rows if row.outside]
+    print(f"{len(rows) - len(outside)} of {len(rows)} cases are inside the tolerances")
+    return 1 if outside else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
