@@ -4,3 +4,4 @@
 pub mod by_destination;
 pub mod drop_head;
 pub mod drop_tail;
+pub mod red;
