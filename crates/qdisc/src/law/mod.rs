@@ -1,6 +1,8 @@
 //! Control laws: numbers in, a decision out. A law owns no packets and knows no queue; a discipline
 //! tells it what arrives and leaves, and does what it decides.
 
+pub mod blue;
+mod blue_params;
 pub mod codel;
 pub mod pie;
 pub mod red;
