@@ -1,6 +1,6 @@
 //! All disciplines, one line each.
 
-use crate::discipline::{drop_head, drop_tail};
+use crate::discipline::{blue, drop_head, drop_tail, red};
 use crate::{Cx, Gate, Packet, Qdisc, Site};
 use tailback_units::{Rate, Time};
 
@@ -71,7 +71,9 @@ macro_rules! disciplines {
 
 disciplines! {
     "drop-tail" => DropTail(drop_tail::Params => drop_tail::DropTail),
-    "drop-head" => DropHead(drop_head::Params => drop_head::DropHead),
+    "drop-head" => DropHead(drop_head::Params => drop_tail::DropTail),
+    "red" => Red(red::Params => red::Red),
+    "blue" => Blue(blue::Params => blue::Blue),
 }
 
 impl Spec {

@@ -1,6 +1,8 @@
 //! The disciplines, one file each; `by_destination` is the variant of drop-tail that back-pressure
 //! with addresses needs.
 
+pub mod blue;
 pub mod by_destination;
 pub mod drop_head;
 pub mod drop_tail;
+pub mod red;
