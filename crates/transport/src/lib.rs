@@ -10,6 +10,20 @@
 //! the slow-start threshold. A congestion control is one file in `cc/` and one line in `registry.rs`.
 
 pub mod cc;
+mod params;
+mod reassembly;
+mod receiver;
+mod registry;
+mod rtt;
+mod sender;
+mod seq;
 mod wire;
 
+pub use params::{
+    Clock, DelayedAck, EcnEcho, EcnMode, InitialWindow, NewReno, Recovery, Reno, Sack, SpuriousTimeout, Tahoe, Tcp,
+    Timers, WindowRule,
+};
+pub use receiver::Receiver;
+pub use registry::{Cc, Control};
+pub use sender::{Sender, State, Statistics};
 pub use wire::{Ack, Block, Ecn, Segment};

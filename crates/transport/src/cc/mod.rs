@@ -3,6 +3,13 @@
 //! Loss detection and recovery are the sender's work, done once for all. A congestion control sees
 //! what was acknowledged and sets the [`Window`]; windows are in segments.
 
+pub mod reno;
+pub mod subtcp;
+
+use crate::params::{EcnEcho, Tcp};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_random::Rng;
 use tailback_units::{Dur, Time};
 
 /// What a congestion control sets.
@@ -77,17 +84,45 @@ pub enum Congestion {
     Timeout,
 }
 
+/// Parameters of a congestion control, which become the control at work.
+pub trait Build {
+    /// The control at work.
+    type Control;
+    /// The control of one sender of `tcp`; `rng` is its own stream, if it needs one.
+    fn build(&self, tcp: &Tcp, rng: Rng) -> Self::Control;
+    /// The echo of congestion that it needs from the receiver.
+    fn echo(&self) -> EcnEcho {
+        EcnEcho::Classic
+    }
+}
+
+/// What a sender does when the network asks for less than one segment per round trip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BackOff {
+    /// Nothing: one segment per round trip is the least.
+    None,
+    /// An echo at a window of one segment holds the next one until the timer expires (RFC 3168
+    /// section 6.1.2).
+    Floor,
+    /// The control spaces segments by [`CongestionControl::interval`].
+    #[default]
+    Interval,
+}
+
 /// A congestion control.
 pub trait CongestionControl {
     /// An acknowledgement delivered something outside recovery, or (if it `controls_recovery`) at any time.
     fn on_ack(&mut self, window: &mut Window, acked: &Acked);
     /// Congestion: sets `window.ssthresh`; for [`Congestion::Ecn`] also `window.cwnd`. During
     /// recovery the sender keeps the window by itself (fast recovery or PRR) and sets it to
-    /// `ssthresh` at the end.
+    /// `ssthresh` at the end. `in_flight` is FlightSize of RFC 5681: the segments outstanding
+    /// when congestion was seen, without those of limited transmit.
     fn on_congestion(&mut self, window: &mut Window, why: Congestion, now: Time, in_flight: u32);
     /// Every acknowledgement, first of all, also in recovery, also duplicates: what an echo says (DCTCP's fraction).
     fn on_echo(&mut self, _window: &mut Window, _acked: u32, _ece: bool, _una: u32, _next: u32) {}
     /// The last reduction was spurious: restores what it had before (RFC 4015, RFC 9438 section 4.9).
+    /// The sender has already put back `cwnd` and `ssthresh`.
     fn on_spurious(&mut self, _window: &mut Window) {}
     /// A segment is transmitted; `idle` when nothing was outstanding.
     fn on_sent(&mut self, _now: Time, _idle: bool) {}
@@ -107,6 +142,18 @@ pub trait CongestionControl {
     fn handles_ecn(&self) -> bool {
         false
     }
+    /// What happens below a window of one segment; none leaves it to the scenario (`ecn-floor`).
+    fn back_off(&self) -> Option<BackOff> {
+        None
+    }
+    /// Smallest time from one segment to the next, and of the retransmission timer, where less than
+    /// one segment per round trip is wanted; zero for none.
+    fn interval(&self) -> Dur {
+        Dur::ZERO
+    }
+    /// The retransmission timer has expired after `rto`, also when it did before for the same
+    /// segment; comes after [`CongestionControl::on_congestion`].
+    fn on_expiry(&mut self, _rto: Dur) {}
     /// Shows its state for time series.
     fn probe(&self, _f: &mut dyn FnMut(&'static str, f64)) {}
 }

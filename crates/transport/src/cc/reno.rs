@@ -1,0 +1,116 @@
+//! Additive increase, multiplicative decrease (Jacobson 1988, RFC 5681).
+
+use super::{Acked, Build, Congestion, CongestionControl, Window};
+use crate::params::{Tcp, factor, number};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_document::Invalid;
+use tailback_random::Rng;
+use tailback_units::{Fraction, Time};
+
+/// Reno: one segment more per round trip, half the window at a loss (RFC 5681).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Params {
+    /// What a loss leaves of the window, above 0 and below 1. Default 0.5.
+    pub beta: Fraction,
+    /// What an echo of congestion leaves of the window, above 0 and below 1; 0.8 is the
+    /// alternative back-off of RFC 8511. Default 0.5.
+    pub ecn_beta: Fraction,
+    /// Segments that one acknowledgement may count for in slow start, 1 to 1000: 1 is RFC 5681, 2
+    /// RFC 3465. After a timeout it is 1; in congestion avoidance 1 counts acknowledgements and
+    /// more counts segments. Default 2.
+    pub byte_counting: u32,
+}
+
+impl Default for Params {
+    fn default() -> Params {
+        Params { beta: Fraction(0.5), ecn_beta: Fraction(0.5), byte_counting: 2 }
+    }
+}
+
+impl Params {
+    /// Whether the parameters make sense.
+    pub fn check(&self) -> Result<(), Invalid> {
+        factor("beta", self.beta.0)?;
+        factor("ecn-beta", self.ecn_beta.0)?;
+        number("byte-counting", self.byte_counting, 1, 1000)
+    }
+}
+
+impl Build for Params {
+    type Control = Reno;
+    fn build(&self, _: &Tcp, _: Rng) -> Reno {
+        Reno { beta: self.beta.0, ecn_beta: self.ecn_beta.0, growth: Growth::new(self.byte_counting) }
+    }
+}
+
+/// Reno at work.
+#[derive(Debug)]
+pub struct Reno {
+    beta: f64,
+    ecn_beta: f64,
+    growth: Growth,
+}
+
+impl CongestionControl for Reno {
+    #[inline]
+    fn on_ack(&mut self, window: &mut Window, acked: &Acked) {
+        if !acked.window_limited || acked.advanced == 0 {
+            return;
+        }
+        if window.cwnd < window.ssthresh {
+            self.growth.slow_start(window, acked.advanced);
+        } else {
+            window.cwnd += self.growth.counted(acked.advanced) / window.cwnd;
+        }
+    }
+
+    fn on_congestion(&mut self, window: &mut Window, why: Congestion, _: Time, in_flight: u32) {
+        // RFC 5681 equation 4: FlightSize, not the window, for a sender that did not fill it.
+        match why {
+            Congestion::Ecn => {
+                window.ssthresh = (window.cwnd * self.ecn_beta).max(2.0);
+                window.cwnd = (window.cwnd * self.ecn_beta).max(1.0);
+            }
+            Congestion::Loss | Congestion::Timeout => {
+                window.ssthresh = (f64::from(in_flight) * self.beta).max(2.0);
+                if why == Congestion::Timeout {
+                    self.growth.timed_out();
+                }
+            }
+        }
+    }
+}
+
+/// How acknowledgements count towards growth (RFC 5681, RFC 3465).
+#[derive(Debug)]
+pub(crate) struct Growth {
+    limit: u32,
+    after_timeout: bool,
+}
+
+impl Growth {
+    pub(crate) fn new(limit: u32) -> Growth {
+        Growth { limit, after_timeout: false }
+    }
+    /// A timeout has happened.
+    pub(crate) fn timed_out(&mut self) {
+        self.after_timeout = true;
+    }
+    /// One segment per segment acknowledged, up to the limit.
+    #[inline]
+    pub(crate) fn slow_start(&mut self, window: &mut Window, advanced: u32) {
+        // After a timeout one acknowledgement may cover what had arrived long before (RFC 3465 section 2.3).
+        let limit = if self.after_timeout { 1 } else { self.limit };
+        window.cwnd += f64::from(advanced.min(limit));
+        if window.cwnd >= window.ssthresh {
+            self.after_timeout = false;
+        }
+    }
+    /// What an acknowledgement counts for in congestion avoidance.
+    #[inline]
+    pub(crate) fn counted(&self, advanced: u32) -> f64 {
+        if self.limit == 1 { 1.0 } else { f64::from(advanced) }
+    }
+}

@@ -1,0 +1,144 @@
+//! SubTCP: growth that many sources in sum survive (Feng, Kandlur, Saha and Shin 1997).
+
+use super::reno::Growth;
+use super::{Acked, BackOff, Build, Congestion, CongestionControl, Window};
+use crate::params::{Tcp, number};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_document::Invalid;
+use tailback_random::Rng;
+use tailback_units::{Dur, Fraction, Time};
+
+/// SubTCP: in congestion avoidance the window grows by min(1, x·cwnd) segments per round trip, so
+/// that small windows grow by a fraction and the sum over many of them does too. Slow start and
+/// halving are Reno's.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Params {
+    /// Largest relative growth per round trip, above 0 and at most 1; from a window of 1/x on it is
+    /// Reno. Default "10%".
+    pub x: Fraction,
+    /// What happens below one segment per round trip. "none": the timer is that of any TCP. "floor":
+    /// an echo at a window of one segment holds the next until the timer expires. "interval": the
+    /// time between segments doubles with each timeout, and each echo at a window of one, and
+    /// shrinks by 1 + x with each unmarked acknowledgement until a round trip. Default "interval".
+    pub back_off: BackOff,
+    /// Smallest slow-start threshold, segments, 1 or 2. RFC 5681 has 2, which doubles a window of 1
+    /// in one round trip whatever x says. Default 1.
+    pub least_ssthresh: u32,
+}
+
+impl Default for Params {
+    fn default() -> Params {
+        Params { x: Fraction(0.1), back_off: BackOff::Interval, least_ssthresh: 1 }
+    }
+}
+
+impl Params {
+    /// Whether the parameters make sense.
+    pub fn check(&self) -> Result<(), Invalid> {
+        if !(self.x.0 > 0.0 && self.x.0 <= 1.0) {
+            let advice = format!("{} is out of range; write a number above 0 and at most 1", self.x);
+            return Err(Invalid::new("x", advice));
+        }
+        number("least-ssthresh", self.least_ssthresh, 1, 2)
+    }
+}
+
+impl Build for Params {
+    type Control = SubTcp;
+    fn build(&self, tcp: &Tcp, _: Rng) -> SubTcp {
+        SubTcp {
+            x: self.x.0,
+            interval: Dur::ZERO,
+            srtt: Dur::ZERO,
+            longest: tcp.timers.max_rto,
+            least_ssthresh: self.least_ssthresh as u8,
+            back_off: self.back_off,
+            growth: Growth::new(1),
+        }
+    }
+}
+
+/// SubTCP at work.
+///
+/// Its back-off has no published formula; "interval" treats the time between segments as the
+/// inverse of a window below one: it doubles where a window halves, and shrinks by 1 + x where a
+/// window grows by it.
+#[derive(Debug)]
+pub struct SubTcp {
+    x: f64,
+    /// Time between segments; zero in the regime of windows.
+    interval: Dur,
+    srtt: Dur,
+    longest: Dur,
+    least_ssthresh: u8,
+    back_off: BackOff,
+    growth: Growth,
+}
+
+impl SubTcp {
+    fn double(&mut self, from: Dur) {
+        if self.back_off == BackOff::Interval {
+            self.interval = (self.interval.max(from) * 2).min(self.longest);
+        }
+    }
+}
+
+impl CongestionControl for SubTcp {
+    #[inline]
+    fn on_ack(&mut self, window: &mut Window, acked: &Acked) {
+        self.srtt = acked.srtt;
+        if acked.advanced == 0 {
+            return;
+        }
+        if self.interval > Dur::ZERO {
+            let shrunk = self.interval.as_secs() / (1.0 + self.x);
+            self.interval = Dur::from_secs_f64(shrunk);
+            window.cwnd = 1.0;
+            if self.interval <= acked.srtt {
+                self.interval = Dur::ZERO;
+            }
+        } else if acked.window_limited && window.cwnd < window.ssthresh {
+            self.growth.slow_start(window, acked.advanced);
+        } else if acked.window_limited {
+            window.cwnd += (self.x * window.cwnd).min(1.0) / window.cwnd * self.growth.counted(acked.advanced);
+        }
+    }
+
+    fn on_congestion(&mut self, window: &mut Window, why: Congestion, _: Time, in_flight: u32) {
+        let least = f64::from(self.least_ssthresh);
+        match why {
+            Congestion::Ecn => {
+                if window.cwnd <= 1.0 {
+                    self.double(self.srtt);
+                }
+                window.ssthresh = (window.cwnd / 2.0).max(least);
+                window.cwnd = (window.cwnd / 2.0).max(1.0);
+            }
+            Congestion::Loss | Congestion::Timeout => {
+                window.ssthresh = (f64::from(in_flight) / 2.0).max(least);
+                if why == Congestion::Timeout {
+                    self.growth.timed_out();
+                }
+            }
+        }
+    }
+
+    fn back_off(&self) -> Option<BackOff> {
+        Some(self.back_off)
+    }
+
+    #[inline]
+    fn interval(&self) -> Dur {
+        self.interval
+    }
+
+    fn on_expiry(&mut self, rto: Dur) {
+        self.double(rto);
+    }
+
+    fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        f("interval", self.interval.as_secs());
+    }
+}

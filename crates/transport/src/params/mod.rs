@@ -1,0 +1,188 @@
+//! The parameters of a TCP connection as a scenario writes them.
+
+mod recovery;
+mod timers;
+mod window;
+
+pub use recovery::{NewReno, Recovery, Reno, Sack, Tahoe};
+pub use timers::{Clock, DelayedAck, Timers};
+pub use window::{InitialWindow, WindowRule};
+
+use crate::registry::Cc;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_document::{Checked, Invalid};
+use tailback_units::Size;
+
+/// A TCP connection, both ends. Without any key: SACK with RACK-TLP and proportional rate
+/// reduction, an initial window of 10 segments, delayed acknowledgements, no ECN.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Tcp {
+    /// Payload of a full segment, 1 B to 65535 B; headers come on top. Default 1460 B.
+    pub segment: Size,
+    /// How the window grows and shrinks. Default "reno".
+    pub congestion_control: Cc,
+    /// How losses are found and repaired. Default "sack".
+    pub recovery: Recovery,
+    /// Duplicate acknowledgements that mean a loss, 1 to 255 (RFC 5681: 3). Default 3.
+    pub dup_thresh: u32,
+    /// Send a new segment on each of the first two duplicate acknowledgements (RFC 3042). Default true.
+    pub limited_transmit: bool,
+    /// Window before the first acknowledgement: segments, 1 to 1000000, or "rfc3390" or "rfc6928".
+    /// Default 10.
+    pub initial_window: InitialWindow,
+    /// Slow-start threshold at the start, segments, at least 2. Default none: slow start until the
+    /// first congestion.
+    pub initial_ssthresh: Option<u32>,
+    /// Window that the receiver offers, segments, 1 to 2^30. Default none: it never limits.
+    pub receive_window: Option<u32>,
+    /// After an idle time longer than the retransmission timeout start again from the initial
+    /// window (RFC 5681 section 4.1). Default true.
+    pub slow_start_restart: bool,
+    /// When the receiver acknowledges. Default every second segment or after 40 ms.
+    pub delayed_ack: DelayedAck,
+    /// The retransmission timer.
+    pub timers: Timers,
+    /// Measure round trips by echoed timestamps, one sample per acknowledgement (RFC 7323); false
+    /// times one segment per round trip and none that was sent twice, as BSD and ns-2 do. Default true.
+    pub timestamps: bool,
+    /// Explicit congestion notification: "off" or "classic" (RFC 3168). Default "off".
+    pub ecn: EcnMode,
+    /// Echo of congestion experienced: "classic" repeats it until the sender answers (RFC 3168),
+    /// "accurate" reports each segment's mark (RFC 8257 section 3.2). Default: what the congestion
+    /// control needs, "accurate" for "dctcp" and "classic" for the others.
+    pub ecn_echo: Option<EcnEcho>,
+    /// On an echo at a window of one segment send only when the retransmission timer expires
+    /// (RFC 3168 section 6.1.2), each echo in a row doubling the timeout. Default true.
+    pub ecn_floor: bool,
+    /// Send retransmissions as ECN-capable, which RFC 3168 forbids and ns-2 does. Default false.
+    pub ecn_retransmissions: bool,
+    /// Open with SYN and SYN-ACK and negotiate ECN there; false starts with data, as ns-2's
+    /// one-way agents do. Default true.
+    pub handshake: bool,
+    /// Space segments at 2 (slow start) or 1.2 times the window per smoothed round trip, as Linux
+    /// does. A congestion control with a rate of its own paces anyway. Default false.
+    pub pacing: bool,
+    /// Detection of timeouts that were too early: "off", "f-rto" (RFC 5682) or "eifel" (RFC 3522,
+    /// by timestamps, fast retransmits too); the window is then restored. Default "f-rto".
+    pub spurious_timeout: SpuriousTimeout,
+}
+
+/// Explicit congestion notification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum EcnMode {
+    /// Segments are not ECN-capable.
+    #[default]
+    Off,
+    /// RFC 3168.
+    Classic,
+}
+
+/// How the receiver echoes congestion experienced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum EcnEcho {
+    /// In every acknowledgement until a segment with CWR comes (RFC 3168 section 6.1.3).
+    #[default]
+    Classic,
+    /// In the acknowledgements of marked segments only (RFC 8257 section 3.2).
+    Accurate,
+}
+
+/// Detection of timeouts that were too early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SpuriousTimeout {
+    /// None.
+    Off,
+    /// By what the first two acknowledgements after the timeout acknowledge (RFC 5682).
+    #[default]
+    FRto,
+    /// By the echoed timestamp of the first acknowledgement after a retransmission (RFC 3522).
+    Eifel,
+}
+
+impl Default for Tcp {
+    fn default() -> Tcp {
+        Tcp {
+            segment: Size(1460),
+            congestion_control: Cc::default(),
+            recovery: Recovery::default(),
+            dup_thresh: 3,
+            limited_transmit: true,
+            initial_window: InitialWindow::Segments(10),
+            initial_ssthresh: None,
+            receive_window: None,
+            slow_start_restart: true,
+            delayed_ack: DelayedAck::default(),
+            timers: Timers::default(),
+            timestamps: true,
+            ecn: EcnMode::Off,
+            ecn_echo: None,
+            ecn_floor: true,
+            ecn_retransmissions: false,
+            handshake: true,
+            pacing: false,
+            spurious_timeout: SpuriousTimeout::FRto,
+        }
+    }
+}
+
+impl Tcp {
+    /// Whether the parameters make sense together.
+    pub fn check(&self) -> Result<(), Invalid> {
+        if !(1..=65_535).contains(&self.segment.0) {
+            return Err(Invalid::new("segment", format!("{} is out of range; write 1B to 65535B", self.segment)));
+        }
+        number("dup-thresh", self.dup_thresh, 1, 255)?;
+        self.initial_window.check().map_err(|e| e.within("initial-window"))?;
+        if let Some(segments) = self.initial_ssthresh {
+            number("initial-ssthresh", segments, 2, 1 << 30)?;
+        }
+        if let Some(segments) = self.receive_window {
+            number("receive-window", segments, 1, 1 << 30)?;
+        }
+        self.congestion_control.check().map_err(|e| e.within("congestion-control"))?;
+        self.recovery.check().map_err(|e| e.within("recovery"))?;
+        self.delayed_ack.check().map_err(|e| e.within("delayed-ack"))?;
+        self.timers.check().map_err(|e| e.within("timers"))?;
+        if self.spurious_timeout == SpuriousTimeout::Eifel && !self.timestamps {
+            return Err(Invalid::new("spurious-timeout", "\"eifel\" needs `timestamps = true`; write it or \"f-rto\""));
+        }
+        Ok(())
+    }
+
+    /// Segments before the first acknowledgement.
+    pub fn initial_window(&self) -> u32 {
+        self.initial_window.segments(self.segment)
+    }
+
+    /// How the receiver echoes congestion.
+    pub fn echo(&self) -> EcnEcho {
+        self.ecn_echo.unwrap_or_else(|| self.congestion_control.echo())
+    }
+
+    /// Bytes of the segment that this is the payload of: all segments are full but for the last
+    /// of a write.
+    pub(crate) fn payload(&self) -> u16 {
+        self.segment.0 as u16
+    }
+}
+
+/// An integer from `low` to `high`.
+pub(crate) fn number(field: &str, value: u32, low: u32, high: u32) -> Result<(), Invalid> {
+    if (low..=high).contains(&value) {
+        return Ok(());
+    }
+    Err(Invalid::new(field, format!("{value} is out of range; write {low} to {high}")))
+}
+
+/// A factor above 0 and below 1; refuses NaN too.
+pub(crate) fn factor(field: &str, value: f64) -> Result<(), Invalid> {
+    if value > 0.0 && value < 1.0 {
+        return Ok(());
+    }
+    Err(Invalid::new(field, format!("{value} is out of range; write a number above 0 and below 1")))
+}

@@ -1,0 +1,95 @@
+//! How losses are found and repaired.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_document::Invalid;
+
+tailback_document::kinds! {
+    /// How losses are found and repaired.
+    pub enum Recovery {
+        "tahoe" => Tahoe(Tahoe),
+        "reno" => Reno(Reno),
+        "newreno" => NewReno(NewReno),
+        "sack" => Sack(Sack),
+    }
+}
+
+impl Default for Recovery {
+    fn default() -> Recovery {
+        Recovery::Sack(Sack::default())
+    }
+}
+
+/// Fast retransmit without fast recovery: a loss sets the window to one segment and sending starts
+/// again at the lost one (Jacobson 1988).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Tahoe {}
+
+/// Fast recovery that ends with the first new acknowledgement (RFC 2581): several losses in a
+/// window usually need the timer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Reno {}
+
+/// Fast recovery that repairs one loss per round trip until all that was sent before it is
+/// acknowledged (RFC 6582).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct NewReno {
+    /// Restart the retransmission timer at the first partial acknowledgement only, so that a window
+    /// with many losses ends in a timeout; false ("slow but steady") restarts it at each. Default true.
+    pub impatient: bool,
+    /// Shrink the window by what a partial acknowledgement acknowledges, less one segment. Default true.
+    pub deflation: bool,
+}
+
+/// Selective acknowledgements: all holes are known and repaired at once (RFC 2018, RFC 6675).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Sack {
+    /// Proportional rate reduction (RFC 9937): spread the reduction over the round trip; false sets
+    /// the window at once. Default true.
+    pub prr: bool,
+    /// Find losses by time instead of by count (RACK, RFC 8985); finds lost retransmissions, too,
+    /// and tolerates reordering. Default true.
+    pub rack: bool,
+    /// Probe for a lost tail after two round trips (TLP, RFC 8985 section 7); needs `rack`. Default true.
+    pub tlp: bool,
+}
+
+impl Default for NewReno {
+    fn default() -> NewReno {
+        NewReno { impatient: true, deflation: true }
+    }
+}
+impl Default for Sack {
+    fn default() -> Sack {
+        Sack { prr: true, rack: true, tlp: true }
+    }
+}
+
+impl Tahoe {
+    /// Has nothing to refuse.
+    pub fn check(&self) -> Result<(), Invalid> {
+        Ok(())
+    }
+}
+impl Reno {
+    /// Has nothing to refuse.
+    pub fn check(&self) -> Result<(), Invalid> {
+        Ok(())
+    }
+}
+impl NewReno {
+    /// Has nothing to refuse.
+    pub fn check(&self) -> Result<(), Invalid> {
+        Ok(())
+    }
+}
+impl Sack {
+    /// Has nothing to refuse: `tlp` without `rack` does nothing.
+    pub fn check(&self) -> Result<(), Invalid> {
+        Ok(())
+    }
+}

@@ -1,0 +1,113 @@
+//! Segments that arrived out of order.
+
+use crate::seq::before;
+use crate::wire::Block;
+
+/// A run of consecutive segments.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    start: u32,
+    end: u32,
+    bytes: u64,
+}
+
+/// Segments above the next one expected, as runs, and which of them were touched last.
+#[derive(Debug, Default)]
+pub(crate) struct Reassembly {
+    /// In ascending order, not touching.
+    runs: Vec<Run>,
+    /// Segments of the runs that were touched last, the newest first, at most one a run.
+    recent: Vec<u32>,
+}
+
+/// As many runs as are remembered for blocks: one more than the blocks of an acknowledgement.
+const RECENT: usize = 4;
+
+impl Reassembly {
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.runs.is_empty()
+    }
+
+    pub(crate) fn segments(&self) -> u64 {
+        self.runs.iter().map(|run| u64::from(run.end.wrapping_sub(run.start))).sum()
+    }
+
+    /// Adds a segment; false if it is there already.
+    pub(crate) fn insert(&mut self, seq: u32, payload: u16) -> bool {
+        // The first run that ends behind `seq`.
+        let at = self.runs.partition_point(|run| !before(seq, run.end));
+        if self.runs.get(at).is_some_and(|run| !before(seq, run.start)) {
+            self.touch(seq);
+            return false;
+        }
+        let bytes = u64::from(payload);
+        let after = seq.wrapping_add(1);
+        let joins_left = at > 0 && self.runs[at - 1].end == seq;
+        let joins_right = self.runs.get(at).is_some_and(|run| run.start == after);
+        match (joins_left, joins_right) {
+            (true, true) => {
+                let right = self.runs.remove(at);
+                let left = &mut self.runs[at - 1];
+                left.end = right.end;
+                left.bytes += bytes + right.bytes;
+            }
+            (true, false) => {
+                let left = &mut self.runs[at - 1];
+                left.end = after;
+                left.bytes += bytes;
+            }
+            (false, true) => {
+                let right = &mut self.runs[at];
+                right.start = seq;
+                right.bytes += bytes;
+            }
+            (false, false) => self.runs.insert(at, Run { start: seq, end: after, bytes }),
+        }
+        self.touch(seq);
+        true
+    }
+
+    /// `next` is now in order: the segment after what follows it without a gap, and the bytes of that.
+    pub(crate) fn release(&mut self, next: u32) -> (u32, u64) {
+        match self.runs.first().copied() {
+            Some(run) if run.start == next => {
+                self.runs.remove(0);
+                self.recent.retain(|&seq| !before(seq, run.end));
+                (run.end, run.bytes)
+            }
+            _ => (next, 0),
+        }
+    }
+
+    /// The blocks of an acknowledgement: the duplicate if there is one (RFC 2883), then the runs
+    /// that were touched last, the newest first (RFC 2018 section 4).
+    pub(crate) fn blocks(&self, duplicate: Block) -> [Block; 3] {
+        let mut blocks = [Block::default(); 3];
+        let mut n = 0;
+        if duplicate.start != duplicate.end {
+            blocks[0] = duplicate;
+            n = 1;
+        }
+        for &seq in self.recent.iter().take(3 - n) {
+            if let Some(run) = self.run_of(seq) {
+                blocks[n] = Block { start: run.start, end: run.end };
+                n += 1;
+            }
+        }
+        blocks
+    }
+
+    fn run_of(&self, seq: u32) -> Option<&Run> {
+        let at = self.runs.partition_point(|run| !before(seq, run.end));
+        self.runs.get(at).filter(|run| !before(seq, run.start))
+    }
+
+    fn touch(&mut self, seq: u32) {
+        if let Some(&Run { start, end, .. }) = self.run_of(seq) {
+            self.recent.retain(|&other| before(other, start) || !before(other, end));
+        }
+        self.recent.insert(0, seq);
+        self.recent.truncate(RECENT);
+    }
+}

@@ -1,0 +1,152 @@
+//! The receiving end: puts segments in order and acknowledges them.
+
+use crate::params::{EcnEcho, EcnMode, Tcp};
+use crate::reassembly::Reassembly;
+use crate::seq::before;
+use crate::wire::{Ack, Block};
+use tailback_units::{Dur, Time};
+
+/// The receiving end of a connection.
+#[derive(Debug)]
+pub struct Receiver {
+    /// The next segment expected in order.
+    next: u32,
+    /// The same in the last acknowledgement.
+    acknowledged: u32,
+    /// Segments in order since then.
+    pending: u32,
+    every: u32,
+    deadline: Time,
+    timeout: Dur,
+    /// The timestamp to echo (TS.Recent of RFC 7323).
+    recent: Time,
+    delivered: u64,
+    duplicates: u64,
+    ecn: bool,
+    accurate: bool,
+    /// Classic: an echo is due. Accurate: whether the last segment was marked.
+    ece: bool,
+    /// What has arrived out of order.
+    held: Reassembly,
+}
+
+impl Receiver {
+    /// The receiving end of a connection of `tcp`, which has passed `check`.
+    pub fn new(tcp: &Tcp) -> Receiver {
+        Receiver {
+            next: 0,
+            acknowledged: 0,
+            pending: 0,
+            every: tcp.delayed_ack.every,
+            deadline: Time::NEVER,
+            timeout: tcp.delayed_ack.timeout,
+            recent: Time::ZERO,
+            delivered: 0,
+            duplicates: 0,
+            ecn: tcp.ecn != EcnMode::Off,
+            accurate: tcp.echo() == EcnEcho::Accurate,
+            ece: false,
+            held: Reassembly::default(),
+        }
+    }
+
+    /// A segment has arrived, sent at `sent`, `ce` marked "congestion experienced", `cwr` with the
+    /// flag that says the window has been reduced. The acknowledgement, if one is due at once.
+    pub fn on_segment(&mut self, now: Time, seq: u32, payload: u16, sent: Time, ce: bool, cwr: bool) -> Option<Ack> {
+        if payload == 0 {
+            return Some(Ack {
+                next: self.next,
+                ece: self.ecn && cwr,
+                syn: true,
+                echo: sent,
+                sack: Default::default(),
+            });
+        }
+        // RFC 7323 section 4.3: the earliest segment that an acknowledgement covers is echoed, and
+        // while something is missing, the last one in order.
+        if !before(self.acknowledged, seq) {
+            self.recent = sent;
+        }
+        let early = self.take_mark(ce, cwr);
+        let mut duplicate = Block::default();
+        let mut at_once = true;
+        if seq == self.next {
+            at_once = !self.held.is_empty();
+            self.next = self.next.wrapping_add(1);
+            self.delivered += u64::from(payload);
+            if at_once {
+                let (next, bytes) = self.held.release(self.next);
+                self.next = next;
+                self.delivered += bytes;
+            }
+            self.pending += 1;
+            at_once |= self.pending >= self.every;
+        } else if before(seq, self.next) || !self.held.insert(seq, payload) {
+            self.duplicates += 1;
+            duplicate = Block { start: seq, end: seq.wrapping_add(1) };
+        }
+        if let Some(early) = early {
+            // One answer per segment: the second, if it is due at once, follows by the timer.
+            self.deadline = if at_once { now } else { now + self.timeout };
+            return Some(early);
+        }
+        if at_once {
+            return Some(self.acknowledge(duplicate));
+        }
+        self.deadline = self.deadline.min(now + self.timeout);
+        None
+    }
+
+    /// When to call [`Receiver::on_timer`]; [`Time::NEVER`] if no acknowledgement is held back.
+    #[inline]
+    pub fn deadline(&self) -> Time {
+        self.deadline
+    }
+
+    /// The deadline has come, or has not: then nothing happens.
+    pub fn on_timer(&mut self, now: Time) -> Option<Ack> {
+        (now >= self.deadline).then(|| self.acknowledge(Block::default()))
+    }
+
+    /// Takes in the ECN flags of a segment. The answer acknowledges what was pending before it, when
+    /// an accurate echo changes (RFC 8257 section 3.2).
+    fn take_mark(&mut self, ce: bool, cwr: bool) -> Option<Ack> {
+        if !self.ecn {
+            return None;
+        }
+        if self.accurate {
+            let early = (ce != self.ece && self.pending > 0).then(|| self.acknowledge(Block::default()));
+            self.ece = ce;
+            return early;
+        }
+        // RFC 3168 section 6.1.3; a segment with both clears the echo and sets it again.
+        self.ece = ce || (self.ece && !cwr);
+        None
+    }
+
+    fn acknowledge(&mut self, duplicate: Block) -> Ack {
+        self.pending = 0;
+        self.deadline = Time::NEVER;
+        self.acknowledged = self.next;
+        let sack = self.held.blocks(duplicate);
+        Ack { next: self.next, ece: self.ece, syn: false, echo: self.recent, sack }
+    }
+
+    /// The next segment expected in order.
+    pub fn next(&self) -> u32 {
+        self.next
+    }
+    /// Bytes received in order.
+    #[inline]
+    pub fn delivered(&self) -> u64 {
+        self.delivered
+    }
+    /// Segments that had been received before.
+    pub fn duplicates(&self) -> u64 {
+        self.duplicates
+    }
+    /// Segments that wait for one before them.
+    pub fn out_of_order(&self) -> u64 {
+        self.held.segments()
+    }
+}

@@ -1,0 +1,97 @@
+//! All congestion controls, one line each.
+
+use crate::cc::{Acked, BackOff, Build, Congestion, CongestionControl, Window, reno, subtcp};
+use crate::params::{EcnEcho, Tcp};
+use tailback_random::Rng;
+use tailback_units::{Dur, Time};
+
+/// Makes the scenario's enum ([`Cc`]) and the run-time enum ([`Control`]) from one list.
+///
+/// The state is what every sender carries: one that is larger than about 32 bytes is boxed, so that
+/// the senders of small controls stay small.
+macro_rules! controls {
+    ($($name:literal => $variant:ident($params:path => $state:ty)),+ $(,)?) => {
+        tailback_document::kinds! {
+            /// A congestion control and its parameters.
+            pub enum Cc { $($name => $variant($params)),+ }
+        }
+
+        /// A congestion control at work; dispatched by one `match`.
+        #[derive(Debug)]
+        pub enum Control {
+            $(
+                #[doc = concat!("`", $name, "`")]
+                $variant($state),
+            )+
+        }
+
+        impl Cc {
+            /// The control at work in a connection of `tcp`. The parameters have passed `check`.
+            pub(crate) fn build(&self, tcp: &Tcp, rng: Rng) -> Control {
+                match self { $(Cc::$variant(params) => Control::$variant(params.build(tcp, rng).into()),)+ }
+            }
+            /// The echo that it needs from the receiver.
+            pub fn echo(&self) -> EcnEcho {
+                match self { $(Cc::$variant(params) => params.echo(),)+ }
+            }
+        }
+
+        impl CongestionControl for Control {
+            #[inline]
+            fn on_ack(&mut self, window: &mut Window, acked: &Acked) {
+                match self { $(Control::$variant(c) => c.on_ack(window, acked),)+ }
+            }
+            fn on_congestion(&mut self, window: &mut Window, why: Congestion, now: Time, in_flight: u32) {
+                match self { $(Control::$variant(c) => c.on_congestion(window, why, now, in_flight),)+ }
+            }
+            #[inline]
+            fn on_echo(&mut self, window: &mut Window, acked: u32, ece: bool, una: u32, next: u32) {
+                match self { $(Control::$variant(c) => c.on_echo(window, acked, ece, una, next),)+ }
+            }
+            fn on_spurious(&mut self, window: &mut Window) {
+                match self { $(Control::$variant(c) => c.on_spurious(window),)+ }
+            }
+            #[inline]
+            fn on_sent(&mut self, now: Time, idle: bool) {
+                match self { $(Control::$variant(c) => c.on_sent(now, idle),)+ }
+            }
+            #[inline]
+            fn pacing_rate(&self) -> Option<f64> {
+                match self { $(Control::$variant(c) => c.pacing_rate(),)+ }
+            }
+            fn samples_rate(&self) -> bool {
+                match self { $(Control::$variant(c) => c.samples_rate(),)+ }
+            }
+            fn controls_recovery(&self) -> bool {
+                match self { $(Control::$variant(c) => c.controls_recovery(),)+ }
+            }
+            fn handles_ecn(&self) -> bool {
+                match self { $(Control::$variant(c) => c.handles_ecn(),)+ }
+            }
+            fn back_off(&self) -> Option<BackOff> {
+                match self { $(Control::$variant(c) => c.back_off(),)+ }
+            }
+            #[inline]
+            fn interval(&self) -> Dur {
+                match self { $(Control::$variant(c) => c.interval(),)+ }
+            }
+            fn on_expiry(&mut self, rto: Dur) {
+                match self { $(Control::$variant(c) => c.on_expiry(rto),)+ }
+            }
+            fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+                match self { $(Control::$variant(c) => c.probe(f),)+ }
+            }
+        }
+    };
+}
+
+controls! {
+    "reno" => Reno(reno::Params => reno::Reno),
+    "subtcp" => SubTcp(subtcp::Params => subtcp::SubTcp),
+}
+
+impl Default for Cc {
+    fn default() -> Cc {
+        Cc::Reno(reno::Params::default())
+    }
+}

@@ -1,0 +1,196 @@
+//! Round-trip time and retransmission timeout (RFC 6298).
+
+use crate::params::{Clock, Timers};
+use tailback_units::{Dur, Time};
+
+/// Estimates of one connection.
+///
+/// With a coarse clock the estimates are BSD's scaled integers (Jacobson 1988, appendix A): SRTT in
+/// eighths and RTTVAR in quarters of a tick, as ns-2 has them.
+#[derive(Debug)]
+pub(crate) struct Rtt {
+    /// Fine: picoseconds. Coarse: eighths of a tick. Zero before the first sample.
+    srtt: u64,
+    /// Fine: picoseconds. Coarse: quarters of a tick.
+    rttvar: u64,
+    /// Before doubling, within its bounds.
+    base: Dur,
+    min: Dur,
+    tick: Dur,
+    coarse: bool,
+    doublings: u8,
+}
+
+impl Rtt {
+    pub(crate) fn new(timers: &Timers) -> Rtt {
+        Rtt {
+            srtt: 0,
+            rttvar: 0,
+            base: timers.initial_rto,
+            min: Dur::ZERO,
+            tick: timers.granularity,
+            coarse: timers.clock == Clock::Coarse,
+            doublings: 0,
+        }
+    }
+
+    /// Takes in the round trip of a segment sent at `sent`; `echoed` says that the time came back
+    /// with the acknowledgement instead of being kept here.
+    pub(crate) fn sample(&mut self, now: Time, sent: Time, echoed: bool, timers: &Timers) {
+        let rtt = now.since(sent).max(Dur(1));
+        self.min = if self.min == Dur::ZERO { rtt } else { self.min.min(rtt) };
+        let rto = if self.coarse {
+            let tick = self.tick.0;
+            let ticks = if echoed { (rtt.0 + tick / 2) / tick } else { now.0 / tick - sent.0 / tick };
+            self.coarse_sample(ticks.max(1) as i64)
+        } else {
+            self.fine_sample(rtt.0)
+        };
+        self.base = rto.max(timers.min_rto).min(timers.max_rto);
+    }
+
+    /// RFC 6298 sections 2.2 and 2.3.
+    fn fine_sample(&mut self, rtt: u64) -> Dur {
+        if self.srtt == 0 {
+            self.srtt = rtt;
+            self.rttvar = rtt / 2;
+        } else {
+            self.rttvar = (3 * self.rttvar + self.srtt.abs_diff(rtt)) / 4;
+            self.srtt = (7 * self.srtt + rtt) / 8;
+        }
+        Dur(self.srtt) + self.tick.max(Dur(self.rttvar) * 4)
+    }
+
+    /// The same in BSD's integers.
+    fn coarse_sample(&mut self, ticks: i64) -> Dur {
+        if self.srtt == 0 {
+            self.srtt = (ticks as u64) << 3;
+            self.rttvar = (ticks as u64) << 1;
+        } else {
+            let delta = ticks - (self.srtt >> 3) as i64;
+            self.srtt = (self.srtt as i64 + delta).max(1) as u64;
+            let delta = delta.abs() - (self.rttvar >> 2) as i64;
+            self.rttvar = (self.rttvar as i64 + delta).max(1) as u64;
+        }
+        let ticks = (self.rttvar * 8 + self.srtt) >> 3;
+        self.tick * ticks.max(2)
+    }
+
+    /// The timer has expired (RFC 6298 section 5.5).
+    pub(crate) fn back_off(&mut self) {
+        self.doublings = (self.doublings + 1).min(20);
+    }
+    /// A sample of new data has come (Karn and Partridge 1987).
+    pub(crate) fn reset_back_off(&mut self) {
+        self.doublings = 0;
+    }
+    /// The SYN was lost: start data with 3 s (RFC 6298 section 5.7).
+    pub(crate) fn after_lost_syn(&mut self, timers: &Timers) {
+        self.base = Dur::from_secs(3).max(timers.min_rto).min(timers.max_rto);
+    }
+
+    /// Smoothed round-trip time; zero before the first sample.
+    #[inline]
+    pub(crate) fn srtt(&self) -> Dur {
+        if self.coarse { Dur((self.tick.0 >> 3).max(1)) * self.srtt } else { Dur(self.srtt) }
+    }
+    /// Smallest round-trip time; zero before the first sample.
+    #[inline]
+    pub(crate) fn min(&self) -> Dur {
+        self.min
+    }
+    /// The timeout without doubling.
+    #[inline]
+    pub(crate) fn base(&self) -> Dur {
+        self.base
+    }
+    /// The timeout.
+    #[inline]
+    pub(crate) fn rto(&self, timers: &Timers) -> Dur {
+        if self.doublings == 0 { self.base } else { (self.base * (1 << self.doublings)).min(timers.max_rto) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: fn(u64) -> Dur = Dur::from_ms;
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + MS(ms)
+    }
+
+    /// RFC 6298 in real numbers, apart from the code under test.
+    fn reference(samples: &[f64], g: f64, floor: f64) -> f64 {
+        let (mut srtt, mut var) = (samples[0], samples[0] / 2.0);
+        for r in &samples[1..] {
+            var = 0.75 * var + 0.25 * (srtt - r).abs();
+            srtt = 0.875 * srtt + 0.125 * r;
+        }
+        (srtt + f64::max(g, 4.0 * var)).max(floor)
+    }
+
+    #[test]
+    fn a_fine_timeout_is_that_of_rfc_6298() {
+        let timers = Timers { min_rto: MS(1), ..Timers::default() };
+        let mut rtt = Rtt::new(&timers);
+        assert_eq!(rtt.rto(&timers), MS(1000));
+        let mut samples = Vec::new();
+        for (i, ms) in [100, 100, 250, 80, 90, 1000, 100, 100, 100, 40].into_iter().enumerate() {
+            let sent = at(10_000 * i as u64);
+            rtt.sample(sent + MS(ms), sent, true, &timers);
+            samples.push(ms as f64 * 1e-3);
+            let want = reference(&samples, 1e-3, 1e-3);
+            assert!((rtt.rto(&timers).as_secs() - want).abs() < 1e-9, "after {samples:?}");
+        }
+        assert_eq!(rtt.min(), MS(40));
+    }
+
+    #[test]
+    fn the_first_sample_gives_three_times_itself_and_the_floor_and_granularity_hold() {
+        let timers = Timers::default();
+        let mut rtt = Rtt::new(&timers);
+        rtt.sample(at(100), at(0), true, &timers);
+        assert_eq!(rtt.rto(&timers), MS(300));
+        let mut rtt = Rtt::new(&timers);
+        rtt.sample(at(10), at(0), true, &timers);
+        assert_eq!(rtt.rto(&timers), MS(200));
+        let timers = Timers { granularity: MS(500), ..Timers::default() };
+        let mut rtt = Rtt::new(&timers);
+        rtt.sample(at(10), at(0), true, &timers);
+        assert_eq!(rtt.rto(&timers), MS(510));
+    }
+
+    #[test]
+    fn doubling_stops_at_the_largest_timeout() {
+        let timers = Timers { max_rto: Dur::from_secs(5), ..Timers::default() };
+        let mut rtt = Rtt::new(&timers);
+        let mut seen = Vec::new();
+        for _ in 0..5 {
+            seen.push(rtt.rto(&timers));
+            rtt.back_off();
+        }
+        assert_eq!(seen, [1000, 2000, 4000, 5000, 5000].map(MS));
+        rtt.reset_back_off();
+        assert_eq!(rtt.rto(&timers), MS(1000));
+    }
+
+    #[test]
+    fn a_coarse_clock_counts_the_ticks_that_pass() {
+        let timers = Timers { granularity: MS(100), clock: Clock::Coarse, min_rto: MS(1), ..Timers::default() };
+        // From 95 ms to 105 ms one tick passes, from 105 ms to 195 ms none: at least 1 is counted.
+        for (sent, received) in [(95, 105), (105, 195)] {
+            let mut rtt = Rtt::new(&timers);
+            rtt.sample(at(received), at(sent), false, &timers);
+            // 8/8 of SRTT and 2/4 of RTTVAR: (2·8 + 8) >> 3 = 3 ticks.
+            assert_eq!(rtt.rto(&timers), MS(300));
+        }
+        let mut rtt = Rtt::new(&timers);
+        for i in 0..40 {
+            rtt.sample(at(1_000 * i + 20), at(1_000 * i), false, &timers);
+        }
+        // Integer division stops RTTVAR at 3 quarters or below, here at the 2 that it began with.
+        assert_eq!(rtt.rto(&timers), MS(300));
+    }
+}

@@ -1,0 +1,154 @@
+//! What an acknowledgement does.
+
+use super::{Flavour, Sender, State};
+use crate::cc::{Acked, CongestionControl};
+use crate::params::Recovery;
+use crate::seq::{before, later};
+use crate::wire::Ack;
+use tailback_units::Time;
+
+/// What an acknowledgement delivered, as far as the congestion control and the timers care.
+#[derive(Clone, Copy, Default)]
+pub(super) struct News {
+    /// Segments newly acknowledged, cumulatively or selectively.
+    pub delivered: u32,
+    /// When the newest of them was sent, if only once.
+    pub newest: Option<Time>,
+    /// Segments newly taken for lost.
+    pub lost: u32,
+    /// Whether this acknowledgement has ended a recovery, which has set the window.
+    pub ended: bool,
+    /// Whether the retransmission timer stays as it is although something was acknowledged.
+    pub keep_timer: bool,
+}
+
+impl Sender {
+    /// An acknowledgement has arrived.
+    pub fn on_ack(&mut self, now: Time, ack: &Ack) {
+        if self.state == State::Opening {
+            return self.on_syn_ack(now, ack);
+        }
+        if ack.syn || before(ack.next, self.una) || before(self.max, ack.next) || self.state == State::Closed {
+            return;
+        }
+        let old = self.una;
+        let advanced = ack.next.wrapping_sub(old);
+        let in_flight_before = self.in_flight();
+        let window_limited = before(old, self.full_at)
+            || (self.window.cwnd < self.window.ssthresh && self.window.cwnd < 2.0 * f64::from(in_flight_before));
+        self.control.on_echo(&mut self.window, advanced, ack.ece, ack.next, self.max);
+        if advanced > 0 {
+            self.measure(now, ack);
+        }
+        let news = match self.flavour {
+            Flavour::Sack => self.take_selective(now, ack, advanced),
+            _ => self.take_plain(now, ack, advanced),
+        };
+        if let Some(sampler) = &mut self.sampler {
+            sampler.advance(self.una);
+            sampler.lost(news.lost);
+        }
+        let round = advanced > 0 && before(self.round_end, self.una);
+        if round {
+            self.round_end = self.max;
+        }
+        self.grow(now, ack, advanced, in_flight_before, window_limited, round, &news);
+        if advanced > 0 {
+            self.restart_timer(now, news.keep_timer);
+            if !ack.ece {
+                self.floored = false;
+            }
+        }
+        if ack.ece && self.ecn && !self.control.handles_ecn() {
+            self.on_echo(now);
+        }
+    }
+
+    /// Takes a sample of the round-trip time (RFC 7323 section 4.1, or RFC 6298 section 3).
+    fn measure(&mut self, now: Time, ack: &Ack) {
+        let timers = &self.tcp.timers;
+        if self.tcp.timestamps {
+            self.rtt.sample(now, ack.echo, true, timers);
+        } else if self.timing && before(self.timed, ack.next) {
+            self.timing = false;
+            self.rtt.sample(now, self.timed_at, false, timers);
+        } else {
+            return;
+        }
+        if !(self.floored && ack.ece) {
+            self.rtt.reset_back_off();
+        }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "one caller; these are what it has just found out")]
+    #[inline]
+    fn grow(
+        &mut self,
+        now: Time,
+        ack: &Ack,
+        advanced: u32,
+        in_flight_before: u32,
+        window_limited: bool,
+        round: bool,
+        news: &News,
+    ) {
+        let recovering = self.state == State::Recovery;
+        let own = self.control.controls_recovery();
+        // As in ns-2, an acknowledgement that asks for less does not open the window.
+        let asks_less = ack.ece && self.ecn && !self.control.handles_ecn();
+        if news.delivered == 0 || (!own && (recovering || news.ended || asks_less)) {
+            return;
+        }
+        let min_rtt = self.rtt.min();
+        let rate = self.sampler.as_mut().and_then(|sampler| sampler.sample(min_rtt));
+        let rtt = match (news.newest, self.tcp.timestamps) {
+            (Some(sent), _) => Some(now.since(sent)),
+            (None, true) if self.board.is_none() && advanced > 0 => Some(now.since(ack.echo)),
+            _ => None,
+        };
+        let acked = Acked {
+            now,
+            delivered: news.delivered,
+            advanced,
+            rtt,
+            srtt: self.rtt.srtt(),
+            min_rtt,
+            in_flight_before,
+            in_flight: self.in_flight(),
+            window_limited,
+            ece: ack.ece,
+            recovering,
+            round,
+            lost: news.lost,
+            rate,
+        };
+        self.control.on_ack(&mut self.window, &acked);
+    }
+
+    /// RFC 6298 sections 5.2 and 5.3.
+    #[inline]
+    fn restart_timer(&mut self, now: Time, keep: bool) {
+        if self.una == self.max {
+            // A sender that waits for its timer at a window of one goes on waiting.
+            if !self.held {
+                self.expiry = Time::NEVER;
+            }
+        } else if !keep && !self.held {
+            self.expiry = now + self.rto();
+        }
+        self.arm_probe(now);
+    }
+
+    /// Takes the cumulative acknowledgement in; true if all that was sent before recovery is
+    /// acknowledged.
+    pub(super) fn advance(&mut self, next: u32) -> bool {
+        self.una = next;
+        self.nxt = later(self.nxt, next);
+        !before(next, self.recover)
+    }
+
+    /// Whether proportional rate reduction sets the window in recovery.
+    pub(super) fn reduces_proportionally(&self) -> bool {
+        matches!(&self.tcp.recovery, Recovery::Sack(sack) if sack.prr) && !self.control.controls_recovery()
+    }
+}

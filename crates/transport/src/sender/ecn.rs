@@ -1,0 +1,39 @@
+//! The answer to echoes of congestion experienced (RFC 3168 section 6.1.2).
+
+use super::{Probe, Sender, State};
+use crate::cc::{BackOff, Congestion, CongestionControl};
+use crate::seq::before;
+use tailback_units::Time;
+
+impl Sender {
+    /// Whether the window has been reduced for what is outstanding.
+    #[inline]
+    pub(super) fn is_reduced(&self) -> bool {
+        !before(self.reduced_at, self.una) && self.una != self.max && self.reduced_at != u32::MAX
+    }
+
+    /// An acknowledgement echoes congestion: one reduction per window, and none in recovery.
+    pub(super) fn on_echo(&mut self, now: Time) {
+        if self.state == State::Recovery || !before(self.reduced_at, self.una) {
+            return;
+        }
+        self.cold.statistics.ecn_reductions += 1;
+        let at_floor = self.window.cwnd <= 1.0;
+        let flight = self.flight_size();
+        self.control.on_congestion(&mut self.window, Congestion::Ecn, now, flight);
+        self.cold.prior = None;
+        self.reduced_at = self.max;
+        self.cwr = true;
+        if at_floor && self.back_off() == BackOff::Floor {
+            // As in ns-2: each further echo in a row doubles the wait.
+            if self.floored {
+                self.rtt.back_off();
+            }
+            self.held = true;
+            self.expiry = now + self.rto();
+            self.probe = Time::NEVER;
+            self.probe_for = Probe::Off;
+        }
+        self.floored = at_floor;
+    }
+}

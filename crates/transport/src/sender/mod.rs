@@ -1,0 +1,368 @@
+//! The sending end of a connection.
+//!
+//! One struct, its verbs spread over files by what they deal with: [`mod@send`] chooses and transmits,
+//! [`mod@ack`] takes in acknowledgements, `plain` and `selective` find and repair losses without and
+//! with SACK, `timeout` is the retransmission timer and its undoing, `ecn` the answer to echoes.
+//!
+//! ```text
+//! Closed ─offer─▶ Opening ─SYN-ACK─▶ Open ◀──────────────┐
+//!                                    │ ├─ECE──▶ Reduced ──┤ a window later
+//!                                    │ ├─loss─▶ Recovery ─┤ all acknowledged
+//!                                    └─┴─timer▶ Loss ─────┘ that was sent before
+//! ```
+
+mod ack;
+mod board;
+mod ecn;
+mod open;
+mod plain;
+mod prr;
+mod rack;
+mod sampler;
+mod selective;
+mod send;
+mod timeout;
+
+use crate::cc::{BackOff, CongestionControl, Window};
+use crate::params::{Recovery, SpuriousTimeout, Tcp};
+use crate::registry::Control;
+use crate::rtt::Rtt;
+use board::Board;
+use rack::Rack;
+use sampler::Sampler;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use tailback_random::Rng;
+use tailback_units::{Dur, Time};
+use timeout::FRto;
+
+/// The state of a sender, for display.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Nothing has been offered.
+    Closed,
+    /// The SYN is on its way.
+    Opening,
+    /// All is well, or losses are not certain yet.
+    Open,
+    /// The window was reduced after an echo of congestion, less than a window ago.
+    Reduced,
+    /// A loss is being repaired by fast retransmit.
+    Recovery,
+    /// The retransmission timer (or, with "tahoe", a loss) has set the window to one segment.
+    Loss,
+}
+
+impl State {
+    /// Its name in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            State::Closed => "closed",
+            State::Opening => "opening",
+            State::Open => "open",
+            State::Reduced => "reduced",
+            State::Recovery => "recovery",
+            State::Loss => "loss",
+        }
+    }
+}
+
+/// Counts since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Transmissions of data segments, retransmissions included.
+    pub sent: u64,
+    /// Retransmissions of data segments.
+    pub retransmissions: u64,
+    /// Expiries of the retransmission timer with something outstanding.
+    pub timeouts: u64,
+    /// Recoveries begun by fast retransmit.
+    pub fast_retransmits: u64,
+    /// Reductions after an echo of congestion.
+    pub ecn_reductions: u64,
+    /// Reductions undone because the loss was none.
+    pub spurious: u64,
+    /// Tail loss probes.
+    pub probes: u64,
+}
+
+/// Which losses are repaired how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Flavour {
+    Tahoe,
+    Reno,
+    NewReno,
+    Sack,
+}
+
+/// What `probe` is the deadline of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Probe {
+    /// Nothing.
+    Off,
+    /// A tail loss probe.
+    Tail,
+    /// Segments that RACK waits for.
+    Reordering,
+}
+
+/// The sending end of a connection: told what to send, what is acknowledged and that time has
+/// passed; asked what to transmit.
+///
+/// After every call of [`Sender::offer`], [`Sender::on_ack`] and [`Sender::on_timer`] call
+/// [`Sender::poll`] until it answers none, then arm one timer for [`Sender::deadline`].
+#[derive(Debug)]
+pub struct Sender {
+    window: Window,
+    /// First segment not acknowledged, next to transmit (before `max` when going back), first never
+    /// transmitted.
+    una: u32,
+    nxt: u32,
+    max: u32,
+    /// Recovery ends when all before it is acknowledged.
+    recover: u32,
+    /// Segments offered and not yet transmitted.
+    left: u64,
+    /// The first segment not outstanding when an echo last reduced the window.
+    reduced_at: u32,
+    /// `max` when the window was full for the last time.
+    full_at: u32,
+    /// A round trip ends when this one is acknowledged.
+    round_end: u32,
+    dupacks: u32,
+    /// Fast recovery's inflation of the window, segments.
+    inflation: i32,
+    state: State,
+    flavour: Flavour,
+    probe_for: Probe,
+    /// Transmit `una` again whatever the window says.
+    force: bool,
+    /// Transmit a tail loss probe whatever the window says.
+    force_probe: bool,
+    /// Wait for the timer before the next segment (RFC 3168 section 6.1.2).
+    held: bool,
+    /// The last echo came at a window of one segment.
+    floored: bool,
+    /// Set CWR on the next new segment.
+    cwr: bool,
+    ecn: bool,
+    /// Whether a segment may leave but for the pace.
+    paced_out: bool,
+    /// Whether segment `timed` is being timed.
+    timing: bool,
+    timed: u32,
+    timed_at: Time,
+    rtt: Rtt,
+    /// Of the retransmission timer.
+    expiry: Time,
+    /// Of `probe_for`.
+    probe: Time,
+    /// No segment before this time.
+    release: Time,
+    last_sent: Time,
+    control: Control,
+    tcp: Arc<Tcp>,
+    board: Option<Box<Board>>,
+    sampler: Option<Box<Sampler>>,
+    cold: Box<Cold>,
+}
+
+/// What is rarely needed.
+#[derive(Debug, Default)]
+struct Cold {
+    statistics: Statistics,
+    /// Segments that are not full: how many were offered before each, and its payload.
+    short: VecDeque<(u64, u16)>,
+    /// Segments offered since the start.
+    offered: u64,
+    /// The window before the last reduction.
+    prior: Option<Window>,
+    f_rto: FRto,
+    /// When the first retransmission of this recovery was sent, while Eifel waits for its answer.
+    eifel: Option<Time>,
+    /// First unacknowledged segment at the last expiry.
+    expired_at: Option<u32>,
+    /// Whether a partial acknowledgement has come in this recovery.
+    partial: bool,
+    /// SYNs sent.
+    syns: u32,
+}
+
+impl Sender {
+    /// The sending end of a connection of `tcp`, which has passed `check`; `rng` is for the
+    /// congestion control.
+    pub fn new(tcp: &Arc<Tcp>, rng: Rng) -> Sender {
+        let (flavour, board) = match &tcp.recovery {
+            Recovery::Tahoe(_) => (Flavour::Tahoe, None),
+            Recovery::Reno(_) => (Flavour::Reno, None),
+            Recovery::NewReno(_) => (Flavour::NewReno, None),
+            Recovery::Sack(sack) => {
+                (Flavour::Sack, Some(Box::new(Board::new(tcp.dup_thresh, sack.rack.then(Rack::new)))))
+            }
+        };
+        let control = tcp.congestion_control.build(tcp, rng);
+        let ssthresh = tcp.initial_ssthresh.map_or(f64::INFINITY, f64::from);
+        Sender {
+            window: Window { cwnd: f64::from(tcp.initial_window()), ssthresh },
+            una: 0,
+            nxt: 0,
+            max: 0,
+            // One before the first: a first loss may always be repaired.
+            recover: u32::MAX,
+            left: 0,
+            reduced_at: u32::MAX,
+            full_at: u32::MAX,
+            round_end: 0,
+            dupacks: 0,
+            inflation: 0,
+            state: State::Closed,
+            flavour,
+            probe_for: Probe::Off,
+            force: false,
+            force_probe: false,
+            held: false,
+            floored: false,
+            cwr: false,
+            ecn: false,
+            paced_out: false,
+            timing: false,
+            timed: 0,
+            timed_at: Time::ZERO,
+            rtt: Rtt::new(&tcp.timers),
+            expiry: Time::NEVER,
+            probe: Time::NEVER,
+            release: Time::ZERO,
+            last_sent: Time::ZERO,
+            sampler: control.samples_rate().then(Box::default),
+            control,
+            board,
+            cold: Box::default(),
+            tcp: Arc::clone(tcp),
+        }
+    }
+
+    /// The application writes `bytes` more; `u64::MAX` is without end. All segments of a write are
+    /// full but the last, and what one write leaves over is not filled up by the next.
+    pub fn offer(&mut self, now: Time, bytes: u64) {
+        let full = u64::from(self.tcp.payload());
+        let (segments, rest) = if bytes == u64::MAX { (u64::MAX, 0) } else { (bytes.div_ceil(full), bytes % full) };
+        if segments == 0 {
+            return;
+        }
+        self.left = self.left.saturating_add(segments);
+        let cold = &mut *self.cold;
+        cold.offered = cold.offered.saturating_add(segments);
+        if rest > 0 {
+            cold.short.push_back((cold.offered - 1, rest as u16));
+        }
+        if self.state == State::Closed {
+            self.open(now);
+        }
+    }
+
+    /// When to call [`Sender::on_timer`] next; [`Time::NEVER`] if nothing is awaited. It may move
+    /// either way with each call.
+    #[inline]
+    pub fn deadline(&self) -> Time {
+        let timers = self.expiry.min(self.probe);
+        if self.paced_out { timers.min(self.release) } else { timers }
+    }
+
+    /// A deadline has come, or has not: then nothing happens.
+    pub fn on_timer(&mut self, now: Time) {
+        if now >= self.probe {
+            self.on_probe(now);
+        }
+        if now >= self.expiry {
+            self.on_expiry(now);
+        }
+    }
+
+    /// Congestion window, segments; fast recovery's inflation is not part of it.
+    pub fn cwnd(&self) -> f64 {
+        self.window.cwnd
+    }
+    /// Slow-start threshold, segments; infinite before the first congestion if none was set.
+    pub fn ssthresh(&self) -> f64 {
+        self.window.ssthresh
+    }
+    /// Smoothed round-trip time; zero before the first sample.
+    pub fn srtt(&self) -> Dur {
+        self.rtt.srtt()
+    }
+    /// Smallest round-trip time so far; zero before the first sample.
+    pub fn min_rtt(&self) -> Dur {
+        self.rtt.min()
+    }
+    /// Retransmission timeout, doublings included.
+    pub fn rto(&self) -> Dur {
+        let interval = self.control.interval();
+        if interval > Dur::ZERO {
+            // The interval has the doublings in it already.
+            return self.rtt.base().max(interval).min(self.tcp.timers.max_rto);
+        }
+        self.rtt.rto(&self.tcp.timers)
+    }
+    /// Segments outstanding: sent, neither acknowledged nor taken for lost.
+    #[inline]
+    pub fn in_flight(&self) -> u32 {
+        match &self.board {
+            Some(board) => board.pipe(),
+            None => self.nxt.wrapping_sub(self.una).saturating_sub(self.dupacks),
+        }
+    }
+    /// First segment not acknowledged.
+    pub fn una(&self) -> u32 {
+        self.una
+    }
+    /// First segment never transmitted.
+    pub fn next(&self) -> u32 {
+        self.max
+    }
+    /// What it is doing.
+    pub fn state(&self) -> State {
+        match self.state {
+            State::Open if self.is_reduced() => State::Reduced,
+            state => state,
+        }
+    }
+    /// Whether all that was offered is acknowledged.
+    pub fn done(&self) -> bool {
+        self.left == 0 && self.una == self.max
+    }
+    /// Whether ECN is in use on this connection.
+    pub fn ecn(&self) -> bool {
+        self.ecn
+    }
+    /// Counts since the start.
+    pub fn statistics(&self) -> Statistics {
+        self.cold.statistics
+    }
+    /// Shows the congestion control's own state.
+    pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        self.control.probe(f);
+    }
+
+    /// Segments that the window allows: its integer part, at least 1.
+    #[inline]
+    fn allowed(&self) -> u32 {
+        (self.window.cwnd as u32).saturating_add_signed(self.inflation).max(1)
+    }
+    /// One past the last segment that the receiver allows.
+    #[inline]
+    fn limit(&self) -> u32 {
+        self.una.wrapping_add(self.tcp.receive_window.unwrap_or(1 << 30))
+    }
+    /// What happens below a window of one segment.
+    fn back_off(&self) -> BackOff {
+        let scenario = if self.tcp.ecn_floor { BackOff::Floor } else { BackOff::None };
+        self.control.back_off().unwrap_or(scenario)
+    }
+    fn watches(&self, how: SpuriousTimeout) -> bool {
+        self.tcp.spurious_timeout == how
+    }
+    /// FlightSize for a reduction (RFC 5681): without what limited transmit added.
+    fn flight_size(&self) -> u32 {
+        self.max.wrapping_sub(self.una).min(self.allowed())
+    }
+}

@@ -1,0 +1,131 @@
+//! Finding and repairing losses without selective acknowledgements.
+
+use super::ack::News;
+use super::{Flavour, Sender, State};
+use crate::cc::{Congestion, CongestionControl};
+use crate::params::Recovery;
+use crate::seq::before;
+use crate::wire::Ack;
+use tailback_units::Time;
+
+impl Sender {
+    pub(super) fn take_plain(&mut self, now: Time, ack: &Ack, advanced: u32) -> News {
+        if advanced == 0 {
+            return self.take_duplicate(now);
+        }
+        // Duplicates have told of deliveries already.
+        let mut news = News { delivered: advanced - self.dupacks.min(advanced - 1), ..News::default() };
+        if let Some(sampler) = &mut self.sampler {
+            for i in 0..advanced {
+                sampler.delivered(self.una.wrapping_add(i), now);
+            }
+        }
+        let all = self.advance(ack.next);
+        if self.check_eifel(ack) {
+            news.ended = true;
+        }
+        match self.state {
+            State::Recovery if all || self.flavour == Flavour::Reno => self.leave_recovery(&mut news),
+            State::Recovery => self.take_partial(advanced, &mut news),
+            State::Loss => {
+                self.dupacks = 0;
+                self.f_rto_advance(now, all);
+                if all && self.state == State::Loss {
+                    self.state = State::Open;
+                }
+            }
+            _ => self.dupacks = 0,
+        }
+        news
+    }
+
+    fn take_duplicate(&mut self, now: Time) -> News {
+        if self.una == self.max {
+            return News::default();
+        }
+        self.dupacks += 1;
+        let news = News { delivered: 1, ..News::default() };
+        match self.state {
+            State::Recovery => self.inflation += 1,
+            State::Loss => {
+                // What goes back has no duplicates: they answer segments that need not be sent.
+                self.dupacks = 0;
+                self.f_rto_duplicate();
+            }
+            // RFC 6582 section 3.2 step 2: duplicates of what was sent before the last recovery say nothing.
+            _ if self.dupacks == self.tcp.dup_thresh && before(self.recover, self.una) => self.fast_retransmit(now),
+            _ => {}
+        }
+        news
+    }
+
+    fn fast_retransmit(&mut self, now: Time) {
+        self.begin_recovery(now);
+        self.force = true;
+        if self.flavour == Flavour::Tahoe {
+            // Everything is sent again from the lost segment on, in slow start.
+            self.state = State::Loss;
+            self.nxt = self.una;
+            self.dupacks = 0;
+            if !self.control.controls_recovery() {
+                self.window.cwnd = 1.0;
+            }
+            return;
+        }
+        self.inflation = self.tcp.dup_thresh as i32;
+    }
+
+    /// Enters recovery: one reduction, unless an echo has just made it.
+    pub(super) fn begin_recovery(&mut self, now: Time) {
+        self.cold.statistics.fast_retransmits += 1;
+        self.cold.partial = false;
+        self.watch_eifel();
+        let flight = self.flight_size();
+        if self.is_reduced() {
+            self.window.ssthresh = self.window.cwnd;
+        } else {
+            self.cold.prior = Some(self.window);
+            self.control.on_congestion(&mut self.window, Congestion::Loss, now, flight);
+        }
+        self.state = State::Recovery;
+        self.recover = self.max;
+        self.reduced_at = self.max;
+        if !self.control.controls_recovery() && !self.reduces_proportionally() {
+            self.window.cwnd = self.window.ssthresh;
+        }
+    }
+
+    /// RFC 6582 section 3.2 step 3, partial acknowledgement.
+    fn take_partial(&mut self, advanced: u32, news: &mut News) {
+        let Recovery::NewReno(newreno) = &self.tcp.recovery else { return };
+        self.force = true;
+        self.dupacks = self.dupacks.saturating_sub(advanced);
+        news.keep_timer = newreno.impatient && self.cold.partial;
+        self.cold.partial = true;
+        if newreno.deflation {
+            let total = self.window.cwnd as i32 + self.inflation;
+            let deflated = (total - advanced as i32 + 1).max(1);
+            self.inflation = deflated - self.window.cwnd as i32;
+        }
+    }
+
+    fn leave_recovery(&mut self, news: &mut News) {
+        news.ended = true;
+        self.state = State::Open;
+        self.inflation = 0;
+        self.dupacks = 0;
+        if self.flavour == Flavour::Reno {
+            // Whether this was all or a partial acknowledgement, Reno does not ask.
+            self.recover = self.una.wrapping_sub(1);
+        }
+        if self.control.controls_recovery() {
+            return;
+        }
+        self.window.cwnd = self.window.ssthresh;
+        if self.flavour == Flavour::NewReno {
+            // RFC 6582 section 3.2 step 3, first choice: no burst when little is outstanding.
+            let flight = self.max.wrapping_sub(self.una).max(1) + 1;
+            self.window.cwnd = self.window.ssthresh.min(f64::from(flight));
+        }
+    }
+}

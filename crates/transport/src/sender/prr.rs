@@ -1,0 +1,65 @@
+//! Proportional rate reduction (RFC 9937, earlier RFC 6937).
+
+/// Counts of one recovery, in segments.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Prr {
+    delivered: u32,
+    pub out: u32,
+    recover_fs: u32,
+}
+
+impl Prr {
+    /// Recovery begins with `flight` segments outstanding (RecoverFS).
+    pub fn begin(flight: u32) -> Prr {
+        Prr { delivered: 0, out: 0, recover_fs: flight.max(1) }
+    }
+
+    /// How many segments an acknowledgement that delivered `delivered` may release with `pipe` in the
+    /// network; `safe` when it advances and shows no new loss (safeACK of RFC 9937 section 6.2).
+    pub fn send_count(&mut self, delivered: u32, pipe: u32, ssthresh: u32, safe: bool) -> u32 {
+        self.delivered += delivered;
+        let count = if pipe > ssthresh {
+            let share = u64::from(self.delivered) * u64::from(ssthresh);
+            (share.div_ceil(u64::from(self.recover_fs)) as u32).saturating_sub(self.out)
+        } else {
+            let limit = self.delivered.saturating_sub(self.out).max(delivered) + u32::from(safe);
+            limit.min(ssthresh - pipe)
+        };
+        // The fast retransmit goes out in any case.
+        if self.out == 0 { count.max(1) } else { count }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 6937 section 4: a window of 20, the first segment lost, ssthresh 10: a segment for every
+    /// other acknowledgement.
+    #[test]
+    fn one_loss_halves_the_rate_by_sending_on_every_second_acknowledgement() {
+        let mut prr = Prr::begin(20);
+        // Three have been delivered when recovery begins, one is lost.
+        let mut pipe = 20 - 3 - 1 + 1;
+        let mut sent = Vec::new();
+        for _ in 0..14 {
+            pipe -= 1;
+            let n = prr.send_count(1, pipe, 10, false);
+            prr.out += n;
+            pipe += n;
+            sent.push(n);
+        }
+        assert!(sent.windows(2).take(11).all(|w| w[0] + w[1] == 1), "{sent:?}");
+        assert_eq!(pipe, 10, "{sent:?}");
+    }
+
+    #[test]
+    fn heavy_loss_sends_what_is_delivered_and_one_more_only_when_safe() {
+        let mut prr = Prr::begin(20);
+        assert_eq!(prr.send_count(1, 3, 10, false), 1);
+        prr.out += 1;
+        assert_eq!(prr.send_count(1, 3, 10, true), 2);
+        prr.out += 2;
+        assert_eq!(prr.send_count(4, 9, 10, true), 1);
+    }
+}

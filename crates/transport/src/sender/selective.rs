@@ -1,0 +1,164 @@
+//! Finding and repairing losses with selective acknowledgements (RFC 6675, RFC 8985).
+
+use super::ack::News;
+use super::prr::Prr;
+use super::{Probe, Sender, State};
+use crate::cc::{Congestion, CongestionControl};
+use crate::seq::before;
+use crate::wire::Ack;
+use tailback_units::Time;
+
+impl Sender {
+    pub(super) fn take_selective(&mut self, now: Time, ack: &Ack, advanced: u32) -> News {
+        let mut board = self.board.take().expect("the sender has a scoreboard");
+        let taken = board.take(now, ack, self.recover, self.sampler.as_deref_mut());
+        let all = if advanced > 0 { self.advance(ack.next) } else { false };
+        if let (Some(_), Some(rack)) = (taken.duplicate, &mut board.rack) {
+            rack.widen(self.una, self.max);
+        }
+        let mut news = News { delivered: taken.delivered, newest: taken.newest, ..News::default() };
+        self.board = Some(board);
+        if advanced > 0 && self.check_eifel(ack) {
+            news.ended = true;
+        }
+        self.check_probe(now, ack, taken.duplicate.is_some(), taken.sacked);
+        match self.state {
+            State::Recovery if all => {
+                self.state = State::Open;
+                self.window_after_recovery();
+                news.ended = true;
+            }
+            State::Loss => {
+                self.f_rto_selective(now, &taken, advanced, all);
+                if all && self.state == State::Loss {
+                    self.state = State::Open;
+                    self.recovered();
+                }
+            }
+            _ => {}
+        }
+        self.find_losses(now);
+        let board = self.board.as_mut().expect("put back above");
+        news.lost = std::mem::take(&mut board.newly_lost);
+        if self.state == State::Open && board.lost() > 0 && !self.f_rto_waits() {
+            self.enter(now, taken.delivered);
+        }
+        if self.state == State::Recovery && taken.delivered > 0 && self.reduces_proportionally() {
+            let board = self.board.as_mut().expect("put back above");
+            let pipe = board.pipe();
+            let ssthresh = (self.window.ssthresh as u32).max(1);
+            let safe = advanced > 0 && news.lost == 0;
+            let count = board.prr.send_count(taken.delivered, pipe, ssthresh, safe);
+            self.window.cwnd = f64::from(pipe + count);
+        }
+        news
+    }
+
+    /// Marks what is lost by now and sets the timer of what may be soon.
+    pub(super) fn find_losses(&mut self, now: Time) {
+        let board = self.board.as_mut().expect("the sender has a scoreboard");
+        if board.rack.is_none() {
+            board.mark_by_count();
+            return;
+        }
+        let recovering = matches!(self.state, State::Recovery | State::Loss);
+        let wait = board.mark_by_time(now, self.rtt.srtt(), recovering);
+        if wait.0 > 0 {
+            self.probe = now + wait;
+            self.probe_for = Probe::Reordering;
+        } else if self.probe_for == Probe::Reordering || board.sacked() > 0 {
+            self.probe = Time::NEVER;
+            self.probe_for = Probe::Off;
+        }
+    }
+
+    /// Begins recovery, `delivered` segments having just been delivered.
+    fn enter(&mut self, now: Time, delivered: u32) {
+        self.begin_recovery(now);
+        let proportional = self.reduces_proportionally();
+        let board = self.board.as_mut().expect("the sender has a scoreboard");
+        board.begin();
+        self.probe = Time::NEVER;
+        self.probe_for = Probe::Off;
+        // RFC 9937 section 6.1: what was SACKed earlier will not be delivered again.
+        let outstanding = self.max.wrapping_sub(self.una);
+        board.prr = Prr::begin((outstanding + delivered).saturating_sub(board.sacked()));
+        // RFC 6675 section 5 step 4.3: the first segment is sent whatever the pipe.
+        self.force = !proportional && board.next_lost() == Some(self.una);
+    }
+
+    fn window_after_recovery(&mut self) {
+        if !self.control.controls_recovery() {
+            self.window.cwnd = self.window.ssthresh;
+        }
+        self.recovered();
+    }
+
+    fn recovered(&mut self) {
+        if let Some(rack) = self.board.as_mut().and_then(|board| board.rack.as_mut()) {
+            rack.recovered();
+        }
+    }
+
+    /// The timer of RACK or of the tail loss probe has expired.
+    pub(super) fn on_probe(&mut self, now: Time) {
+        let was = std::mem::replace(&mut self.probe_for, Probe::Off);
+        self.probe = Time::NEVER;
+        match was {
+            Probe::Off => {}
+            Probe::Reordering => {
+                self.find_losses(now);
+                let board = self.board.as_mut().expect("the sender has a scoreboard");
+                let lost = std::mem::take(&mut board.newly_lost);
+                if let Some(sampler) = &mut self.sampler {
+                    sampler.lost(lost);
+                }
+                if self.state == State::Open && lost > 0 {
+                    self.enter(now, 0);
+                    if self.reduces_proportionally() {
+                        let board = self.board.as_mut().expect("the sender has a scoreboard");
+                        let ssthresh = (self.window.ssthresh as u32).max(1);
+                        let pipe = board.pipe();
+                        let count = board.prr.send_count(0, pipe, ssthresh, false);
+                        self.window.cwnd = f64::from(pipe + count);
+                    }
+                }
+            }
+            Probe::Tail => self.send_probe(now),
+        }
+    }
+
+    /// RFC 8985 section 7.3.
+    fn send_probe(&mut self, now: Time) {
+        if self.una == self.max || self.state != State::Open {
+            return;
+        }
+        let new = self.left > 0 && before(self.max, self.limit());
+        let end = if new { self.max.wrapping_add(1) } else { self.max };
+        if let Some(rack) = self.board.as_mut().and_then(|board| board.rack.as_mut()) {
+            rack.probe = Some((end, !new));
+        }
+        self.cold.statistics.probes += 1;
+        self.force_probe = true;
+        self.expiry = now + self.rto();
+    }
+
+    /// RFC 8985 section 7.4: whether the probe repaired a loss that nothing else has shown.
+    fn check_probe(&mut self, now: Time, ack: &Ack, duplicate: bool, sacked: u32) {
+        let Some(rack) = self.board.as_mut().and_then(|board| board.rack.as_mut()) else { return };
+        let Some((end, again)) = rack.probe else { return };
+        if before(ack.next, end) {
+            return;
+        }
+        let no_loss = !again || duplicate || (ack.next == end && !before(end, self.una) && sacked == 0 && !again);
+        rack.probe = None;
+        if !no_loss && before(end, ack.next) && self.state == State::Open && !self.is_reduced() {
+            let flight = self.flight_size();
+            self.control.on_congestion(&mut self.window, Congestion::Loss, now, flight);
+            self.reduced_at = self.max;
+            if !self.control.controls_recovery() {
+                self.window.cwnd = self.window.ssthresh;
+            }
+        }
+    }
+}

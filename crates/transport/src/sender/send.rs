@@ -1,0 +1,243 @@
+//! What to transmit, and when.
+
+use super::{Flavour, Probe, Sender, State};
+use crate::cc::CongestionControl;
+use crate::params::{Recovery, SpuriousTimeout};
+use crate::seq::before;
+use crate::wire::{Ecn, Segment};
+use tailback_units::{Dur, Time};
+
+/// What may be transmitted.
+#[derive(Clone, Copy)]
+enum Choice {
+    New,
+    Again(u32),
+}
+
+impl Sender {
+    /// A segment to transmit now, if there is one; call until there is none.
+    #[inline]
+    pub fn poll(&mut self, now: Time) -> Option<Segment> {
+        self.paced_out = false;
+        match self.state {
+            State::Closed => return None,
+            State::Opening => return self.poll_syn(now),
+            _ => {}
+        }
+        if self.una == self.max {
+            if self.left == 0 {
+                return None;
+            }
+            self.restart_after_idle(now);
+        }
+        // Losses are repaired at once; all else waits for its time.
+        if !(self.force || self.force_probe) && self.left + u64::from(self.nxt.wrapping_sub(self.una)) > 0 {
+            let gap = self.control.interval();
+            if gap > Dur::ZERO {
+                self.release = self.release.max(self.last_sent + gap);
+            }
+            if now < self.release {
+                self.paced_out = self.choose(true).is_some();
+                return None;
+            }
+        }
+        let choice = self.choose(false)?;
+        Some(self.transmit(now, choice))
+    }
+
+    /// RFC 5681 section 4.1.
+    fn restart_after_idle(&mut self, now: Time) {
+        let idle = self.tcp.slow_start_restart && now.since(self.last_sent) > self.rto() && self.max != 0;
+        if idle && !self.held && !self.control.controls_recovery() {
+            self.window.cwnd = self.window.cwnd.min(f64::from(self.tcp.initial_window()));
+        }
+    }
+
+    /// What may be transmitted; `dry` only asks.
+    fn choose(&mut self, dry: bool) -> Option<Choice> {
+        if self.held {
+            return None;
+        }
+        if self.force {
+            self.force &= dry;
+            return Some(Choice::Again(self.una));
+        }
+        let new = self.left > 0 && before(self.max, self.limit());
+        if self.force_probe {
+            self.force_probe &= dry;
+            return Some(if new { Choice::New } else { Choice::Again(self.max.wrapping_sub(1)) });
+        }
+        if let Some(may) = self.f_rto_allows(dry) {
+            return (may && new).then_some(Choice::New);
+        }
+        let allowed = self.allowed();
+        match self.flavour {
+            Flavour::Sack => self.choose_selective(allowed, new, dry),
+            _ => self.choose_plain(allowed, new),
+        }
+    }
+
+    fn choose_plain(&mut self, allowed: u32, new: bool) -> Option<Choice> {
+        let used = self.nxt.wrapping_sub(self.una);
+        let extra = if self.tcp.limited_transmit && self.state == State::Open { self.dupacks.min(2) } else { 0 };
+        if used >= allowed {
+            self.full_at = self.max;
+            if used >= allowed.saturating_add(extra) {
+                return None;
+            }
+        }
+        if before(self.nxt, self.max) {
+            return before(self.nxt, self.limit()).then_some(Choice::Again(self.nxt));
+        }
+        self.choose_new(new, used)
+    }
+
+    fn choose_selective(&mut self, allowed: u32, new: bool, dry: bool) -> Option<Choice> {
+        let board = self.board.as_mut()?;
+        let pipe = board.pipe();
+        if pipe >= allowed {
+            self.full_at = self.max;
+            return None;
+        }
+        if let Some(seq) = board.next_lost() {
+            return Some(Choice::Again(seq));
+        }
+        let outstanding = self.max.wrapping_sub(self.una);
+        if self.state == State::Open && !self.tcp.limited_transmit && outstanding >= allowed {
+            return None;
+        }
+        if !new && self.state == State::Recovery && !dry {
+            let by_count = matches!(&self.tcp.recovery, Recovery::Sack(sack) if !sack.rack);
+            if by_count {
+                return board.next_doubtful().map(Choice::Again);
+            }
+        }
+        self.choose_new(new, pipe)
+    }
+
+    fn choose_new(&mut self, new: bool, in_flight: u32) -> Option<Choice> {
+        if let (0, Some(sampler)) = (self.left, &mut self.sampler) {
+            sampler.app_limited(in_flight);
+        }
+        new.then_some(Choice::New)
+    }
+
+    fn transmit(&mut self, now: Time, choice: Choice) -> Segment {
+        let idle = self.una == self.max;
+        self.cold.statistics.sent += 1;
+        let in_flight = if self.sampler.is_some() { self.in_flight() } else { 0 };
+        let (seq, retransmission) = match choice {
+            Choice::New => (self.max, false),
+            Choice::Again(seq) => (seq, true),
+        };
+        if let Some(sampler) = &mut self.sampler {
+            sampler.sent(seq, now, in_flight);
+        }
+        let payload = self.payload(seq);
+        if retransmission {
+            self.again(now, seq);
+        } else {
+            self.left -= 1;
+            self.max = seq.wrapping_add(1);
+            self.nxt = self.max;
+            if let Some(board) = &mut self.board {
+                board.push(now);
+            }
+            if !self.tcp.timestamps && !self.timing {
+                self.timing = true;
+                self.timed = seq;
+                self.timed_at = now;
+            }
+        }
+        if let Some(board) = &mut self.board {
+            board.prr.out += 1;
+        }
+        // RFC 6298 section 5.1; a retransmission of the first outstanding segment starts it again,
+        // as in BSD, ns-2 and Linux.
+        if self.expiry == Time::NEVER || (retransmission && seq == self.una) {
+            self.expiry = now + self.rto();
+        }
+        self.pace(now);
+        self.last_sent = now;
+        if !retransmission {
+            self.arm_probe(now);
+        }
+        self.control.on_sent(now, idle);
+        let capable = self.ecn && (!retransmission || self.tcp.ecn_retransmissions);
+        let cwr = self.cwr && !retransmission;
+        self.cwr &= !cwr;
+        Segment { seq, payload, ecn: if capable { Ecn::Ect0 } else { Ecn::NotEct }, cwr, retransmission }
+    }
+
+    fn again(&mut self, now: Time, seq: u32) {
+        self.cold.statistics.retransmissions += 1;
+        // Karn: nothing is timed across a retransmission.
+        self.timing = false;
+        if self.watches(SpuriousTimeout::Eifel) && self.cold.eifel == Some(Time::NEVER) {
+            self.cold.eifel = Some(now);
+        }
+        match &mut self.board {
+            Some(board) => board.retransmit(seq, now),
+            None if seq == self.nxt => self.nxt = seq.wrapping_add(1),
+            None => {}
+        }
+    }
+
+    fn payload(&mut self, seq: u32) -> u16 {
+        let full = self.tcp.payload();
+        let cold = &mut *self.cold;
+        if cold.short.is_empty() {
+            return full;
+        }
+        // Segments are told apart by how many were offered before them: numbers wrap.
+        let first_new = cold.offered - self.left;
+        let index = |seq: u32| first_new - u64::from(self.max.wrapping_sub(seq));
+        let (index, una) = (index(seq), index(self.una));
+        while cold.short.front().is_some_and(|(i, _)| *i < una) {
+            cold.short.pop_front();
+        }
+        let at = cold.short.binary_search_by_key(&index, |(i, _)| *i);
+        at.map_or(full, |at| cold.short[at].1)
+    }
+
+    /// Sets when the next segment may leave.
+    fn pace(&mut self, now: Time) {
+        let rate = self.control.pacing_rate();
+        let gap = match rate {
+            Some(rate) => Dur::from_secs_f64(1.0 / rate),
+            None if self.tcp.pacing => {
+                let factor = if self.window.cwnd < self.window.ssthresh { 2.0 } else { 1.2 };
+                let srtt = self.rtt.srtt();
+                Dur((srtt.0 as f64 / (factor * self.window.cwnd.max(1.0))) as u64)
+            }
+            None => return,
+        };
+        self.release = self.release.max(now) + gap;
+    }
+
+    /// RFC 8985 section 7.2: when to probe for a lost tail.
+    pub(super) fn arm_probe(&mut self, now: Time) {
+        let Some(rack) = self.board.as_ref().and_then(|board| board.rack.as_ref()) else { return };
+        let wanted = matches!(&self.tcp.recovery, Recovery::Sack(sack) if sack.tlp);
+        if !wanted || rack.probe.is_some() || self.state != State::Open || self.probe_for == Probe::Reordering {
+            return;
+        }
+        let board = self.board.as_ref().expect("just seen");
+        self.probe = Time::NEVER;
+        self.probe_for = Probe::Off;
+        if board.sacked() > 0 || self.una == self.max || self.held {
+            return;
+        }
+        let srtt = self.rtt.srtt();
+        let mut wait = if srtt > Dur::ZERO { srtt * 2 } else { Dur::from_secs(1) };
+        if board.pipe() == 1 {
+            // The receiver may hold back the acknowledgement of a lone segment.
+            wait = wait + self.tcp.delayed_ack.timeout;
+        }
+        let at = now + wait;
+        if at < self.expiry {
+            self.probe = at;
+            self.probe_for = Probe::Tail;
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! The retransmission timer: what its expiry does, and how it is found to have been too early.
+
+use super::board::Taken;
+use super::{Probe, Sender, State};
+use crate::cc::{Congestion, CongestionControl};
+use crate::params::SpuriousTimeout;
+use crate::wire::Ack;
+use tailback_units::Time;
+
+/// F-RTO (RFC 5682): what has been seen since the timeout.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum FRto {
+    /// It is not in question whether the timeout was right.
+    #[default]
+    Off,
+    /// The first segment was retransmitted; its acknowledgement is awaited (step 2).
+    Retransmitted,
+    /// That came; so many new segments may yet be sent, and the next acknowledgement decides (step 3).
+    Probing(u8),
+}
+
+impl Sender {
+    /// The retransmission timer has expired.
+    pub(super) fn on_expiry(&mut self, now: Time) {
+        if self.state == State::Opening {
+            return self.on_lost_syn();
+        }
+        self.held = false;
+        if self.una == self.max {
+            self.expiry = Time::NEVER;
+            return;
+        }
+        self.cold.statistics.timeouts += 1;
+        let rto = self.rto();
+        let own = self.control.controls_recovery();
+        // RFC 5681 section 3.1: once for each segment, however often it times out.
+        if self.cold.expired_at != Some(self.una) || self.state != State::Loss {
+            if self.state != State::Loss {
+                self.cold.prior = Some(self.window);
+            }
+            let flight = self.flight_size();
+            self.control.on_congestion(&mut self.window, Congestion::Timeout, now, flight);
+        }
+        self.cold.expired_at = Some(self.una);
+        self.control.on_expiry(rto);
+        if !own {
+            self.window.cwnd = 1.0;
+        }
+        self.rtt.back_off();
+        self.watch_eifel();
+        // RFC 5682 section 2.1 step 1: not when the timeout interrupts an earlier one's repair.
+        let fresh = self.state != State::Loss;
+        self.cold.f_rto = if self.watches(SpuriousTimeout::FRto) && fresh { FRto::Retransmitted } else { FRto::Off };
+        self.state = State::Loss;
+        self.recover = self.max;
+        self.reduced_at = self.una;
+        self.dupacks = 0;
+        self.inflation = 0;
+        self.nxt = self.una;
+        self.timing = false;
+        self.force = true;
+        self.force_probe = false;
+        self.probe = Time::NEVER;
+        self.probe_for = Probe::Off;
+        let srtt = self.rtt.srtt();
+        if let Some(board) = &mut self.board {
+            self.nxt = self.max;
+            board.mark_by_timeout(now, srtt);
+            board.begin();
+            let lost = std::mem::take(&mut board.newly_lost);
+            if let Some(rack) = &mut board.rack {
+                rack.probe = None;
+            }
+            if let Some(sampler) = &mut self.sampler {
+                sampler.lost(lost);
+            }
+        }
+        // `transmit` sets it again for the retransmission.
+        self.expiry = now + self.rto();
+    }
+
+    /// Whether F-RTO decides what may be sent, and if so whether a segment may. `dry` only asks.
+    #[inline]
+    pub(super) fn f_rto_allows(&mut self, dry: bool) -> Option<bool> {
+        if self.state != State::Loss {
+            return None;
+        }
+        match &mut self.cold.f_rto {
+            FRto::Off => None,
+            FRto::Retransmitted => Some(false),
+            FRto::Probing(0) => Some(false),
+            FRto::Probing(left) => {
+                *left -= u8::from(!dry);
+                Some(true)
+            }
+        }
+    }
+
+    pub(super) fn f_rto_waits(&self) -> bool {
+        self.cold.f_rto != FRto::Off
+    }
+
+    /// Without SACK: an acknowledgement advances in the state of loss; `all` that was outstanding.
+    pub(super) fn f_rto_advance(&mut self, _now: Time, all: bool) {
+        match self.cold.f_rto {
+            FRto::Off => {}
+            FRto::Retransmitted => self.f_rto_first(all),
+            // Step 3b: it acknowledges what was not retransmitted.
+            FRto::Probing(_) => self.undo(),
+        }
+    }
+
+    /// Without SACK: a duplicate acknowledgement in the state of loss.
+    pub(super) fn f_rto_duplicate(&mut self) {
+        match self.cold.f_rto {
+            FRto::Off => {}
+            FRto::Retransmitted => self.cold.f_rto = FRto::Off,
+            FRto::Probing(_) => self.f_rto_real(),
+        }
+    }
+
+    /// With SACK (RFC 5682 section 3.1).
+    pub(super) fn f_rto_selective(&mut self, _now: Time, taken: &Taken, advanced: u32, all: bool) {
+        match self.cold.f_rto {
+            FRto::Off => {}
+            FRto::Retransmitted if advanced > 0 => self.f_rto_first(all),
+            FRto::Retransmitted => {}
+            FRto::Probing(_) if taken.beyond && !taken.original => self.f_rto_real(),
+            FRto::Probing(_) if taken.original => self.undo(),
+            FRto::Probing(_) => {}
+        }
+    }
+
+    /// Step 2: the retransmission is acknowledged. Two new segments find out whether more is.
+    fn f_rto_first(&mut self, all: bool) {
+        let possible = self.left > 0 && crate::seq::before(self.max, self.limit());
+        if all || !possible {
+            self.cold.f_rto = FRto::Off;
+            return;
+        }
+        self.cold.f_rto = FRto::Probing(2);
+        self.nxt = self.max;
+    }
+
+    /// Step 3a: segments were lost indeed.
+    fn f_rto_real(&mut self) {
+        self.cold.f_rto = FRto::Off;
+        self.window.cwnd = self.window.cwnd.min(3.0);
+        if self.board.is_none() {
+            self.nxt = self.una;
+        }
+    }
+
+    /// Puts a watch on the first acknowledgement after a retransmission (RFC 3522 section 3.2 step 1).
+    pub(super) fn watch_eifel(&mut self) {
+        if self.watches(SpuriousTimeout::Eifel) && self.cold.eifel.is_none() {
+            self.cold.eifel = Some(Time::NEVER);
+        }
+    }
+
+    /// RFC 3522 section 3.2 steps 4 and 5: whether the acknowledgement answers the original. Undoes
+    /// the reduction if so.
+    pub(super) fn check_eifel(&mut self, ack: &Ack) -> bool {
+        match self.cold.eifel.take() {
+            Some(sent) if sent != Time::NEVER && ack.echo < sent => {
+                self.undo();
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The reduction had no reason (RFC 4015): back to where it was.
+    pub(super) fn undo(&mut self) {
+        self.cold.f_rto = FRto::Off;
+        self.cold.statistics.spurious += 1;
+        self.state = State::Open;
+        self.inflation = 0;
+        self.dupacks = 0;
+        self.nxt = self.max;
+        self.force = false;
+        self.rtt.reset_back_off();
+        if let Some(board) = &mut self.board {
+            board.unmark();
+        }
+        let Some(prior) = self.cold.prior.take() else { return };
+        if !self.control.controls_recovery() {
+            self.window.cwnd = self.window.cwnd.max(prior.cwnd);
+            self.window.ssthresh = prior.ssthresh;
+        }
+        self.control.on_spurious(&mut self.window);
+    }
+}

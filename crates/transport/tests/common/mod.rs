@@ -1,0 +1,161 @@
+//! A toy network between a sender and a receiver: a delay each way, a link of fixed rate without a
+//! limit on its queue, and a hook that decides the fate of each segment.
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use tailback_random::Rng;
+use tailback_transport::{Ack, Receiver, Segment, Sender, Tcp};
+use tailback_units::{Dur, Time};
+
+/// What happens to a segment on its way.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Fate {
+    pub lost: bool,
+    pub marked: bool,
+    pub later: Dur,
+    pub twice: bool,
+}
+
+enum Event {
+    Segment(Segment, Time, bool),
+    Ack(Ack),
+}
+
+pub struct Net<F: FnMut(Time, &Segment) -> Fate, G: FnMut(Time, &Ack) -> Fate> {
+    pub sender: Sender,
+    pub receiver: Receiver,
+    pub now: Time,
+    pub delay: Dur,
+    /// Time of a segment on the link.
+    pub per_segment: Dur,
+    pub forward: F,
+    pub backward: G,
+    free: Time,
+    events: BTreeMap<(Time, u64), Event>,
+    serial: u64,
+    /// Every transmission.
+    pub log: Vec<(Time, Segment)>,
+    pub keep_log: bool,
+    pub check: fn(&Sender, &Segment),
+}
+
+pub fn deliver(_: Time, _: &Segment) -> Fate {
+    Fate::default()
+}
+pub fn answer(_: Time, _: &Ack) -> Fate {
+    Fate::default()
+}
+
+impl<F: FnMut(Time, &Segment) -> Fate, G: FnMut(Time, &Ack) -> Fate> Net<F, G> {
+    pub fn new(tcp: Tcp, delay: Dur, forward: F, backward: G) -> Self {
+        tcp.check().expect("the test's parameters make sense");
+        let tcp = Arc::new(tcp);
+        Net {
+            sender: Sender::new(&tcp, Rng::named(1, "sender")),
+            receiver: Receiver::new(&tcp),
+            now: Time::ZERO,
+            delay,
+            per_segment: Dur::ZERO,
+            forward,
+            backward,
+            free: Time::ZERO,
+            events: BTreeMap::new(),
+            serial: 0,
+            log: Vec::new(),
+            keep_log: true,
+            check: |_, _| {},
+        }
+    }
+
+    fn at(&mut self, at: Time, event: Event) {
+        self.serial += 1;
+        self.events.insert((at, self.serial), event);
+    }
+
+    pub fn offer(&mut self, bytes: u64) {
+        self.sender.offer(self.now, bytes);
+        self.pump();
+    }
+
+    fn pump(&mut self) {
+        while let Some(segment) = self.sender.poll(self.now) {
+            if self.keep_log {
+                self.log.push((self.now, segment));
+            }
+            (self.check)(&self.sender, &segment);
+            let fate = (self.forward)(self.now, &segment);
+            if fate.lost {
+                continue;
+            }
+            self.free = self.free.max(self.now) + self.per_segment;
+            let arrives = self.free + self.delay + fate.later;
+            self.at(arrives, Event::Segment(segment, self.now, fate.marked));
+            if fate.twice {
+                self.at(arrives + Dur::from_us(10), Event::Segment(segment, self.now, fate.marked));
+            }
+        }
+        assert!(self.sender.deadline() >= self.now, "a deadline has passed at {:?}: {:?}", self.now, self.sender);
+    }
+
+    fn answer(&mut self, ack: Option<Ack>) {
+        let Some(ack) = ack else { return };
+        let fate = (self.backward)(self.now, &ack);
+        if !fate.lost {
+            self.at(self.now + self.delay + fate.later, Event::Ack(ack));
+            if fate.twice {
+                self.at(self.now + self.delay + fate.later + Dur::from_us(10), Event::Ack(ack));
+            }
+        }
+    }
+
+    /// Runs to `end`, or until nothing more will happen.
+    pub fn run_until(&mut self, end: Time) {
+        loop {
+            let event = self.events.first_key_value().map_or(Time::NEVER, |(key, _)| key.0);
+            let next = event.min(self.sender.deadline()).min(self.receiver.deadline());
+            if next > end || next == Time::NEVER {
+                self.now = end;
+                return;
+            }
+            self.now = next;
+            if event == next {
+                match self.events.pop_first().expect("just seen").1 {
+                    Event::Segment(s, sent, ce) => {
+                        let ce = ce && s.ecn != tailback_transport::Ecn::NotEct;
+                        let ack = self.receiver.on_segment(self.now, s.seq, s.payload, sent, ce, s.cwr);
+                        self.answer(ack);
+                    }
+                    Event::Ack(ack) => {
+                        self.sender.on_ack(self.now, &ack);
+                        self.pump();
+                    }
+                }
+            } else if self.sender.deadline() == next {
+                self.sender.on_timer(self.now);
+                self.pump();
+                assert!(self.sender.deadline() > self.now, "the timer does not stop: {:?}", self.sender);
+            } else {
+                let ack = self.receiver.on_timer(self.now);
+                self.answer(ack);
+            }
+        }
+    }
+
+    pub fn run_for(&mut self, time: Dur) {
+        self.run_until(self.now + time);
+    }
+}
+
+/// Parameters from what a scenario writes.
+pub fn tcp(document: serde_json::Value) -> Tcp {
+    let tcp: Tcp = tailback_document::decode(document).expect("the test's parameters decode");
+    tcp.check().expect("the test's parameters make sense");
+    tcp
+}
+
+pub const MS: fn(u64) -> Dur = Dur::from_ms;
+
+pub fn at(ms: u64) -> Time {
+    Time::ZERO + MS(ms)
+}

@@ -1,0 +1,138 @@
+//! Whatever the network does, everything offered arrives once and in order.
+
+mod common;
+
+use common::{Fate, MS, Net, at, tcp};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use tailback_random::Rng;
+use tailback_transport::{Segment, Sender, State, Tcp};
+use tailback_units::{Dur, Time};
+
+fn flavours() -> Vec<Value> {
+    vec![
+        json!({ "kind": "tahoe" }),
+        json!({ "kind": "reno" }),
+        json!({ "kind": "newreno" }),
+        json!({ "kind": "newreno", "impatient": false, "deflation": false }),
+        json!({ "kind": "sack", "rack": false, "prr": false }),
+        json!({ "kind": "sack", "rack": false }),
+        json!({ "kind": "sack", "prr": false, "tlp": false }),
+        json!({ "kind": "sack" }),
+    ]
+}
+
+#[derive(Clone, Debug)]
+struct Case {
+    tcp: Value,
+    loss: f64,
+    ack_loss: f64,
+    reorder: f64,
+    twice: f64,
+    mark: f64,
+    segments: u64,
+    rate_us: u64,
+    seed: u64,
+}
+
+fn cases() -> impl Strategy<Value = Case> {
+    let n = flavours().len();
+    let tcp = (
+        0..n,
+        prop_oneof![Just("off"), Just("f-rto"), Just("eifel")],
+        any::<[bool; 6]>(),
+        1..4u32,
+        1..20u32,
+        prop_oneof![Just(Value::Null), (1..50u32).prop_map(Value::from)],
+        prop_oneof![
+            Just(json!({ "kind": "reno" })),
+            Just(json!({ "kind": "subtcp" })),
+            Just(json!({ "kind": "subtcp", "back-off": "floor" })),
+            Just(json!({ "kind": "subtcp", "back-off": "none", "least-ssthresh": 2 }))
+        ],
+    )
+        .prop_map(|(flavour, spurious, [a, b, c, d, e, f], every, iw, rwnd, cc)| {
+            json!({
+                "recovery": flavours()[flavour], "spurious-timeout": spurious, "congestion-control": cc,
+                "timestamps": a || spurious == "eifel", "limited-transmit": b, "pacing": c, "handshake": d,
+                "slow-start-restart": e, "ecn-retransmissions": f, "ecn": if b { "classic" } else { "off" },
+                "delayed-ack": { "every": every }, "initial-window": iw, "receive-window": rwnd, "segment": "100B",
+                "timers": { "clock": if f { "coarse" } else { "fine" }, "granularity": "10ms", "max-rto": "4s" },
+            })
+        });
+    let p = |most: f64| prop_oneof![Just(0.0), 0.0..most];
+    (tcp, p(0.3), p(0.3), p(0.3), p(0.1), p(0.5), 1..200u64, 0..3000u64, any::<u64>()).prop_map(
+        |(tcp, loss, ack_loss, reorder, twice, mark, segments, rate_us, seed)| Case {
+            tcp,
+            loss,
+            ack_loss,
+            reorder,
+            twice,
+            mark,
+            segments,
+            rate_us,
+            seed,
+        },
+    )
+}
+
+fn run(case: &Case) -> Result<(), TestCaseError> {
+    let mut rng = Rng::named(case.seed, "channel");
+    let mut back = Rng::named(case.seed, "way back");
+    let (c, b) = (case.clone(), case.clone());
+    let forward = move |_: Time, _: &Segment| Fate {
+        lost: rng.chance(c.loss),
+        marked: rng.chance(c.mark),
+        later: if rng.chance(c.reorder) { Dur::from_us(rng.between(1, 60_000)) } else { Dur::ZERO },
+        twice: rng.chance(c.twice),
+    };
+    let backward = move |_: Time, _: &_| Fate {
+        lost: back.chance(b.ack_loss),
+        later: if back.chance(b.reorder) { Dur::from_us(back.between(1, 60_000)) } else { Dur::ZERO },
+        twice: back.chance(b.twice),
+        ..Fate::default()
+    };
+    let mut net = Net::new(tcp(case.tcp.clone()), MS(20), forward, backward);
+    net.per_segment = Dur::from_us(case.rate_us);
+    let bytes = case.segments * 100 - 7;
+    net.offer(bytes);
+    // Long enough for the longest row of timeouts that this channel is likely to produce: a stall
+    // is for ever.
+    for _ in 0..600 {
+        net.run_for(Dur::from_secs(5));
+        if net.sender.done() {
+            break;
+        }
+    }
+    prop_assert!(net.sender.done(), "stalled: {:?}", net.sender);
+    prop_assert_eq!(net.receiver.delivered(), bytes);
+    prop_assert_eq!(u64::from(net.receiver.next()), case.segments);
+    prop_assert_eq!(net.receiver.out_of_order(), 0);
+    net.run_for(Dur::from_secs(200));
+    prop_assert_eq!(net.sender.deadline(), Time::NEVER, "nothing is awaited any more");
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1500, ..ProptestConfig::default() })]
+    #[test]
+    fn everything_offered_is_delivered_once_and_in_order(case in cases()) {
+        run(&case)?;
+    }
+}
+
+#[test]
+fn every_flavour_delivers_without_loss_and_without_retransmission() {
+    for flavour in flavours() {
+        let mut net = Net::new(tcp(json!({ "recovery": flavour })), MS(50), common::deliver, common::answer);
+        net.offer(1_000_000);
+        net.run_until(at(20_000));
+        assert!(net.sender.done(), "{flavour}");
+        assert_eq!(net.receiver.delivered(), 1_000_000);
+        assert_eq!(net.sender.statistics().retransmissions, 0, "{flavour}");
+        assert_eq!(net.sender.state(), State::Open);
+    }
+}
+
+#[allow(dead_code)]
+fn unused(_: &Sender, _: &Tcp) {}
