@@ -188,6 +188,7 @@ def transport(case: Case) -> tb.scenario.Table:
         timestamps=False,
         ecn="classic" if case.aqm == "red-ecn" else "off",
         ecn_retransmissions=True,
+        ecn_floor=False,
         handshake=False,
         spurious_timeout="off",
     )

@@ -185,7 +185,7 @@ const MEANT: &[Mistake] = &[
     ),
     // nodes
     ("h = { count = 4 }", "h = { count = ‸0 }", "hosts.h.count", "1 or more"),
-    ("h = { count = 4 }", "h = { count = ‸4000000 }", "hosts.h.count", "at most 4096"),
+    ("h = { count = 4 }", "h = { count = ‸4000000 }", "hosts.h.count", "at most 60000"),
     ("server = {}", "server = {}\n‸h1 = {}", "hosts.h1", "rename one"),
     ("[switches.core]", "[switches.‸server]\n[switches.core]", "switches.server", "the name of a host and of a switch"),
     ("server = {}", "server = {}\n‸\"a b\" = {}", "hosts[\"a b\"]", "letters, digits"),

@@ -8,7 +8,7 @@ use tailback_document::{Path, listed, suggest};
 use tailback_sim::plan::{HostPlan, NodeId, NodeKind, NodePlan, SwitchPlan};
 
 /// The routing table grows with the square of the number of nodes: 64 MB here.
-const MOST_NODES: usize = 4096;
+const MOST_NODES: usize = 60_000;
 
 /// All nodes, hosts first, each kind in natural order of names.
 pub(super) struct Nodes<'a> {

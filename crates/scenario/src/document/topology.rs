@@ -14,9 +14,9 @@ use tailback_units::{Dur, Fraction, Size};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Host {
-    /// Makes so many hosts, the name followed by 1, 2, …; 1 to 4096. Absent, the name is one host's.
+    /// Makes so many hosts, the name followed by 1, 2, …; 1 to 60000. Absent, the name is one host's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1, max = 4096))]
+    #[schemars(range(min = 1, max = 60_000))]
     pub count: Option<u32>,
     /// Limit of the transmit queue of each class.
     #[serde(default = "unlimited")]
@@ -37,9 +37,9 @@ fn yes() -> bool {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Switch {
-    /// Makes so many switches, the name followed by 1, 2, …; 1 to 4096. Absent, the name is one switch's.
+    /// Makes so many switches, the name followed by 1, 2, …; 1 to 60000. Absent, the name is one switch's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1, max = 4096))]
+    #[schemars(range(min = 1, max = 60_000))]
     pub count: Option<u32>,
     /// Limit of each class at each output port, in place of that of `[network]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
