@@ -1,6 +1,6 @@
 //! All disciplines, one line each.
 
-use crate::discipline::{blue, drop_head, drop_tail, red};
+use crate::discipline::{blue, codel, drop_head, drop_tail, pie, red, sfb};
 use crate::{Cx, Gate, Packet, Qdisc, Site};
 use tailback_units::{Rate, Time};
 
@@ -74,6 +74,9 @@ disciplines! {
     "drop-head" => DropHead(drop_head::Params => drop_tail::DropTail),
     "red" => Red(red::Params => red::Red),
     "blue" => Blue(blue::Params => blue::Blue),
+    "sfb" => Sfb(sfb::Params => sfb::Sfb),
+    "codel" => Codel(codel::Params => codel::Codel),
+    "pie" => Pie(pie::Params => pie::Pie),
 }
 
 impl Spec {

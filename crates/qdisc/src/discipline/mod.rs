@@ -3,6 +3,9 @@
 
 pub mod blue;
 pub mod by_destination;
+pub mod codel;
 pub mod drop_head;
 pub mod drop_tail;
+pub mod pie;
 pub mod red;
+pub mod sfb;

@@ -18,7 +18,7 @@ pub struct Stepped {
 
 impl Stepped {
     /// Zero, not moved since the start of the run.
-    pub fn new(timers: Timers) -> Stepped {
+    pub const fn new(timers: Timers) -> Stepped {
         Stepped { p: 0.0, raised: Time::ZERO, lowered: Time::ZERO, timers }
     }
     /// The probability.
@@ -31,6 +31,10 @@ impl Stepped {
         self.p = p;
         self.raised = now;
         self.lowered = now;
+    }
+    /// Sets the probability without a step.
+    pub fn replace(&mut self, p: f64) {
+        self.p = p;
     }
     /// Raises the probability by `by`, to at most 1, if more than `freeze` has passed since the
     /// last step; with a freeze of zero in any case. Whether it did.

@@ -7,6 +7,7 @@ pub mod codel;
 pub mod pie;
 pub mod red;
 mod red_params;
+pub mod sfb;
 
 /// What waits in a queue, without the packet in transmission.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
