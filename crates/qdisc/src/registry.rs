@@ -1,6 +1,6 @@
 //! All disciplines, one line each.
 
-use crate::discipline::{drop_head, drop_tail};
+use crate::discipline::*;
 use crate::{Cx, Gate, Packet, Qdisc, Site};
 use tailback_units::{Rate, Time};
 
@@ -72,6 +72,13 @@ macro_rules! disciplines {
 disciplines! {
     "drop-tail" => DropTail(drop_tail::Params => drop_tail::DropTail),
     "drop-head" => DropHead(drop_head::Params => drop_head::DropHead),
+    "drr" => Drr(drr::Params => drr::Drr),
+    "sfq" => Sfq(sfq::Params => sfq::Sfq),
+    "wfq" => Wfq(wfq::Params => wfq::Wfq),
+    "wf2q-plus" => Wf2qPlus(wf2q_plus::Params => wf2q_plus::Wf2qPlus),
+    "virtual-clock" => VirtualClock(virtual_clock::Params => virtual_clock::VirtualClock),
+    "scfq" => Scfq(scfq::Params => scfq::Scfq),
+    "stfq" => Stfq(stfq::Params => stfq::Stfq),
 }
 
 impl Spec {

@@ -1,6 +1,14 @@
 //! The disciplines, one file each; `by_destination` is the variant of drop-tail that back-pressure
-//! with addresses needs.
+//! with addresses needs, `fair` what the fair disciplines share.
 
 pub mod by_destination;
 pub mod drop_head;
 pub mod drop_tail;
+pub mod drr;
+pub mod fair;
+pub mod scfq;
+pub mod sfq;
+pub mod stfq;
+pub mod virtual_clock;
+pub mod wf2q_plus;
+pub mod wfq;
