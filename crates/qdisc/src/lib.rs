@@ -9,14 +9,18 @@
 //!
 //! Adding a discipline takes one file in `discipline/` and one line in `registry.rs`.
 
+mod check;
 mod cx;
 pub mod discipline;
+mod fifo;
 mod gate;
+pub mod law;
 mod packet;
 mod registry;
 mod site;
 
 pub use cx::{Cx, Dropped, Reason};
+pub use fifo::Victim;
 pub use gate::Gate;
 pub use packet::{Ecn, Packet, Traits};
 pub use registry::{Discipline, Spec};

@@ -1,0 +1,105 @@
+//! A queue in order of arrival, with its limits: what the disciplines with one queue hold their
+//! packets in.
+
+use crate::law::Backlog;
+use crate::{Cx, Gate, Packet, Reason, Site};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+use tailback_random::Rng;
+
+/// Which packet goes when one must go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Victim {
+    /// The one that arrives.
+    #[default]
+    Tail,
+    /// The oldest waiting (Lakshman, Neidhardt and Ott, INFOCOM 1996).
+    Head,
+    /// Any one, the arriving one included, with equal chances.
+    Random,
+}
+
+/// Packets in order of arrival.
+#[derive(Debug)]
+pub(crate) struct Fifo {
+    waiting: VecDeque<Packet>,
+    /// Buffer bytes waiting.
+    bytes: u64,
+    site: Site,
+}
+
+impl Fifo {
+    pub fn new(site: &Site) -> Fifo {
+        Fifo { waiting: VecDeque::new(), bytes: 0, site: *site }
+    }
+    #[inline]
+    pub fn backlog(&self) -> Backlog {
+        Backlog { packets: self.packets(), bytes: self.bytes }
+    }
+    #[inline]
+    pub fn packets(&self) -> u64 {
+        self.waiting.len() as u64
+    }
+    /// Whether there is no room for `size` more bytes.
+    #[inline]
+    pub fn is_full(&self, size: u16) -> bool {
+        self.site.is_full(self.packets(), self.bytes, size)
+    }
+    pub fn head(&self) -> Option<&Packet> {
+        self.waiting.front()
+    }
+    /// Takes a packet, whether or not there is room.
+    #[inline]
+    pub fn push(&mut self, packet: Packet) {
+        self.bytes += u64::from(packet.size);
+        self.waiting.push_back(packet);
+    }
+    /// Takes a packet if there is room, and drops it if there is none.
+    pub fn push_or_drop(&mut self, packet: Packet, cx: &mut Cx<'_>) {
+        if self.is_full(packet.size) {
+            cx.drop(packet, Reason::BufferFull);
+        } else {
+            self.push(packet);
+        }
+    }
+    /// Takes a packet and drops victims until the queue is within its limits; whether any was.
+    pub fn push_and_trim(&mut self, packet: Packet, victim: Victim, cx: &mut Cx<'_>) -> bool {
+        let full = self.is_full(packet.size);
+        if full && victim == Victim::Tail {
+            cx.drop(packet, Reason::BufferFull);
+            return true;
+        }
+        self.push(packet);
+        while self.bytes > self.site.bytes || self.packets() > self.site.packets {
+            let Some(packet) = self.remove(victim, cx.rng) else { break };
+            cx.drop(packet, Reason::BufferFull);
+        }
+        full
+    }
+    /// Takes the victim out; none from an empty queue.
+    pub fn remove(&mut self, victim: Victim, rng: &mut Rng) -> Option<Packet> {
+        let packet = match victim {
+            Victim::Tail => self.waiting.pop_back()?,
+            Victim::Head => self.waiting.pop_front()?,
+            Victim::Random if self.waiting.is_empty() => return None,
+            Victim::Random => self.waiting.remove(rng.below(self.packets()) as usize)?,
+        };
+        self.bytes -= u64::from(packet.size);
+        Some(packet)
+    }
+    /// The oldest packet, if the gate lets it pass.
+    #[inline]
+    pub fn pop(&mut self, gate: &Gate) -> Option<Packet> {
+        let head = self.waiting.front()?;
+        if !gate.admits(head.class(), head.dst) {
+            return None;
+        }
+        self.bytes -= u64::from(head.size);
+        self.waiting.pop_front()
+    }
+    pub fn visit(&self, f: &mut dyn FnMut(&Packet)) {
+        self.waiting.iter().for_each(f);
+    }
+}

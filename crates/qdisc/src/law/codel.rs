@@ -1,0 +1,211 @@
+//! Controlled delay (Nichols and Jacobson, ACM Queue 2012; RFC 8289), as Linux has it.
+//!
+//! The law judges packets as they leave the queue, one call each: a discipline takes a packet,
+//! asks, and after [`Verdict::Drop`] takes the next and asks again. When the queue runs empty on the
+//! way it says so with [`Codel::empty`].
+
+use crate::check;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_document::Invalid;
+use tailback_units::{Dur, Size, Time};
+
+/// The parameters of the law. Their defaults are those of RFC 8289 and Linux.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Params {
+    /// Acceptable standing delay, above 0s; 5 to 10 % of `interval`. Default 5ms.
+    pub target: Dur,
+    /// How long the delay must stay above `target` before the first signal, a round trip of the
+    /// slowest flows. Default 100ms.
+    pub interval: Dur,
+    /// Backlog up to which nothing is signalled, an MTU of the link. Default 1514 B.
+    pub mtu: Size,
+    /// Whether ECN-capable packets are marked rather than dropped. Default false.
+    pub ecn: bool,
+    /// Delay above which every ECN-capable packet is marked, whatever else is decided, as DCTCP
+    /// wants it. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ce_threshold: Option<Dur>,
+}
+
+impl Default for Params {
+    fn default() -> Params {
+        Params { target: Dur::from_ms(5), interval: Dur::from_ms(100), mtu: Size(1514), ecn: false, ce_threshold: None }
+    }
+}
+
+impl Params {
+    /// The target lies below the interval.
+    pub fn check(&self) -> Result<(), Invalid> {
+        check::duration("target", self.target)?;
+        check::duration("interval", self.interval)?;
+        if self.interval < self.target {
+            let advice =
+                format!("{} is shorter than `target`; write ten to twenty times {}", self.interval, self.target);
+            return Err(Invalid::new("interval", advice));
+        }
+        check::packet("mtu", self.mtu)?;
+        self.ce_threshold.map_or(Ok(()), |threshold| check::pause("ce-threshold", threshold))
+    }
+}
+
+/// What becomes of a packet that has been taken from the queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is sent.
+    Deliver,
+    /// It is sent with a mark.
+    Mark,
+    /// It is dropped, and the next one is taken and judged.
+    Drop,
+}
+
+/// The law at work on one queue.
+#[derive(Clone, Debug)]
+pub struct Codel {
+    params: Params,
+    /// When the delay will have been above the target for an interval; none while it is below.
+    first_above: Option<Time>,
+    dropping: bool,
+    /// When the next signal is due, while dropping.
+    next: Time,
+    /// Signals since dropping began.
+    count: u32,
+    /// `count` when dropping last began.
+    last_count: u32,
+    after: After,
+}
+
+/// What preceded the packet to be judged, in the same dequeue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum After {
+    Nothing,
+    /// The drop with which dropping begins.
+    FirstDrop,
+    /// A drop that was due.
+    Drop,
+}
+
+impl Codel {
+    /// The law with parameters that have passed `check`.
+    pub fn new(params: &Params) -> Codel {
+        Codel {
+            params: params.clone(),
+            first_above: None,
+            dropping: false,
+            next: Time::ZERO,
+            count: 0,
+            last_count: 0,
+            after: After::Nothing,
+        }
+    }
+
+    /// A packet that has waited for `sojourn` has been taken from the queue, leaving `left` bytes;
+    /// `ect` says whether it is ECN-capable. RFC 8289 section 5.6.
+    pub fn judge(&mut self, now: Time, sojourn: Dur, left: u64, ect: bool) -> Verdict {
+        match self.decide(now, self.is_above(sojourn, left), ect && self.params.ecn) {
+            Verdict::Deliver if ect && self.params.ce_threshold.is_some_and(|threshold| sojourn > threshold) => {
+                Verdict::Mark
+            }
+            verdict => verdict,
+        }
+    }
+
+    /// The queue had no packet to take.
+    pub fn empty(&mut self, now: Time) {
+        self.first_above = None;
+        match core::mem::replace(&mut self.after, After::Nothing) {
+            After::FirstDrop => self.begin(now),
+            After::Nothing | After::Drop => self.dropping = false,
+        }
+    }
+
+    /// Whether it is dropping or marking.
+    pub fn is_dropping(&self) -> bool {
+        self.dropping
+    }
+    /// Signals since dropping last began.
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+    /// When the next signal is due while dropping.
+    pub fn next(&self) -> Time {
+        self.next
+    }
+    /// Shows whether it is dropping, and how many signals it has given since it began.
+    pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        f("dropping", f64::from(u8::from(self.dropping)));
+        f("count", f64::from(self.count));
+    }
+
+    /// Whether the delay is above the target, there being more than one packet to send.
+    fn is_above(&self, sojourn: Dur, left: u64) -> bool {
+        sojourn >= self.params.target && left > self.params.mtu.0
+    }
+
+    fn decide(&mut self, now: Time, above: bool, may_mark: bool) -> Verdict {
+        let ok_to_drop = self.has_stayed_above(now, above);
+        match core::mem::replace(&mut self.after, After::Nothing) {
+            After::FirstDrop => {
+                self.begin(now);
+                return Verdict::Deliver;
+            }
+            After::Drop if ok_to_drop => self.next = control_law(self.next, self.params.interval, self.count),
+            After::Drop => {}
+            After::Nothing if self.dropping => {}
+            After::Nothing if !ok_to_drop => return Verdict::Deliver,
+            After::Nothing if may_mark => {
+                self.begin(now);
+                return Verdict::Mark;
+            }
+            After::Nothing => {
+                self.after = After::FirstDrop;
+                return Verdict::Drop;
+            }
+        }
+        self.dropping &= ok_to_drop;
+        if !self.dropping || now < self.next {
+            return Verdict::Deliver;
+        }
+        self.count = self.count.saturating_add(1);
+        if may_mark {
+            // From the deadline, not from now: a late dequeue delays no later signal.
+            self.next = control_law(self.next, self.params.interval, self.count);
+            return Verdict::Mark;
+        }
+        self.after = After::Drop;
+        Verdict::Drop
+    }
+
+    /// Whether the delay has been above the target for an interval.
+    fn has_stayed_above(&mut self, now: Time, above: bool) -> bool {
+        match self.first_above {
+            _ if !above => {
+                self.first_above = None;
+                false
+            }
+            None => {
+                self.first_above = Some(now + self.params.interval);
+                false
+            }
+            Some(at) => now > at,
+        }
+    }
+
+    /// Dropping begins, at the pace at which it ended if that was within 16 intervals.
+    fn begin(&mut self, now: Time) {
+        self.dropping = true;
+        let signals = self.count - self.last_count;
+        let recent = now.0 < self.next.0.saturating_add(16 * self.params.interval.0);
+        self.count = if signals > 1 && recent { signals } else { 1 };
+        self.last_count = self.count;
+        self.next = control_law(now, self.params.interval, self.count);
+    }
+}
+
+/// The instant of the next signal: `interval` over the square root of `count` after `t` (RFC 8289
+/// section 4.2). Linux approximates the root by a Newton step in 16 bits; this is exact to the picosecond.
+pub fn control_law(t: Time, interval: Dur, count: u32) -> Time {
+    t + Dur((interval.0 as f64 / f64::from(count.max(1)).sqrt()) as u64)
+}

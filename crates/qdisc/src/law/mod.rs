@@ -1,0 +1,27 @@
+//! Control laws: numbers in, a decision out. A law owns no packets and knows no queue; a discipline
+//! tells it what arrives and leaves, and does what it decides.
+
+pub mod codel;
+pub mod pie;
+pub mod red;
+mod red_params;
+
+/// What waits in a queue, without the packet in transmission.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Backlog {
+    /// Packets.
+    pub packets: u64,
+    /// Buffer bytes.
+    pub bytes: u64,
+}
+
+/// What a law decides about an arriving packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// It is accepted.
+    Pass,
+    /// It is chosen at random to signal congestion: marked if that may be, else dropped.
+    Early,
+    /// A packet is dropped, whether or not it could be marked.
+    Forced,
+}

@@ -1,0 +1,240 @@
+//! Proportional integral controller enhanced (Pan et al., HPSR 2013; RFC 8033).
+//!
+//! Every update the queueing delay, and how it has changed, move the probability with which
+//! arriving packets are marked or dropped.
+
+use super::{Backlog, Decision};
+use crate::check;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_document::Invalid;
+use tailback_random::Rng;
+use tailback_units::{Dur, Fraction, Size, Time};
+
+/// The parameters of the law. Their defaults are those of RFC 8033.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Params {
+    /// Delay that the controller aims at, above 0s. Default 15ms.
+    pub target: Dur,
+    /// Time between two updates of the probability, above 0s. Default 15ms.
+    pub update: Dur,
+    /// Probability per update and second of delay above `target`, in Hz. Default 0.125.
+    pub alpha: f64,
+    /// Probability per update and second by which the delay has risen, in Hz. Default 1.25.
+    pub beta: f64,
+    /// How long a burst may last before packets are chosen. Default 150ms.
+    pub burst: Dur,
+    /// Whether ECN-capable packets are marked rather than dropped. Default false.
+    pub ecn: bool,
+    /// Probability from which on they are dropped all the same (RFC 8033 section 5.1). Default 0.1.
+    pub mark_limit: Fraction,
+    /// Size of a full packet: up to two of them waiting, none is chosen. Default 1514 B.
+    pub mtu: Size,
+    /// Whether a smaller packet is chosen less often, in proportion to its size. Default false.
+    pub byte_mode: bool,
+    /// Whether choices are spread more evenly than independent ones (RFC 8033 section 5.4). Default true.
+    pub derandomise: bool,
+    /// How the delay is measured: by "timestamp" of the packet that left last, or from the backlog
+    /// by the "departure-rate" (RFC 8033 section 5.2). Default "timestamp".
+    pub estimator: Estimator,
+}
+
+/// How the queueing delay is measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Estimator {
+    /// The time that the packet which left last has waited; 0 when it left the queue empty.
+    #[default]
+    Timestamp,
+    /// The bytes waiting over an average of the rate at which they leave.
+    DepartureRate,
+}
+
+impl Default for Params {
+    fn default() -> Params {
+        Params {
+            target: Dur::from_ms(15),
+            update: Dur::from_ms(15),
+            alpha: 0.125,
+            beta: 1.25,
+            burst: Dur::from_ms(150),
+            ecn: false,
+            mark_limit: Fraction(0.1),
+            mtu: Size(1514),
+            byte_mode: false,
+            derandomise: true,
+            estimator: Estimator::default(),
+        }
+    }
+}
+
+impl Params {
+    /// Times and gains are above zero.
+    pub fn check(&self) -> Result<(), Invalid> {
+        check::duration("target", self.target)?;
+        check::duration("update", self.update)?;
+        check::above("alpha", self.alpha, 0.0, 1e6)?;
+        check::above("beta", self.beta, 0.0, 1e6)?;
+        check::pause("burst", self.burst)?;
+        check::packet("mtu", self.mtu)
+    }
+}
+
+/// Bytes over which a departure rate is measured (RFC 8033 section 5.3).
+const DQ_THRESHOLD: u64 = 1 << 14;
+/// Delay above which the probability rises by 2 % more. Not in RFC 8033, but in Linux and RFC 8034.
+const LONG: f64 = 0.25;
+
+/// The law at work on one queue.
+#[derive(Clone, Debug)]
+pub struct Pie {
+    params: Params,
+    probability: f64,
+    /// Sum of the probabilities since the last choice.
+    accumulated: f64,
+    burst_left: Dur,
+    /// Delay that was last measured, seconds.
+    delay: f64,
+    /// `delay` at the last update.
+    old_delay: f64,
+    due: Time,
+    /// When a measurement of the departure rate has begun, and the bytes that have left since.
+    measurement: Option<(Time, u64)>,
+    /// Average time in which `DQ_THRESHOLD` bytes leave, seconds; 0 before the first measurement.
+    departure_time: f64,
+}
+
+impl Pie {
+    /// The law with parameters that have passed `check`, started at the beginning of the run.
+    pub fn new(params: &Params) -> Pie {
+        Pie {
+            params: params.clone(),
+            probability: 0.0,
+            accumulated: 0.0,
+            burst_left: params.burst,
+            delay: 0.0,
+            old_delay: 0.0,
+            due: Time::ZERO + params.update,
+            measurement: None,
+            departure_time: 0.0,
+        }
+    }
+
+    /// A packet of `size` bytes arrives and finds `queue` waiting (RFC 8033 sections 4.1, 4.4 and 5.4).
+    pub fn arrive(&mut self, queue: Backlog, size: u16, rng: &mut Rng) -> Decision {
+        let half = self.params.target.as_secs() / 2.0;
+        if self.probability == 0.0 && self.delay < half && self.old_delay < half {
+            self.burst_left = self.params.burst;
+        }
+        if self.burst_left > Dur::ZERO || !self.drop_early(queue, size, rng) {
+            return Decision::Pass;
+        }
+        self.accumulated = 0.0;
+        Decision::Early
+    }
+
+    /// A packet is dropped because the queue is full.
+    pub fn forced(&mut self) {
+        self.accumulated = 0.0;
+    }
+
+    /// Whether a choice may be signalled by a mark.
+    pub fn may_mark(&self) -> bool {
+        self.probability < self.params.mark_limit.0
+    }
+
+    /// A packet of `size` bytes has left after `sojourn` and has left `left` bytes waiting.
+    pub fn depart(&mut self, now: Time, sojourn: Dur, size: u16, left: u64) {
+        if self.params.estimator == Estimator::Timestamp {
+            self.delay = if left == 0 { 0.0 } else { sojourn.as_secs() };
+            return;
+        }
+        if self.measurement.is_none() && left >= DQ_THRESHOLD {
+            self.measurement = Some((now, 0));
+        }
+        let Some((since, bytes)) = &mut self.measurement else { return };
+        *bytes += u64::from(size);
+        if *bytes >= DQ_THRESHOLD {
+            // RFC 8033 appendix B: the weight of a new sample is DQ_THRESHOLD / 2^16.
+            let (time, weight) = (now.since(*since).as_secs(), 0.25);
+            self.departure_time =
+                if self.departure_time == 0.0 { time } else { time * weight + self.departure_time * (1.0 - weight) };
+            self.measurement = None;
+        }
+    }
+
+    /// When [`Pie::update`] is due.
+    pub fn next_update(&self) -> Time {
+        self.due
+    }
+
+    /// The probability is updated, `queue` waiting (RFC 8033 sections 4.2 and 5.5).
+    pub fn update(&mut self, now: Time, queue: Backlog) {
+        self.due = now + self.params.update;
+        if self.params.estimator == Estimator::DepartureRate {
+            self.delay = queue.bytes as f64 * self.departure_time / DQ_THRESHOLD as f64;
+        }
+        let Params { alpha, beta, target, .. } = &self.params;
+        let step = alpha * (self.delay - target.as_secs()) + beta * (self.delay - self.old_delay);
+        let mut step = step / self.scale();
+        if self.probability >= 0.1 && step > 0.02 {
+            step = 0.02;
+        }
+        if self.delay > LONG {
+            step += 0.02;
+        }
+        self.probability += step;
+        if self.delay == 0.0 && self.old_delay == 0.0 {
+            self.probability *= 0.98;
+        }
+        self.probability = self.probability.clamp(0.0, 1.0);
+        self.old_delay = self.delay;
+        self.burst_left = self.burst_left - self.params.update;
+    }
+
+    /// The probability with which packets are chosen.
+    pub fn probability(&self) -> f64 {
+        self.probability
+    }
+    /// The delay that was last measured, seconds.
+    pub fn delay(&self) -> f64 {
+        self.delay
+    }
+    /// Shows probability, delay and what is left of the burst allowance.
+    pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        f("probability", self.probability);
+        f("delay_seconds", self.delay);
+        f("burst_allowance_seconds", self.burst_left.as_secs());
+    }
+
+    /// By how much the step is divided: small probabilities move in small steps.
+    fn scale(&self) -> f64 {
+        match self.probability {
+            p if p < 0.000_001 => 2048.0,
+            p if p < 0.000_01 => 512.0,
+            p if p < 0.000_1 => 128.0,
+            p if p < 0.001 => 32.0,
+            p if p < 0.01 => 8.0,
+            p if p < 0.1 => 2.0,
+            _ => 1.0,
+        }
+    }
+
+    fn drop_early(&mut self, queue: Backlog, size: u16, rng: &mut Rng) -> bool {
+        let short = self.old_delay < self.params.target.as_secs() / 2.0 && self.probability < 0.2;
+        if short || queue.bytes <= 2 * self.params.mtu.0 {
+            return false;
+        }
+        let share = if self.params.byte_mode { f64::min(1.0, f64::from(size) / self.params.mtu.0 as f64) } else { 1.0 };
+        let p = self.probability * share;
+        if !self.params.derandomise {
+            return rng.chance(p);
+        }
+        self.accumulated = if self.probability == 0.0 { 0.0 } else { self.accumulated + p };
+        if self.accumulated < 0.85 {
+            return false;
+        }
+        self.accumulated >= 8.5 || rng.chance(p)
+    }
+}

@@ -1,0 +1,259 @@
+//! Random early detection (Floyd and Jacobson, IEEE/ACM ToN 1(4), 1993), as ns-2.35 has it, with
+//! the two adaptive forms: Feng et al. (INFOCOM 1999) and Floyd, Gummadi and Shenker (2001).
+//!
+//! An average of the queue, taken at each arrival, sets the probability with which arriving packets
+//! are chosen; the choices are spread evenly by counting the packets since the last one.
+
+pub use super::red_params::{AboveMax, Adaptive, Count, Feng, Floyd, Idle, Params};
+use super::{Backlog, Decision};
+use tailback_random::{Rng, maths};
+use tailback_units::{Rate, Time};
+
+/// The law at work on one queue.
+#[derive(Clone, Debug)]
+pub struct Red {
+    /// Thresholds, in packets or bytes as `count` says.
+    min: f64,
+    max: f64,
+    weight: f64,
+    count_bytes_of_queue: bool,
+    mean_packet: u64,
+    gentle: bool,
+    wait: bool,
+    byte_mode: bool,
+    mark_limit: Option<f64>,
+    above_max: AboveMax,
+    idle_form: Idle,
+    adaptive: Option<Adaptive>,
+    /// Mean packets that the link sends in a second.
+    packets_per_second: f64,
+    /// Smallest max_p of the form of Floyd et al.
+    bottom: f64,
+
+    average: f64,
+    max_p: f64,
+    /// p_b of the last arrival.
+    probability: f64,
+    /// Packets and bytes since the last choice, or since the average rose above `min`.
+    since: Backlog,
+    /// Whether the last arrival, too, found the average above `min`.
+    above_min: bool,
+    idle_since: Option<Time>,
+    side: Side,
+    adapted: Time,
+}
+
+/// Where the average was when the form of Feng et al. last changed max_p.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Side {
+    Below,
+    Between,
+    Above,
+}
+
+impl Red {
+    /// The law for a queue in front of a link of `rate`. The parameters have passed `check`.
+    pub fn new(params: &Params, rate: Rate) -> Red {
+        let mean = params.mean_packet.0 as f64;
+        let packets_per_second = rate.0 as f64 / (8.0 * mean);
+        let (min, max) = params.thresholds(packets_per_second);
+        let bottom = match &params.adaptive {
+            Some(Adaptive::Floyd(floyd)) => {
+                floyd.bottom.map_or_else(|| f64::min(0.01, 80_000.0 / rate.0 as f64), |bottom| bottom.0)
+            }
+            _ => 0.0,
+        };
+        Red {
+            min,
+            max,
+            weight: params.weight(packets_per_second),
+            count_bytes_of_queue: params.count == Count::Bytes,
+            mean_packet: params.mean_packet.0,
+            gentle: params.gentle,
+            wait: params.wait,
+            byte_mode: params.byte_mode,
+            mark_limit: params.mark_limit.map(|limit| limit.0),
+            above_max: params.above_max,
+            idle_form: params.idle,
+            adaptive: params.adaptive.clone(),
+            packets_per_second,
+            bottom,
+            average: 0.0,
+            max_p: params.max_p.0,
+            probability: 0.0,
+            since: Backlog::default(),
+            above_min: false,
+            idle_since: Some(Time::ZERO),
+            side: Side::Between,
+            adapted: Time::ZERO,
+        }
+    }
+
+    /// A packet of `size` bytes arrives and finds `queue` waiting. After [`Decision::Early`],
+    /// [`Red::may_mark`] says whether a mark will do.
+    pub fn arrive(&mut self, now: Time, queue: Backlog, size: u16, rng: &mut Rng) -> Decision {
+        let waiting = if self.count_bytes_of_queue { queue.bytes } else { queue.packets };
+        self.estimate(now, waiting as f64);
+        self.adapt(now);
+        self.since.packets += 1;
+        self.since.bytes += u64::from(size);
+        // One packet, or one byte: the reference compares in the unit of the queue.
+        if self.average < self.min || waiting <= 1 {
+            self.above_min = false;
+            self.probability = 0.0;
+            return Decision::Pass;
+        }
+        self.probability = self.p_b();
+        // With a limit on marks, the reference leaves it to the random choice, with p_b = 1.
+        if self.mark_limit.is_none() && self.average >= self.certain() {
+            self.forced();
+            return if self.above_max == AboveMax::Mark { Decision::Early } else { Decision::Forced };
+        }
+        if !self.above_min {
+            self.above_min = true;
+            self.since = Backlog { packets: 1, bytes: u64::from(size) };
+            return Decision::Pass;
+        }
+        if !rng.chance(self.p_a(size)) {
+            return Decision::Pass;
+        }
+        self.forced();
+        Decision::Early
+    }
+
+    /// A packet is dropped for another reason, such as a full queue: the count starts anew.
+    pub fn forced(&mut self) {
+        self.since = Backlog::default();
+    }
+
+    /// Whether the choice just made may be signalled by a mark.
+    pub fn may_mark(&self) -> bool {
+        self.mark_limit.is_none_or(|limit| self.probability < limit)
+    }
+
+    /// Nothing waits and the transmitter is free (form "ns"), or the last packet has been taken out
+    /// of the queue (form "1993"). Calls until the next arrival change nothing.
+    pub fn idle(&mut self, now: Time) {
+        self.idle_since.get_or_insert(now);
+    }
+
+    /// The link's rate has changed. Automatic thresholds and weight stay, as in ns-2.35; the
+    /// number of packets that an idle time stands for follows.
+    pub fn set_rate(&mut self, rate: Rate) {
+        self.packets_per_second = rate.0 as f64 / (8.0 * self.mean_packet as f64);
+    }
+
+    /// The average queue, in packets or bytes as `count` says.
+    pub fn average(&self) -> f64 {
+        self.average
+    }
+    /// max_p as it is now.
+    pub fn max_p(&self) -> f64 {
+        self.max_p
+    }
+    /// p_b at the last arrival, before choices are spread; 0 below `min`.
+    pub fn probability(&self) -> f64 {
+        self.probability
+    }
+    /// The lower and the upper threshold, in packets or bytes as `count` says.
+    pub fn thresholds(&self) -> (f64, f64) {
+        (self.min, self.max)
+    }
+    /// The weight of a new sample in the average.
+    pub fn weight(&self) -> f64 {
+        self.weight
+    }
+    /// Shows average, max_p and p_b.
+    pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        f(if self.count_bytes_of_queue { "average_bytes" } else { "average_packets" }, self.average);
+        f("max_probability", self.max_p);
+        f("probability", self.probability);
+    }
+
+    /// The average from which on every packet is chosen.
+    fn certain(&self) -> f64 {
+        if self.gentle { 2.0 * self.max } else { self.max }
+    }
+
+    fn estimate(&mut self, now: Time, waiting: f64) {
+        let kept = 1.0 - self.weight;
+        let Some(since) = self.idle_since.take() else {
+            self.average = self.average * kept + self.weight * waiting;
+            return;
+        };
+        let missed = (self.packets_per_second * now.since(since).as_secs()).floor();
+        self.average = match self.idle_form {
+            Idle::Ns => self.average * maths::pow(kept, missed + 1.0) + self.weight * waiting,
+            Idle::Original => self.average * maths::pow(kept, missed),
+        };
+    }
+
+    fn adapt(&mut self, now: Time) {
+        match &self.adaptive {
+            None => {}
+            Some(Adaptive::Feng(feng)) => {
+                if self.min < self.average && self.average < self.max {
+                    self.side = Side::Between;
+                }
+                let (side, next) = if self.average < self.min {
+                    (Side::Below, self.max_p / feng.alpha)
+                } else if self.average > self.max {
+                    (Side::Above, self.max_p * feng.beta)
+                } else {
+                    return;
+                };
+                if self.side != side && now.since(self.adapted) >= feng.freeze {
+                    self.side = side;
+                    self.adapted = now;
+                    self.max_p = next.clamp(feng.bottom.0, feng.top.0);
+                }
+            }
+            Some(Adaptive::Floyd(floyd)) => {
+                if now.since(self.adapted) <= floyd.interval {
+                    return;
+                }
+                let margin = 0.4 * (self.max - self.min);
+                if self.average < self.min + margin && self.max_p > self.bottom {
+                    self.max_p *= floyd.beta;
+                } else if self.average > self.max - margin && self.max_p < floyd.top.0 {
+                    self.max_p += f64::min(floyd.alpha, 0.25 * self.max_p);
+                } else {
+                    return;
+                }
+                self.adapted = now;
+            }
+        }
+    }
+
+    /// The probability that the average sets.
+    fn p_b(&self) -> f64 {
+        let p = if self.average >= self.max {
+            if !self.gentle {
+                return 1.0;
+            }
+            self.max_p + (1.0 - self.max_p) * (self.average - self.max) / self.max
+        } else {
+            self.max_p * (self.average - self.min) / (self.max - self.min)
+        };
+        p.min(1.0)
+    }
+
+    /// p_b so modified that the gaps between choices are uniform (1993, section 7; `wait` is ns's).
+    fn p_a(&self, size: u16) -> f64 {
+        let p_b = self.probability;
+        let count = if self.byte_mode { self.since.bytes / self.mean_packet } else { self.since.packets };
+        let spent = count as f64 * p_b;
+        let p = if self.wait {
+            match spent {
+                s if s < 1.0 => 0.0,
+                s if s < 2.0 => p_b / (2.0 - s),
+                _ => 1.0,
+            }
+        } else if spent < 1.0 {
+            p_b / (1.0 - spent)
+        } else {
+            1.0
+        };
+        if self.byte_mode && p < 1.0 { (p * f64::from(size) / self.mean_packet as f64).min(1.0) } else { p.min(1.0) }
+    }
+}

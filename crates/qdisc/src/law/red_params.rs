@@ -1,0 +1,274 @@
+//! The parameters of random early detection.
+
+use crate::check;
+use crate::fifo::Victim;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_document::Invalid;
+use tailback_random::maths;
+use tailback_units::{Amount, Dur, Fraction, Size};
+
+/// Random early detection (Floyd and Jacobson 1993). An average of the queue between `min` and
+/// `max` sets the probability with which arriving packets are marked or dropped. The defaults are
+/// those of ns-2.35 except `mark-limit`; the first experiments with RED had `gentle = false`,
+/// `count = "packets"`, `byte-mode = false` and `weight = 0.002`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Params {
+    /// Average queue below which no packet is chosen. Default: half of what the link sends in 5 ms,
+    /// at least 5 mean packets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min: Option<Amount>,
+    /// Average queue at which the probability reaches `max-p`, not below `min`. Default: three times `min`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max: Option<Amount>,
+    /// Probability at `max`, above 0; where it starts if `adaptive`. Default 0.1.
+    #[serde(default = "tenth")]
+    pub max_p: Fraction,
+    /// Weight of a new sample in the average, above 0 and at most 1; 0.002 in 1993. Default: such
+    /// that the average remembers ten round trips of 100 ms, or of three packet times if that is
+    /// longer: 1 − exp(−1/(10·RTT·C)), C the packets per second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weight: Option<f64>,
+    /// Whether the probability rises from `max-p` to 1 between `max` and twice `max`, rather than
+    /// jumping to 1 at `max`. Default true.
+    #[serde(default = "yes")]
+    pub gentle: bool,
+    /// Whether gaps between choices are uniform on 1/p to 2/p rather than on 1 to 1/p packets. Default true.
+    #[serde(default = "yes")]
+    pub wait: bool,
+    /// Whether a packet's probability is in proportion to its size. Default true.
+    #[serde(default = "yes")]
+    pub byte_mode: bool,
+    /// Whether the queue is averaged in "bytes" or in "packets". Default "bytes".
+    #[serde(default)]
+    pub count: Count,
+    /// Mean size of a packet, by which packets and bytes are converted. Default 500 B.
+    #[serde(default = "mean_packet")]
+    pub mean_packet: Size,
+    /// Whether ECN-capable packets are marked rather than dropped early. Default false.
+    #[serde(default)]
+    pub ecn: bool,
+    /// Probability from which on chosen packets are dropped even if they could be marked; ns-2.35
+    /// has 0.1. With it, packets above `max` are chosen at random like the others. Default: none,
+    /// so that every chosen packet may be marked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mark_limit: Option<Fraction>,
+    /// Whether packets are dropped (RFC 3168 section 7.1) or, if they can be, marked (1993) where
+    /// every one is chosen: above `max`, or twice `max` if `gentle`. Default "drop".
+    #[serde(default)]
+    pub above_max: AboveMax,
+    /// Which packet goes in a drop that is not random: "tail", "head" or "random". Default "tail".
+    #[serde(default)]
+    pub victim: Victim,
+    /// How an idle link ages the average. Default "ns".
+    #[serde(default)]
+    pub idle: Idle,
+    /// How max_p follows the load: { kind = "feng" } or { kind = "floyd" }. Default: it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adaptive: Option<Adaptive>,
+}
+
+/// In what a queue is measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Count {
+    /// Buffer bytes.
+    #[default]
+    Bytes,
+    /// Packets.
+    Packets,
+}
+
+/// What happens to packets where every one is chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AboveMax {
+    /// Dropped, ECN-capable or not.
+    #[default]
+    Drop,
+    /// Marked if ECN-capable.
+    Mark,
+}
+
+/// How an idle link ages the average queue, m packets of the mean size being what it could have sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Idle {
+    /// As if m + 1 packets had found the queue empty; idle from when the transmitter fell free.
+    #[default]
+    #[serde(rename = "ns")]
+    Ns,
+    /// As if m packets had; idle from when the last packet left the queue (1993, figure 2).
+    #[serde(rename = "1993")]
+    Original,
+}
+
+tailback_document::kinds! {
+    /// How max_p follows the load.
+    pub enum Adaptive {
+        "feng" => Feng(Feng),
+        "floyd" => Floyd(Floyd),
+    }
+}
+
+/// Feng, Kandlur, Saha and Shin (INFOCOM 1999): max_p is divided by `alpha` when the average falls
+/// below `min` and multiplied by `beta` when it rises above `max`, once per crossing. The first
+/// packets find an average below `min`, so a run starts with max-p / alpha, as in ns-2.35.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Feng {
+    /// Divisor below `min`, above 1. Default 3.
+    pub alpha: f64,
+    /// Factor above `max`, above 1. Default 2.
+    pub beta: f64,
+    /// Least time between two changes. Default 0s.
+    pub freeze: Dur,
+    /// Smallest max_p, above 0. Default 0.0001; the paper and ns-2.35 have none.
+    pub bottom: Fraction,
+    /// Largest max_p, not below `bottom`. Default 1.
+    pub top: Fraction,
+}
+
+impl Default for Feng {
+    fn default() -> Feng {
+        Feng { alpha: 3.0, beta: 2.0, freeze: Dur::ZERO, bottom: Fraction(1e-4), top: Fraction(1.0) }
+    }
+}
+
+impl Feng {
+    /// Factors are above 1, and `bottom` is not above `top`.
+    pub fn check(&self) -> Result<(), Invalid> {
+        check::above("alpha", self.alpha, 1.0, 1e6)?;
+        check::above("beta", self.beta, 1.0, 1e6)?;
+        check::pause("freeze", self.freeze)?;
+        check::some("bottom", self.bottom)?;
+        check::within("top", self.top.0, self.bottom.0, 1.0)
+    }
+}
+
+/// Floyd, Gummadi and Shenker (2001): every `interval` max_p moves such that the average comes to
+/// the middle fifth of the band between `min` and `max`. ns-2.35's form: the interval ends with the
+/// first arrival after it, and starts with a change.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Floyd {
+    /// Added to max_p, but at most a quarter of it, when the average is too large. Default 0.01.
+    pub alpha: f64,
+    /// Factor to max_p when the average is too small, above 0 and below 1. Default 0.9.
+    pub beta: f64,
+    /// Time between two changes. Default 500ms.
+    pub interval: Dur,
+    /// max_p below which it is not lowered, above 0. Default: 0.01, or 80 kbit/s over the link's
+    /// rate if that is less.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bottom: Option<Fraction>,
+    /// max_p above which it is not raised. Default 0.5.
+    pub top: Fraction,
+}
+
+impl Default for Floyd {
+    fn default() -> Floyd {
+        Floyd { alpha: 0.01, beta: 0.9, interval: Dur::from_ms(500), bottom: None, top: Fraction(0.5) }
+    }
+}
+
+impl Floyd {
+    /// Steps go where they should.
+    pub fn check(&self) -> Result<(), Invalid> {
+        check::above("alpha", self.alpha, 0.0, 1.0)?;
+        check::above("beta", self.beta, 0.0, 0.999_999)?;
+        check::duration("interval", self.interval)?;
+        if let Some(bottom) = self.bottom {
+            check::some("bottom", bottom)?;
+        }
+        check::within("top", self.top.0, self.bottom.map_or(0.0, |bottom| bottom.0), 1.0)
+    }
+}
+
+fn yes() -> bool {
+    true
+}
+fn tenth() -> Fraction {
+    Fraction(0.1)
+}
+fn mean_packet() -> Size {
+    Size(500)
+}
+
+impl Default for Params {
+    fn default() -> Params {
+        Params {
+            min: None,
+            max: None,
+            max_p: tenth(),
+            weight: None,
+            gentle: true,
+            wait: true,
+            byte_mode: true,
+            count: Count::default(),
+            mean_packet: mean_packet(),
+            ecn: false,
+            mark_limit: None,
+            above_max: AboveMax::default(),
+            victim: Victim::default(),
+            idle: Idle::default(),
+            adaptive: None,
+        }
+    }
+}
+
+impl Params {
+    /// Thresholds are in order, fractions above zero.
+    pub fn check(&self) -> Result<(), Invalid> {
+        check::packet("mean-packet", self.mean_packet)?;
+        let mean = self.mean_packet.0 as f64;
+        if let (Some(min), Some(max)) = (self.min, self.max)
+            && max.in_bytes(mean) < min.in_bytes(mean)
+        {
+            return Err(Invalid::new("max", format!("{max} is below `min`; write at least {min}")));
+        }
+        if let (None, Some(max)) = (self.min, self.max) {
+            return Err(Invalid::new("min", format!("`max` is {max}, so `min` cannot follow the link; write it, too")));
+        }
+        if self.max.is_some_and(|max| max.in_bytes(mean) <= 0.0) || self.max.is_none() && self.min_is_zero() {
+            return Err(Invalid::new("max", "a threshold of nothing chooses every packet; write more than 0"));
+        }
+        check::some("max-p", self.max_p)?;
+        if let Some(weight) = self.weight {
+            check::above("weight", weight, 0.0, 1.0)?;
+        }
+        if let Some(limit) = self.mark_limit {
+            check::some("mark-limit", limit)?;
+        }
+        match &self.adaptive {
+            Some(adaptive) => tailback_document::Checked::check(adaptive).map_err(|e| e.within("adaptive")),
+            None => Ok(()),
+        }
+    }
+
+    fn min_is_zero(&self) -> bool {
+        self.min.is_some_and(|min| min.in_bytes(self.mean_packet.0 as f64) <= 0.0)
+    }
+
+    /// `min` and `max` in the unit of `count`, for a link of so many mean packets per second.
+    pub(super) fn thresholds(&self, packets_per_second: f64) -> (f64, f64) {
+        const TARGET_DELAY: f64 = 0.005;
+        let mean = self.mean_packet.0 as f64;
+        let in_unit = |amount: Amount| match self.count {
+            Count::Bytes => amount.in_bytes(mean),
+            Count::Packets => amount.in_packets(mean),
+        };
+        let packet = if self.count == Count::Bytes { mean } else { 1.0 };
+        let min = self.min.map_or_else(|| f64::max(5.0, TARGET_DELAY * packets_per_second / 2.0) * packet, in_unit);
+        (min, self.max.map_or(3.0 * min, in_unit))
+    }
+
+    /// The weight, for a link of so many mean packets per second. ns-2.35 adds the link's delay to
+    /// the packet time; a queue does not know it, so for links longer than 33 ms the weights differ.
+    pub(super) fn weight(&self, packets_per_second: f64) -> f64 {
+        self.weight.unwrap_or_else(|| {
+            let round_trip = f64::max(0.1, 3.0 / packets_per_second);
+            1.0 - maths::exp(-1.0 / (10.0 * round_trip * packets_per_second))
+        })
+    }
+}
