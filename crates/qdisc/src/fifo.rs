@@ -47,22 +47,11 @@ impl Fifo {
     pub fn is_full(&self, size: u16) -> bool {
         self.site.is_full(self.packets(), self.bytes, size)
     }
-    pub fn head(&self) -> Option<&Packet> {
-        self.waiting.front()
-    }
     /// Takes a packet, whether or not there is room.
     #[inline]
     pub fn push(&mut self, packet: Packet) {
         self.bytes += u64::from(packet.size);
         self.waiting.push_back(packet);
-    }
-    /// Takes a packet if there is room, and drops it if there is none.
-    pub fn push_or_drop(&mut self, packet: Packet, cx: &mut Cx<'_>) {
-        if self.is_full(packet.size) {
-            cx.drop(packet, Reason::BufferFull);
-        } else {
-            self.push(packet);
-        }
     }
     /// Takes a packet and drops victims until the queue is within its limits; whether any was.
     pub fn push_and_trim(&mut self, packet: Packet, victim: Victim, cx: &mut Cx<'_>) -> bool {

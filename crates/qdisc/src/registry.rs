@@ -71,7 +71,8 @@ macro_rules! disciplines {
 
 disciplines! {
     "drop-tail" => DropTail(drop_tail::Params => drop_tail::DropTail),
-    "drop-head" => DropHead(drop_head::Params => drop_head::DropHead),
+    "drop-head" => DropHead(drop_head::Params => drop_tail::DropTail),
+    "red" => Red(red::Params => red::Red),
     "drr" => Drr(drr::Params => drr::Drr),
     "sfq" => Sfq(sfq::Params => sfq::Sfq),
     "wfq" => Wfq(wfq::Params => wfq::Wfq),
@@ -79,6 +80,9 @@ disciplines! {
     "virtual-clock" => VirtualClock(virtual_clock::Params => virtual_clock::VirtualClock),
     "scfq" => Scfq(scfq::Params => scfq::Scfq),
     "stfq" => Stfq(stfq::Params => stfq::Stfq),
+    "sfq-red" => SfqRed(sfq_red::Params => sfq_red::SfqRed),
+    "fq-codel" => FqCodel(fq_codel::Params => fq_codel::FqCodel),
+    "fq-pie" => FqPie(fq_pie::Params => fq_pie::FqPie),
 }
 
 impl Spec {

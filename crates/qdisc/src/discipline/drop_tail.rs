@@ -1,13 +1,15 @@
-//! Drop-tail: first in, first out; what does not fit is refused.
+//! First in, first out; when there is no room, one packet goes: the arriving one, the oldest, or
+//! any.
 
-use crate::{Cx, Discipline, Gate, Packet, Qdisc, Reason, Site, Spec};
+use crate::fifo::Fifo;
+use crate::{Cx, Discipline, Gate, Packet, Qdisc, Site, Spec, Victim};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
 use tailback_document::Invalid;
 use tailback_units::Time;
 
-/// First in, first out; an arriving packet that would take the queue above its limit is dropped.
+/// First in, first out; when an arriving packet would take the queue above its limit, it is
+/// dropped, or (`victim`) others are until it fits.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
@@ -15,13 +17,21 @@ pub struct Params {
     /// of M/M/1/K. Default: any number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packets: Option<u64>,
+    /// Which packet goes when the queue is full: "tail", the arriving one, "head", the oldest, or
+    /// "random", any one. Default "tail".
+    #[serde(default, skip_serializing_if = "is_tail")]
+    pub victim: Victim,
+}
+
+fn is_tail(victim: &Victim) -> bool {
+    *victim == Victim::Tail
 }
 
 impl Params {
     /// The queue at its site.
     pub fn build(&self, site: &Site) -> DropTail {
-        let places = self.packets.unwrap_or(u64::MAX).min(site.packets);
-        DropTail { waiting: VecDeque::new(), bytes: 0, limit: site.bytes, places }
+        let packets = self.packets.unwrap_or(u64::MAX).min(site.packets);
+        DropTail { queue: Fifo::new(&Site { packets, ..*site }), victim: self.victim }
     }
     /// A queue has a place.
     pub fn check(&self) -> Result<(), Invalid> {
@@ -48,38 +58,23 @@ impl Default for Discipline {
 /// A FIFO with a limit in bytes and one in packets.
 #[derive(Debug)]
 pub struct DropTail {
-    waiting: VecDeque<Packet>,
-    /// Buffer bytes waiting, 0 to `limit`.
-    bytes: u64,
-    limit: u64,
-    /// Most packets that may wait.
-    places: u64,
+    queue: Fifo,
+    victim: Victim,
 }
 
 impl Qdisc for DropTail {
     #[inline]
     fn enqueue(&mut self, _now: Time, packet: Packet, cx: &mut Cx<'_>) {
-        let size = u64::from(packet.size);
-        if self.bytes + size > self.limit || self.packets() >= self.places {
-            cx.drop(packet, Reason::BufferFull);
-        } else {
-            self.bytes += size;
-            self.waiting.push_back(packet);
-        }
+        self.queue.push_and_trim(packet, self.victim, cx);
     }
     #[inline]
     fn dequeue(&mut self, _now: Time, gate: &Gate, _cx: &mut Cx<'_>) -> Option<Packet> {
-        let head = self.waiting.front()?;
-        if !gate.admits(head.class(), head.dst) {
-            return None;
-        }
-        self.bytes -= u64::from(head.size);
-        self.waiting.pop_front()
+        self.queue.pop(gate)
     }
     fn packets(&self) -> u64 {
-        self.waiting.len() as u64
+        self.queue.packets()
     }
     fn visit(&self, f: &mut dyn FnMut(&Packet)) {
-        self.waiting.iter().for_each(f);
+        self.queue.visit(f);
     }
 }

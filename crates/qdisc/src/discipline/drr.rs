@@ -1,7 +1,7 @@
 //! Deficit round robin: flows take turns, each with as many bytes.
 
-use super::fair::{Buckets, ByFlow, Fifos, Key, Round, Victim, Weights, check_weights};
-use crate::{Cx, Gate, Packet, Qdisc, Reason, Site};
+use super::fair::{Buckets, ByFlow, Fifos, Key, Round, Weights, check_weights};
+use crate::{Cx, Gate, Packet, Qdisc, Site, Victim};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -23,7 +23,7 @@ pub struct Params {
     /// Weights by flow number, 1e-6 to 1e6, with `buckets = "per-flow"`. Default 1 for each flow.
     #[serde(default, skip_serializing_if = "Weights::is_empty")]
     pub weights: Weights,
-    /// "tail" or "head": which packet the longest queue loses. Default "tail".
+    /// "tail", "head" or "random": which packet the longest queue loses. Default "tail".
     #[serde(default)]
     pub victim: Victim,
 }
@@ -78,15 +78,7 @@ impl Qdisc for Drr {
         let slot = self.key.slot(&packet, cx.rng);
         self.fifos.push(slot, packet);
         self.round.join(slot);
-        while self.fifos.overflow(&self.site) {
-            let longest = self.fifos.longest(slot);
-            let victim = match self.victim {
-                Victim::Tail => self.fifos.pop_back(longest),
-                Victim::Head => self.fifos.pop_front(longest),
-            };
-            let Some(victim) = victim else { break };
-            cx.drop(victim, Reason::BufferFull);
-        }
+        self.fifos.trim(slot, self.victim, &self.site, cx);
     }
     fn dequeue(&mut self, _now: Time, gate: &Gate, _cx: &mut Cx<'_>) -> Option<Packet> {
         let (fifos, key, quantum) = (&self.fifos, &self.key, self.quantum as f64);

@@ -1,8 +1,8 @@
 //! Stochastic fairness queueing: flows are hashed into queues that take turns.
 
 use super::drr::check_quantum;
-use super::fair::{Buckets, ByFlow, Fifos, Key, Round, Victim};
-use crate::{Cx, Gate, Packet, Qdisc, Reason, Site};
+use super::fair::{Buckets, ByFlow, Fifos, Key, Round};
+use crate::{Cx, Gate, Packet, Qdisc, Reason, Site, Victim};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -40,7 +40,7 @@ pub struct Params {
     /// to a share of what is left, as ns-2 does. Default "longest".
     #[serde(default)]
     pub overflow: Overflow,
-    /// "tail" or "head": which packet the longest queue loses. Default "tail".
+    /// "tail", "head" or "random": which packet the longest queue loses. Default "tail".
     #[serde(default)]
     pub victim: Victim,
 }
@@ -143,15 +143,7 @@ impl Qdisc for Sfq {
         }
         self.fifos.push(slot, packet);
         self.round.join(slot);
-        while self.fifos.overflow(&self.site) {
-            let longest = self.fifos.longest(slot);
-            let victim = match self.params.victim {
-                Victim::Tail => self.fifos.pop_back(longest),
-                Victim::Head => self.fifos.pop_front(longest),
-            };
-            let Some(victim) = victim else { break };
-            cx.drop(victim, Reason::BufferFull);
-        }
+        self.fifos.trim(slot, self.params.victim, &self.site, cx);
     }
     fn dequeue(&mut self, _now: Time, gate: &Gate, _cx: &mut Cx<'_>) -> Option<Packet> {
         let (fifos, quantum) = (&self.fifos, self.params.quantum.map(|q| q.0));

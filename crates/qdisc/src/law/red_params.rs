@@ -34,7 +34,8 @@ pub struct Params {
     /// jumping to 1 at `max`. Default true.
     #[serde(default = "yes")]
     pub gentle: bool,
-    /// Whether gaps between choices are uniform on 1/p to 2/p rather than on 1 to 1/p packets. Default true.
+    /// Whether gaps between choices are uniform on k to 2k − 1 packets, at a probability of 1/k,
+    /// rather than on 1 to k − 1 (1993). Default true.
     #[serde(default = "yes")]
     pub wait: bool,
     /// Whether a packet's probability is in proportion to its size. Default true.

@@ -1,7 +1,8 @@
 //! Many first-in-first-out queues under one account.
 
-use crate::{Packet, Site};
+use crate::{Cx, Packet, Reason, Site, Victim};
 use std::collections::VecDeque;
+use tailback_random::Rng;
 
 /// What waits in a queue: a packet, with or without a note attached.
 pub trait Item {
@@ -79,6 +80,28 @@ impl<I: Item> Fifos<I> {
         let item = self.queues.get_mut(slot)?.waiting.pop_back()?;
         self.taken(slot, &item);
         Some(item)
+    }
+    /// Takes the victim out of the queue `slot`.
+    pub fn remove(&mut self, slot: usize, victim: Victim, rng: &mut Rng) -> Option<I> {
+        match victim {
+            Victim::Tail => self.pop_back(slot),
+            Victim::Head => self.pop_front(slot),
+            Victim::Random => {
+                let n = self.packets_of(slot);
+                let item = self.queues.get_mut(slot)?.waiting.remove(if n > 0 { rng.below(n) as usize } else { 0 })?;
+                self.taken(slot, &item);
+                Some(item)
+            }
+        }
+    }
+    /// Drops victims of the longest queue until there is no more than `site` allows; the queue
+    /// `grown` gives way among equals.
+    pub fn trim(&mut self, grown: usize, victim: Victim, site: &Site, cx: &mut Cx<'_>) {
+        while self.overflow(site) {
+            let longest = self.longest(grown);
+            let Some(item) = self.remove(longest, victim, cx.rng) else { break };
+            cx.drop(item.into_packet(), Reason::BufferFull);
+        }
     }
     #[inline]
     fn taken(&mut self, slot: usize, item: &I) {

@@ -6,25 +6,13 @@
 mod buckets;
 mod fifos;
 mod key;
+mod new_old;
 mod round;
 mod tagged;
 
 pub use buckets::Buckets;
 pub use fifos::{Fifos, Item};
 pub use key::{ByFlow, Key, Weights, check_weights};
+pub use new_old::NewOld;
 pub use round::Round;
 pub use tagged::{Clock, Order, Tagged, Work};
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-/// Which packet of the longest queue makes room.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Victim {
-    /// The newest.
-    #[default]
-    Tail,
-    /// The oldest: its sender learns of it sooner.
-    Head,
-}

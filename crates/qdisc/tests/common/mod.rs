@@ -1,0 +1,255 @@
+//! A link that serves a queue, and random traffic: the same for a discipline and for the literal
+//! transcription of its reference, so that what becomes of each packet can be compared.
+
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use tailback_qdisc::{Cx, Discipline, Dropped, Ecn, Gate, Packet, Qdisc, Reason, Site, Spec, Traits};
+use tailback_random::Rng;
+use tailback_units::{Dur, Rate, Time};
+
+/// What becomes of a packet.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Fate {
+    Sent { marked: bool },
+    Dropped(Reason),
+}
+
+/// A packet's number and its fate, in the order in which fates are decided.
+pub type Log = Vec<(u32, Fate)>;
+
+/// A packet that arrives.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    pub at: Time,
+    pub seq: u32,
+    pub flow: u32,
+    pub size: u16,
+    pub ecn: Ecn,
+}
+
+/// A packet as a transcription holds it.
+#[derive(Clone, Copy, Debug)]
+pub struct Held {
+    pub seq: u32,
+    pub flow: u32,
+    pub size: u16,
+    pub ect: bool,
+    pub l4s: bool,
+    pub marked: bool,
+    pub at: Time,
+}
+
+impl Held {
+    pub fn new(arrival: &Arrival) -> Held {
+        Held {
+            seq: arrival.seq,
+            flow: arrival.flow,
+            size: arrival.size,
+            ect: arrival.ecn != Ecn::NotEct,
+            l4s: matches!(arrival.ecn, Ecn::Ect1 | Ecn::Ce),
+            marked: false,
+            at: arrival.at,
+        }
+    }
+    pub fn sent(&self) -> Fate {
+        Fate::Sent { marked: self.marked }
+    }
+}
+
+/// A queue that a link serves.
+pub trait Queue {
+    fn arrive(&mut self, arrival: &Arrival, log: &mut Log);
+    /// Size of the packet that goes on the link.
+    fn leave(&mut self, now: Time, log: &mut Log) -> Option<u16>;
+    fn idle(&mut self, _now: Time, _log: &mut Log) {}
+    fn wake_at(&self) -> Option<Time> {
+        None
+    }
+    fn wake(&mut self, _now: Time, _log: &mut Log) {}
+}
+
+/// A discipline with what it needs around it.
+pub struct Rig {
+    pub q: Discipline,
+    pub rng: Rng,
+    pub dropped: Vec<Dropped>,
+    pub marked: u64,
+    gate: Gate,
+}
+
+impl Rig {
+    pub fn new(spec: &Spec, site: &Site, rng: Rng) -> Rig {
+        spec.check().expect("the parameters make sense");
+        Rig { q: spec.build(site), rng, dropped: Vec::new(), marked: 0, gate: Gate::default() }
+    }
+    fn with<T>(&mut self, log: &mut Log, f: impl FnOnce(&mut Discipline, &Gate, &mut Cx<'_>) -> T) -> T {
+        let cx = &mut Cx { rng: &mut self.rng, dropped: &mut self.dropped, marked: &mut self.marked };
+        let out = f(&mut self.q, &self.gate, cx);
+        log.extend(self.dropped.drain(..).map(|d| (d.packet.seq, Fate::Dropped(d.why))));
+        out
+    }
+    /// The value of one of the law's numbers.
+    pub fn state(&self, name: &str) -> f64 {
+        let mut found = f64::NAN;
+        self.q.probe(&mut |n, value| {
+            if n == name {
+                found = value;
+            }
+        });
+        found
+    }
+    pub fn bytes(&self) -> u64 {
+        let mut bytes = 0;
+        self.q.visit(&mut |packet| bytes += u64::from(packet.size));
+        bytes
+    }
+}
+
+/// The packet of an arrival.
+pub fn packet(arrival: &Arrival) -> Packet {
+    let mut packet = Packet::new(arrival.flow, Traits::data(0, true).with_ecn(arrival.ecn), arrival.at, arrival.seq, 1);
+    packet.size = arrival.size;
+    packet.wire = arrival.size;
+    packet
+}
+
+impl Queue for Rig {
+    fn arrive(&mut self, arrival: &Arrival, log: &mut Log) {
+        self.with(log, |q, _, cx| q.enqueue(arrival.at, packet(arrival), cx));
+    }
+    fn leave(&mut self, now: Time, log: &mut Log) -> Option<u16> {
+        let packet = self.with(log, |q, gate, cx| q.dequeue(now, gate, cx))?;
+        log.push((packet.seq, Fate::Sent { marked: packet.ecn() == Ecn::Ce }));
+        Some(packet.size)
+    }
+    fn idle(&mut self, now: Time, log: &mut Log) {
+        if self.q.watches_idle() {
+            self.with(log, |q, _, cx| q.idle(now, cx));
+        }
+    }
+    fn wake_at(&self) -> Option<Time> {
+        self.q.next_wakeup()
+    }
+    fn wake(&mut self, now: Time, log: &mut Log) {
+        self.with(log, |q, _, cx| q.wake(now, cx));
+    }
+}
+
+/// A link of `rate` that serves a queue until all traffic has come and gone. `look` sees the queue
+/// after each arrival.
+pub fn serve<Q: Queue>(queue: &mut Q, rate: Rate, traffic: &[Arrival], mut look: impl FnMut(&Q, Time)) -> Log {
+    let clock = rate.clock();
+    let mut log = Log::new();
+    // When the link falls free; none while it is.
+    let mut free_at: Option<Time> = None;
+    let mut arrivals = traffic.iter().peekable();
+    queue.idle(Time::ZERO, &mut log);
+    loop {
+        let arrival = arrivals.peek().map_or(Time::NEVER, |a| a.at);
+        let free = free_at.unwrap_or(Time::NEVER);
+        if arrival == Time::NEVER && free == Time::NEVER {
+            return log;
+        }
+        let wake = queue.wake_at().unwrap_or(Time::NEVER);
+        if wake <= arrival.min(free) {
+            queue.wake(wake, &mut log);
+            continue;
+        }
+        let now = arrival.min(free);
+        if free <= arrival {
+            free_at = None;
+        } else if let Some(arrival) = arrivals.next() {
+            queue.arrive(arrival, &mut log);
+            look(queue, now);
+        }
+        if free_at.is_none() {
+            match queue.leave(now, &mut log) {
+                Some(size) => free_at = Some(now + clock.tx_time(u32::from(size))),
+                None => queue.idle(now, &mut log),
+            }
+        }
+    }
+}
+
+/// Traffic for tests: by turns more than the link can carry, less, and nothing.
+pub struct Traffic {
+    pub rate: Rate,
+    pub packets: u32,
+    pub flows: u64,
+    pub sizes: &'static [u16],
+    /// Share of ECN-capable packets.
+    pub ect: f64,
+    /// Share of these that are ECT(1).
+    pub l4s: f64,
+    /// Offered loads between which it changes at random.
+    pub loads: &'static [f64],
+    /// Mean time between changes.
+    pub phase: Dur,
+}
+
+impl Default for Traffic {
+    fn default() -> Traffic {
+        Traffic {
+            rate: Rate::mbit(10),
+            packets: 120_000,
+            flows: 50,
+            sizes: &[1000],
+            ect: 0.5,
+            l4s: 0.0,
+            loads: &[0.3, 0.9, 1.1, 1.6, 0.01],
+            phase: Dur::from_ms(400),
+        }
+    }
+}
+
+impl Traffic {
+    pub fn draw(&self, seed: u64) -> Vec<Arrival> {
+        let rng = &mut Rng::named(seed, "traffic");
+        let mut at = Time::ZERO;
+        let mut change = Time::ZERO;
+        let mut load = 1.0;
+        (0..self.packets)
+            .map(|seq| {
+                if at >= change {
+                    load = self.loads[rng.below(self.loads.len() as u64) as usize];
+                    change = at + Dur::from_secs_f64(rng.exponential(self.phase.as_secs()));
+                }
+                let size = self.sizes[rng.below(self.sizes.len() as u64) as usize];
+                at += Dur::from_secs_f64(rng.exponential(f64::from(size) * 8.0 / (load * self.rate.0 as f64)));
+                let ecn = if !rng.chance(self.ect) {
+                    Ecn::NotEct
+                } else if rng.chance(self.l4s) {
+                    Ecn::Ect1
+                } else {
+                    Ecn::Ect0
+                };
+                Arrival { at, seq, flow: rng.below(self.flows) as u32, size, ecn }
+            })
+            .collect()
+    }
+}
+
+/// Fails at the first packet whose fate differs.
+pub fn assert_same(ours: &Log, reference: &Log) {
+    for (i, (a, b)) in ours.iter().zip(reference).enumerate() {
+        assert_eq!(a, b, "event {i} of {}: ours, then the reference's", ours.len());
+    }
+    assert_eq!(ours.len(), reference.len());
+}
+
+/// How many of each kind: sent without and with a mark, dropped early, because full, as unresponsive.
+pub fn tally(log: &Log) -> [usize; 5] {
+    let count = |f: &dyn Fn(&Fate) -> bool| log.iter().filter(|(_, fate)| f(fate)).count();
+    [
+        count(&|f| *f == Fate::Sent { marked: false }),
+        count(&|f| *f == Fate::Sent { marked: true }),
+        count(&|f| *f == Fate::Dropped(Reason::Early)),
+        count(&|f| *f == Fate::Dropped(Reason::BufferFull)),
+        count(&|f| *f == Fate::Dropped(Reason::Unresponsive)),
+    ]
+}
+
+/// A site with `packets` places in front of a link of `rate`.
+pub fn places(packets: u64, rate: Rate) -> Site {
+    Site { bytes: u64::MAX, packets, rate }
+}

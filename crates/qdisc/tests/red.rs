@@ -1,0 +1,194 @@
+//! RED: the gaps between choices, the average, and how max_p follows it.
+
+use tailback_qdisc::law::red::{AboveMax, Adaptive, Count, Feng, Floyd, Idle, Params, Red};
+use tailback_qdisc::law::{Backlog, Decision};
+use tailback_random::Rng;
+use tailback_units::{Amount, Dur, Fraction, Rate, Size, Time};
+
+fn thesis() -> Params {
+    Params {
+        min: Some(Amount::packets(5)),
+        max: Some(Amount::packets(15)),
+        weight: Some(0.002),
+        gentle: false,
+        wait: false,
+        byte_mode: false,
+        count: Count::Packets,
+        mean_packet: Size(1000),
+        ..Params::default()
+    }
+}
+
+fn at(ms: u64) -> Time {
+    Time::ZERO + Dur::from_ms(ms)
+}
+
+fn backlog(packets: u64) -> Backlog {
+    Backlog { packets, bytes: packets * 1000 }
+}
+
+/// The gaps between `n` choices when the average stands where p_b = 1/k.
+fn gaps(params: Params, n: usize) -> Vec<u64> {
+    let mut law = Red::new(&Params { weight: Some(1.0), ..params }, Rate::mbit(10));
+    let rng = &mut Rng::named(1, "gaps");
+    let mut gaps = Vec::new();
+    let mut gap = 0;
+    while gaps.len() <= n {
+        gap += 1;
+        if law.arrive(at(0), backlog(10), 1000, rng) != Decision::Pass {
+            gaps.push(gap);
+            gap = 0;
+        }
+    }
+    gaps.remove(0);
+    gaps
+}
+
+/// χ² of counts against equal chances for `low` to `high`, which nothing may lie outside of.
+fn chi_square_of_uniform(gaps: &[u64], low: u64, high: u64) -> f64 {
+    let mut counts = vec![0u32; (high - low + 1) as usize];
+    for gap in gaps {
+        assert!((low..=high).contains(gap), "a gap of {gap} outside {low} to {high}");
+        counts[(gap - low) as usize] += 1;
+    }
+    let expected = gaps.len() as f64 / counts.len() as f64;
+    counts.iter().map(|n| (f64::from(*n) - expected) * (f64::from(*n) - expected) / expected).sum()
+}
+
+// p_b = 0.1 at an average of 10 in the middle of 5 to 15 with max_p = 0.2: k = 10. With 9 degrees of
+// freedom χ² exceeds 27.9 once in a thousand seeds, with 8 degrees 26.1.
+fn half_way() -> Params {
+    Params { max_p: Fraction(0.2), ..thesis() }
+}
+
+// The text of 1993 says 1 to k; its pseudo-code, like ns, counts before it asks: 1 to k − 1.
+#[test]
+fn without_wait_gaps_are_uniform_on_1_to_k_minus_1() {
+    assert!(chi_square_of_uniform(&gaps(half_way(), 20_000), 1, 9) < 26.1);
+}
+
+#[test]
+fn with_wait_gaps_are_uniform_on_k_to_2k_minus_1() {
+    assert!(chi_square_of_uniform(&gaps(Params { wait: true, ..half_way() }, 20_000), 10, 19) < 27.9);
+}
+
+#[test]
+fn in_byte_mode_a_packet_of_half_the_size_is_chosen_half_as_often() {
+    // At each arrival the count is 0 (fewer bytes than a mean packet), so p_a = p_b·size/mean: the
+    // first gap after a choice is geometric as long as it lies within the first mean packet.
+    let mut law = Red::new(
+        &Params { byte_mode: true, weight: Some(1.0), mean_packet: Size(60_000), ..half_way() },
+        Rate::mbit(10),
+    );
+    let rng = &mut Rng::named(3, "bytes");
+    let mut chosen = [0u32; 2];
+    for (i, size) in [500u16, 1000].into_iter().enumerate() {
+        for _ in 0..400_000 {
+            law.forced();
+            chosen[i] += u32::from(law.arrive(at(0), backlog(10), size, rng) == Decision::Early);
+        }
+    }
+    // 400 000 · 0.1 / 120 = 333 and 667; three standard deviations of the ratio are 0.5.
+    let ratio = f64::from(chosen[1]) / f64::from(chosen[0]);
+    assert!((1.6..2.5).contains(&ratio), "{chosen:?}");
+}
+
+#[test]
+fn a_burst_moves_the_average_as_the_closed_form_says() {
+    // RED paper, section 5: after L arrivals to a growing queue, L + 1 + ((1−w)^(L+1) − 1)/w.
+    let mut law = Red::new(&thesis(), Rate::mbit(10));
+    let rng = &mut Rng::named(1, "burst");
+    let w: f64 = 0.002;
+    let mut power = 1.0 - w;
+    let mut passed = 0;
+    law.arrive(at(0), backlog(0), 1000, rng);
+    for l in 1..=80u32 {
+        law.arrive(at(0), backlog(u64::from(l)), 1000, rng);
+        power *= 1.0 - w;
+        let expected = f64::from(l) + 1.0 + (power - 1.0) / w;
+        assert!((law.average() - expected).abs() < 1e-9, "{l}: {} {expected}", law.average());
+        passed += u32::from(law.average() < 5.0);
+    }
+    assert_eq!(passed, 71, "a burst of 71 stays below 5 packets on average");
+}
+
+#[test]
+fn an_idle_link_ages_the_average_by_the_packets_it_could_have_sent() {
+    for (idle, kept) in [(Idle::Ns, 101), (Idle::Original, 100)] {
+        let mut law = Red::new(&Params { weight: Some(0.01), idle, ..thesis() }, Rate::mbit(10));
+        let rng = &mut Rng::named(1, "idle");
+        for _ in 0..500 {
+            law.arrive(at(0), backlog(4), 1000, rng);
+        }
+        let before = law.average();
+        law.idle(at(1000));
+        law.idle(at(1050));
+        // 80.3 ms are 100 packets of 0.8 ms.
+        law.arrive(Time::ZERO + Dur::from_us(1_080_300), backlog(0), 1000, rng);
+        let expected = (0..kept).fold(before, |average, _| average * 0.99);
+        assert!((law.average() / expected - 1.0).abs() < 1e-12, "{idle:?}");
+    }
+}
+
+#[test]
+fn fengs_max_p_changes_once_per_crossing_by_3_or_2() {
+    let params = Params { weight: Some(1.0), adaptive: Some(Adaptive::Feng(Feng::default())), ..thesis() };
+    let mut law = Red::new(&params, Rate::mbit(10));
+    let rng = &mut Rng::named(1, "feng");
+    let mut seen = Vec::new();
+    for packets in [0, 0, 10, 20, 20, 20, 10, 20, 3, 3, 20] {
+        law.arrive(at(0), backlog(packets), 1000, rng);
+        seen.push(law.max_p() * 30.0);
+    }
+    let expected = [1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 2.0, 4.0, 4.0 / 3.0, 4.0 / 3.0, 8.0 / 3.0];
+    assert!(seen.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12), "{seen:?}");
+}
+
+#[test]
+fn fengs_freeze_holds_max_p_between_changes() {
+    let feng = Feng { freeze: Dur::from_ms(100), ..Feng::default() };
+    let params = Params { weight: Some(1.0), adaptive: Some(Adaptive::Feng(feng)), ..thesis() };
+    let mut law = Red::new(&params, Rate::mbit(10));
+    let rng = &mut Rng::named(1, "freeze");
+    let mut max_p = |ms, packets| {
+        law.arrive(at(ms), backlog(packets), 1000, rng);
+        law.max_p()
+    };
+    assert_eq!(max_p(100, 20), 0.2);
+    assert_eq!(max_p(150, 0), 0.2);
+    assert_eq!(max_p(200, 0), 0.2 / 3.0);
+}
+
+#[test]
+fn the_defaults_follow_the_link_as_in_ns() {
+    // 10 Mbit/s of 500 B packets is 2500/s: 5 ms of it is 12.5 packets, half of which is 6.25.
+    let law = Red::new(&Params::default(), Rate::mbit(10));
+    assert_eq!(law.thresholds(), (3125.0, 9375.0));
+    assert!((law.weight() - 0.000_399_920_01).abs() < 1e-12, "{}", law.weight());
+    let slow = Red::new(&Params::default(), Rate(64_000));
+    assert_eq!(slow.thresholds(), (2500.0, 7500.0));
+}
+
+#[test]
+fn nonsense_is_refused_with_advice() {
+    let refuse = |params: Params, path: &str| assert_eq!(params.check().unwrap_err().path, path);
+    refuse(Params { max: Some(Amount::packets(4)), ..thesis() }, "max");
+    refuse(Params { min: None, ..thesis() }, "min");
+    refuse(Params { max_p: Fraction(0.0), ..thesis() }, "max-p");
+    refuse(Params { weight: Some(f64::NAN), ..thesis() }, "weight");
+    refuse(Params { weight: Some(0.0), ..thesis() }, "weight");
+    refuse(Params { mean_packet: Size(0), ..thesis() }, "mean-packet");
+    let feng = Feng { alpha: 1.0, ..Feng::default() };
+    refuse(Params { adaptive: Some(Adaptive::Feng(feng)), ..thesis() }, "adaptive.alpha");
+    assert!(thesis().check().is_ok() && Params::default().check().is_ok());
+}
+
+#[test]
+fn above_max_packets_are_dropped_or_marked_as_asked() {
+    for (above_max, expected) in [(AboveMax::Drop, Decision::Forced), (AboveMax::Mark, Decision::Early)] {
+        let mut law = Red::new(&Params { weight: Some(1.0), above_max, ..thesis() }, Rate::mbit(10));
+        let rng = &mut Rng::named(1, "above");
+        assert_eq!(law.arrive(at(0), backlog(15), 1000, rng), expected);
+        assert!(law.may_mark());
+    }
+}
