@@ -81,6 +81,10 @@ disciplines! {
     "scfq" => Scfq(scfq::Params => scfq::Scfq),
     "stfq" => Stfq(stfq::Params => stfq::Stfq),
     "sfq-red" => SfqRed(sfq_red::Params => sfq_red::SfqRed),
+    "fred" => Fred(fred::Params => fred::Fred),
+    "sred" => Sred(sred::Params => sred::Sred),
+    "choke" => Choke(choke::Params => choke::Choke),
+    "red-pd" => RedPd(red_pd::Params => red_pd::RedPd),
     "fq-codel" => FqCodel(fq_codel::Params => fq_codel::FqCodel),
     "fq-pie" => FqPie(fq_pie::Params => fq_pie::FqPie),
 }

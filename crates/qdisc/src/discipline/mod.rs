@@ -2,16 +2,20 @@
 //! with addresses needs, `fair` what the fair disciplines share.
 
 pub mod by_destination;
+pub mod choke;
 pub mod drop_head;
 pub mod drop_tail;
 pub mod drr;
 pub mod fair;
 pub mod fq_codel;
 pub mod fq_pie;
+pub mod fred;
 pub mod red;
+pub mod red_pd;
 pub mod scfq;
 pub mod sfq;
 pub mod sfq_red;
+pub mod sred;
 pub mod stfq;
 pub mod virtual_clock;
 pub mod wf2q_plus;

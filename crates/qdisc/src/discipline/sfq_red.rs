@@ -16,7 +16,8 @@ use tailback_units::{Rate, Size, Time};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
-    /// Number of buckets into which flows are hashed, 1 to 2^20; each holds at least one packet.
+    /// Number of buckets into which flows are hashed, 1 to 2^20; each may hold a packet even if
+    /// its part of the limit is less.
     /// Default 46.
     pub buckets: u32,
     /// Bytes per bucket and round, 1 B to 1 GB. Default: one packet per bucket and round, whatever
@@ -45,7 +46,8 @@ impl Params {
             round: Round::default(),
             quantum: self.quantum.map(|q| q.0),
             ecn: self.red.ecn,
-            share: Site { bytes: part(site.bytes), packets: part(site.packets).max(1), rate: site.rate },
+            share: Site { bytes: part(site.bytes), packets: part(site.packets), rate: site.rate },
+            site: *site,
         }
     }
     /// Everything in range.
@@ -73,6 +75,7 @@ pub struct SfqRed {
     ecn: bool,
     /// The limits of one bucket.
     share: Site,
+    site: Site,
 }
 
 impl Qdisc for SfqRed {
@@ -81,7 +84,9 @@ impl Qdisc for SfqRed {
         let backlog = Backlog { packets: self.fifos.packets_of(slot), bytes: self.fifos.bytes_of(slot) };
         let law = &mut self.laws[slot];
         let decision = law.arrive(now, backlog, packet.size, cx.rng);
-        if self.share.is_full(backlog.packets, backlog.bytes, packet.size) {
+        // A bucket holds a packet even if its part of the limit is less.
+        let beyond_share = backlog.packets > 0 && self.share.is_full(backlog.packets, backlog.bytes, packet.size);
+        if beyond_share || self.site.is_full(self.fifos.packets(), self.fifos.bytes(), packet.size) {
             law.forced();
             cx.drop(packet, Reason::BufferFull);
             return;

@@ -20,7 +20,7 @@ pub struct Params {
     /// Weights by flow number, 1e-6 to 1e6, with `buckets = "per-flow"`. Default 1 for each flow.
     #[serde(default, skip_serializing_if = "Weights::is_empty")]
     pub weights: Weights,
-    /// Reserved rate of a flow of weight 1, above 0. Default: the link's rate divided by the sum of
+    /// Reserved rate of a flow of weight 1. Default: the link's rate divided by the sum of
     /// the weights of the flows seen so far.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
@@ -34,11 +34,7 @@ impl Params {
     /// Buckets in range, weights in range and only where each flow has a queue to itself.
     pub fn check(&self) -> Result<(), Invalid> {
         self.buckets.check("buckets")?;
-        check_weights(&self.weights, self.buckets)?;
-        match self.rate {
-            Some(Rate(0)) => Err(Invalid::new("rate", "nothing is reserved; write a rate such as \"1Mbit/s\"")),
-            _ => Ok(()),
-        }
+        check_weights(&self.weights, self.buckets)
     }
 }
 

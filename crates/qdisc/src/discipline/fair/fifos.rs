@@ -88,11 +88,19 @@ impl<I: Item> Fifos<I> {
             Victim::Head => self.pop_front(slot),
             Victim::Random => {
                 let n = self.packets_of(slot);
-                let item = self.queues.get_mut(slot)?.waiting.remove(if n > 0 { rng.below(n) as usize } else { 0 })?;
-                self.taken(slot, &item);
-                Some(item)
+                self.take(slot, if n > 0 { rng.below(n) } else { 0 })
             }
         }
+    }
+    /// The one at place `i` of the queue `slot`, the oldest being at 0.
+    pub fn peek(&self, slot: usize, i: u64) -> Option<&I> {
+        self.queues.get(slot)?.waiting.get(i as usize)
+    }
+    /// Takes the one at place `i` of the queue `slot`: O(n).
+    pub fn take(&mut self, slot: usize, i: u64) -> Option<I> {
+        let item = self.queues.get_mut(slot)?.waiting.remove(i as usize)?;
+        self.taken(slot, &item);
+        Some(item)
     }
     /// Drops victims of the longest queue until there is no more than `site` allows; the queue
     /// `grown` gives way among equals.
