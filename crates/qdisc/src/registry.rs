@@ -1,6 +1,6 @@
 //! All disciplines, one line each.
 
-use crate::discipline::{blue, codel, drop_head, drop_tail, pie, red, sfb};
+use crate::discipline::*;
 use crate::{Cx, Gate, Packet, Qdisc, Site};
 use tailback_units::{Rate, Time};
 
@@ -77,6 +77,20 @@ disciplines! {
     "sfb" => Sfb(sfb::Params => sfb::Sfb),
     "codel" => Codel(codel::Params => codel::Codel),
     "pie" => Pie(pie::Params => pie::Pie),
+    "drr" => Drr(drr::Params => drr::Drr),
+    "sfq" => Sfq(sfq::Params => sfq::Sfq),
+    "wfq" => Wfq(wfq::Params => wfq::Wfq),
+    "wf2q-plus" => Wf2qPlus(wf2q_plus::Params => wf2q_plus::Wf2qPlus),
+    "virtual-clock" => VirtualClock(virtual_clock::Params => virtual_clock::VirtualClock),
+    "scfq" => Scfq(scfq::Params => scfq::Scfq),
+    "stfq" => Stfq(stfq::Params => stfq::Stfq),
+    "sfq-red" => SfqRed(sfq_red::Params => sfq_red::SfqRed),
+    "fred" => Fred(fred::Params => fred::Fred),
+    "sred" => Sred(sred::Params => sred::Sred),
+    "choke" => Choke(choke::Params => choke::Choke),
+    "red-pd" => RedPd(red_pd::Params => red_pd::RedPd),
+    "fq-codel" => FqCodel(fq_codel::Params => fq_codel::FqCodel),
+    "fq-pie" => FqPie(fq_pie::Params => fq_pie::FqPie),
 }
 
 impl Spec {

@@ -23,6 +23,7 @@ mod ring;
 mod world;
 
 pub use report::{
-    ClassReport, Counts, Delay, DropReport, FlowReport, NodeReport, PortClassReport, PortReport, Report, Series, TransportReport,
+    ClassReport, Counts, Delay, DropReport, FlowReport, NodeReport, PortClassReport, PortReport, Report, Series,
+    TransportReport,
 };
 pub use world::{Status, World};

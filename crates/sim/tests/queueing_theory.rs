@@ -103,7 +103,8 @@ fn mm1k_loses_as_erlang_says() {
             Model::Poisson(Poisson { packet: Size(1000), sizes, rate: Some(Rate(bps(load))), interval: None }),
         );
         // One of the K is in service.
-        net.queue(0, 1).discipline = Spec::DropTail(drop_tail::Params { packets: Some(room - 1), ..drop_tail::Params::default() });
+        net.queue(0, 1).discipline =
+            Spec::DropTail(drop_tail::Params { packets: Some(room - 1), ..drop_tail::Params::default() });
         net.plan.warmup = ms(1000);
         net.plan.end = ms(200_000);
         agrees(over(&net.replications(20), |report| loss(&report.flows[0])), mm1k_loss(load, room as u32), 0.03);

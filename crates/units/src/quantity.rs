@@ -138,12 +138,15 @@ pub fn parse_bytes(text: &str) -> Result<Bytes, QuantityError> {
 /// Parses an amount in a queue: a size such as `"50kB"` or a number of packets such as
 /// `"100packets"`, to a thousandth of a packet.
 pub fn parse_amount(text: &str) -> Result<Amount, QuantityError> {
-    let unit = text.trim().trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '_' | '+' | '-')).trim();
+    let unit =
+        text.trim().trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '_' | '+' | '-')).trim();
     if unit.starts_with('p') {
         return parse(text, &PACKETS).map(Amount::Millipackets);
     }
     if unit.is_empty() {
-        return Err(QuantityError(format!("`{text}` has no unit; an amount is written such as \"50kB\" or \"100packets\"")));
+        return Err(QuantityError(format!(
+            "`{text}` has no unit; an amount is written such as \"50kB\" or \"100packets\""
+        )));
     }
     parse(text, &SIZE).map(Amount::Bytes)
 }

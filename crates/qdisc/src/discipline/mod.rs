@@ -1,11 +1,26 @@
 //! The disciplines, one file each; `by_destination` is the variant of drop-tail that back-pressure
-//! with addresses needs.
+//! with addresses needs, `fair` what the fair disciplines share.
 
 pub mod blue;
 pub mod by_destination;
+pub mod choke;
 pub mod codel;
 pub mod drop_head;
 pub mod drop_tail;
+pub mod drr;
+pub mod fair;
+pub mod fq_codel;
+pub mod fq_pie;
+pub mod fred;
 pub mod pie;
 pub mod red;
+pub mod red_pd;
+pub mod scfq;
 pub mod sfb;
+pub mod sfq;
+pub mod sfq_red;
+pub mod sred;
+pub mod stfq;
+pub mod virtual_clock;
+pub mod wf2q_plus;
+pub mod wfq;

@@ -19,12 +19,7 @@ const LONGEST_NAME: usize = 64;
 
 impl<'a> Builder<'a> {
     /// All flows; `routes` are none when there are complaints about the links already.
-    pub(super) fn flows(
-        &mut self,
-        nodes: &Nodes<'a>,
-        links: &[LinkOf<'a>],
-        routes: Option<&Routes>,
-    ) -> Vec<FlowPlan> {
+    pub(super) fn flows(&mut self, nodes: &Nodes<'a>, links: &[LinkOf<'a>], routes: Option<&Routes>) -> Vec<FlowPlan> {
         if self.document.flows.is_empty() {
             self.complaints.value(
                 Path::root().join("flows"),
@@ -57,7 +52,10 @@ impl<'a> Builder<'a> {
                 self.reachable(&path, &all, nodes, links, routes, group.transport.is_some());
             }
             let transport = group.transport.as_ref().map(|Transport::Tcp(tcp)| {
-                Arc::new(TransportPlan { tcp: Arc::new(tcp.clone()), header: u16::try_from(tcp.header.0).unwrap_or(u16::MAX) })
+                Arc::new(TransportPlan {
+                    tcp: Arc::new(tcp.clone()),
+                    header: u16::try_from(tcp.header.0).unwrap_or(u16::MAX),
+                })
             });
             let single = pairs.len() == 1;
             plans.extend(pairs.iter().enumerate().map(|(n, [from, to])| FlowPlan {
@@ -168,7 +166,12 @@ impl<'a> Builder<'a> {
         if packet > mtu {
             self.complaints.value(
                 path.join("segment"),
-                format!("a segment of {} and its header of {} do not fit into a packet of {}", tcp.segment, tcp.header, Size(mtu)),
+                format!(
+                    "a segment of {} and its header of {} do not fit into a packet of {}",
+                    tcp.segment,
+                    tcp.header,
+                    Size(mtu)
+                ),
                 format!("write \"{}\" or less", Size(mtu.saturating_sub(tcp.header.0))),
             );
         }
@@ -199,11 +202,17 @@ impl<'a> Builder<'a> {
                 None
             }
         };
-        let (Some(from), Some(to)) = (find("from", &group.from), find("to", &group.to)) else { return (Vec::new(), None) };
+        let (Some(from), Some(to)) = (find("from", &group.from), find("to", &group.to)) else {
+            return (Vec::new(), None);
+        };
         if group.pair == Some(Pair::Random) {
             if let Some(both) = from.iter().find(|id| to.contains(id)) {
                 let message = format!("`{}` would be sender and receiver", nodes.name(*both));
-                self.complaints.value(path.join("to"), message, "draw from hosts that only send and hosts that only receive");
+                self.complaints.value(
+                    path.join("to"),
+                    message,
+                    "draw from hosts that only send and hosts that only receive",
+                );
                 return (Vec::new(), None);
             }
             return (vec![[from[0], to[0]]], Some(Arc::new(Among { from, to })));

@@ -191,7 +191,9 @@ fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize) -> Port {
             let waiting = match selective {
                 Some(b) if own.is_some() => Waiting::ByDestination(ByDestination::new(limit, b.partition)),
                 Some(_) => Waiting::ByDestination(ByDestination::new(limit, false)),
-                None => Waiting::Discipline(queue.discipline.build(&Site { bytes: limit, packets, rate: link.rate[side] })),
+                None => {
+                    Waiting::Discipline(queue.discipline.build(&Site { bytes: limit, packets, rate: link.rate[side] }))
+                }
             };
             let detector = own_pressure.map(|b| Detector::new(b.detection, limit));
             ClassQueue::new(waiting, limit, detector)

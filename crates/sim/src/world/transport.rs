@@ -257,11 +257,8 @@ impl World {
 
     /// Sends an acknowledgement.
     fn acknowledge(&mut self, connection: u32, ack: Ack) {
-        let word = if ack.syn || ack.has_sack() {
-            Time(LONG | u64::from(self.transports.long.put(ack)))
-        } else {
-            ack.echo
-        };
+        let word =
+            if ack.syn || ack.has_sack() { Time(LONG | u64::from(self.transports.long.put(ack))) } else { ack.echo };
         let flow = self.transports.ack_flow(connection);
         let incoming = &self.transports.incoming[connection as usize];
         let traits = Traits::data(incoming.class, false).with_echo(ack.ece);

@@ -113,8 +113,11 @@ impl Net {
 
     /// A link of equal rates; number of classes must be set before.
     pub fn link(&mut self, a: NodeId, b: NodeId, mbit: u64) -> u32 {
-        let queue =
-            || QueuePlan { discipline: Spec::default(), limits: vec![UNLIMITED; usize::from(self.plan.classes)], places: vec![u64::MAX; usize::from(self.plan.classes)] };
+        let queue = || QueuePlan {
+            discipline: Spec::default(),
+            limits: vec![UNLIMITED; usize::from(self.plan.classes)],
+            places: vec![u64::MAX; usize::from(self.plan.classes)],
+        };
         self.plan.links.push(LinkPlan {
             ends: [a, b],
             rate: [Rate::mbit(mbit); 2],
@@ -148,7 +151,20 @@ impl Net {
         let name = |node: NodeId| &self.plan.nodes[usize::from(node)].name;
         let name = format!("{}->{} {}", name(from), name(to), self.plan.flows.len());
         let group = name.clone();
-        self.plan.flows.push(FlowPlan { name, group, from, to, class, start: Time::ZERO, start_spread: Dur::ZERO, stop: Time::NEVER, model, among: None, transport: None, probe: false });
+        self.plan.flows.push(FlowPlan {
+            name,
+            group,
+            from,
+            to,
+            class,
+            start: Time::ZERO,
+            start_spread: Dur::ZERO,
+            stop: Time::NEVER,
+            model,
+            among: None,
+            transport: None,
+            probe: false,
+        });
         self.plan.flows.len() - 1
     }
     pub fn change(&mut self, at: Time, what: ChangeKind) {

@@ -1,0 +1,146 @@
+//! CHOKe: an arrival that meets one of its own flow in the queue is dropped with it.
+
+use super::fair::Fifos;
+use crate::law::red::{self, Idle, Red};
+use crate::law::{Backlog, Decision};
+use crate::{Cx, Gate, Packet, Qdisc, Reason, Site, Victim, check};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_document::Invalid;
+use tailback_units::{Rate, Time};
+
+/// CHOKe: RED in which, while the average is at least `min`, each arrival is compared with a packet
+/// drawn at random from the queue; if they are of one flow, both are dropped. A flow that fills the
+/// queue so loses most, without any state per flow (Pan, Prabhakar and Psounis, INFOCOM 2000).
+///
+/// RED decides about every arrival before it is compared, so its count of packets between choices
+/// includes those that are then dropped by comparison, and a choice is no mark for those.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Params {
+    /// Packets drawn for each arrival, with replacement, 1 to 64; all that match are dropped. Default 1.
+    pub candidates: u32,
+    /// The law underneath; its `victim` is "tail". Default: that of the discipline `red`.
+    pub red: red::Params,
+}
+
+impl Default for Params {
+    fn default() -> Params {
+        Params { candidates: 1, red: red::Params::default() }
+    }
+}
+
+impl Params {
+    /// The queue at its site.
+    pub fn build(&self, site: &Site) -> Choke {
+        Choke {
+            queue: Fifos::default(),
+            law: Red::new(&self.red, site.rate),
+            ecn: self.red.ecn,
+            idle_when_empty: self.red.idle == Idle::Original,
+            candidates: self.candidates,
+            matched: 0,
+            site: *site,
+        }
+    }
+    /// Everything in range.
+    pub fn check(&self) -> Result<(), Invalid> {
+        check::within("candidates", f64::from(self.candidates), 1.0, 64.0)?;
+        if self.red.victim != Victim::Tail {
+            return Err(Invalid::new("red.victim", "here RED drops the packet that arrives; leave it out"));
+        }
+        self.red.check().map_err(|e| e.within("red"))
+    }
+}
+
+/// The only queue.
+const ONE: usize = 0;
+
+/// A FIFO under CHOKe. O(1) per packet; one that is dropped from the midst of n costs O(n).
+#[derive(Debug)]
+pub struct Choke {
+    queue: Fifos<Packet>,
+    law: Red,
+    ecn: bool,
+    idle_when_empty: bool,
+    candidates: u32,
+    /// Arrivals that met their own flow, so far.
+    matched: u64,
+    site: Site,
+}
+
+impl Choke {
+    /// Drops the candidates that are of `flow`; whether there was any.
+    fn compare(&mut self, flow: u32, cx: &mut Cx<'_>) -> bool {
+        let waiting = self.queue.packets();
+        let mut places: Vec<u64> = (0..self.candidates)
+            .map(|_| cx.rng.below(waiting))
+            .filter(|place| self.queue.peek(ONE, *place).is_some_and(|packet| packet.flow() == flow))
+            .collect();
+        // From the back, so that the places of the others stay what they are.
+        places.sort_unstable_by(|a, b| b.cmp(a));
+        places.dedup();
+        for place in &places {
+            if let Some(packet) = self.queue.take(ONE, *place) {
+                cx.drop(packet, Reason::Early);
+            }
+        }
+        !places.is_empty()
+    }
+}
+
+impl Qdisc for Choke {
+    fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut Cx<'_>) {
+        let backlog = Backlog { packets: self.queue.packets(), bytes: self.queue.bytes() };
+        let decision = self.law.arrive(now, backlog, packet.size, cx.rng);
+        let above_min = self.law.average() >= self.law.thresholds().0;
+        if above_min && backlog.packets > 0 && self.compare(packet.flow(), cx) {
+            self.matched += 1;
+            cx.drop(packet, Reason::Early);
+            return;
+        }
+        if self.site.is_full(self.queue.packets(), self.queue.bytes(), packet.size) {
+            self.law.forced();
+            cx.drop(packet, Reason::BufferFull);
+            return;
+        }
+        let markable = decision == Decision::Early && self.ecn && self.law.may_mark();
+        let packet = match decision {
+            Decision::Pass => Some(packet),
+            Decision::Early | Decision::Forced => cx.signal(packet, markable, Reason::Early),
+        };
+        if let Some(packet) = packet {
+            self.queue.push(ONE, packet);
+        }
+    }
+    fn dequeue(&mut self, now: Time, gate: &Gate, _cx: &mut Cx<'_>) -> Option<Packet> {
+        let head = self.queue.head(ONE)?;
+        if !gate.admits(head.class(), head.dst) {
+            return None;
+        }
+        let packet = self.queue.pop_front(ONE)?;
+        if self.idle_when_empty && self.queue.packets() == 0 {
+            self.law.idle(now);
+        }
+        Some(packet)
+    }
+    fn packets(&self) -> u64 {
+        self.queue.packets()
+    }
+    fn visit(&self, f: &mut dyn FnMut(&Packet)) {
+        self.queue.visit(f);
+    }
+    fn watches_idle(&self) -> bool {
+        !self.idle_when_empty
+    }
+    fn idle(&mut self, now: Time, _cx: &mut Cx<'_>) {
+        self.law.idle(now);
+    }
+    fn set_rate(&mut self, rate: Rate) {
+        self.law.set_rate(rate);
+    }
+    fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        self.law.probe(f);
+        f("matched", self.matched as f64);
+    }
+}

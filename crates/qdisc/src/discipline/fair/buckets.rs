@@ -1,0 +1,86 @@
+//! How flows are sorted into queues, as documents write it.
+
+use core::fmt;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{self, Deserialize, Deserializer, Visitor};
+use serde::ser::{Serialize, Serializer};
+use std::borrow::Cow;
+use tailback_document::Invalid;
+
+/// Into how many queues flows are sorted: a number, by a salted hash of the flow, or `"per-flow"`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Buckets {
+    /// Each flow has a queue to itself.
+    #[default]
+    PerFlow,
+    /// So many queues, 1 to 2^20; flows that collide in one share it.
+    Hashed(u32),
+}
+
+/// Most buckets: more than there are hosts on most networks, and still a modest table.
+const MOST: u32 = 1 << 20;
+
+impl Buckets {
+    /// Whether there is a bucket, and not too many of them.
+    pub fn check(self, field: &str) -> Result<(), Invalid> {
+        match self {
+            Buckets::Hashed(n) if !(1..=MOST).contains(&n) => {
+                Err(Invalid::new(field, format!("{n} buckets; write a number from 1 to {MOST}, or \"per-flow\"")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Serialize for Buckets {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Buckets::PerFlow => s.serialize_str("per-flow"),
+            Buckets::Hashed(n) => s.serialize_u32(*n),
+        }
+    }
+}
+
+struct Read;
+
+impl Visitor<'_> for Read {
+    type Value = Buckets;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a number of buckets, or \"per-flow\"")
+    }
+    fn visit_u64<E: de::Error>(self, n: u64) -> Result<Buckets, E> {
+        // What does not fit is refused by `check`, with the range.
+        Ok(Buckets::Hashed(u32::try_from(n).unwrap_or(u32::MAX)))
+    }
+    fn visit_i64<E: de::Error>(self, n: i64) -> Result<Buckets, E> {
+        u64::try_from(n)
+            .map_err(|_| E::custom(format!("{n} buckets; write a number above 0")))
+            .and_then(|n| self.visit_u64(n))
+    }
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Buckets, E> {
+        match text {
+            "per-flow" => Ok(Buckets::PerFlow),
+            _ => Err(E::custom(format!("`{text}` is not a number of buckets; write a number, or \"per-flow\""))),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Buckets {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Buckets, D::Error> {
+        d.deserialize_any(Read)
+    }
+}
+
+impl JsonSchema for Buckets {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "Buckets".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "anyOf": [{ "type": "integer", "minimum": 1, "maximum": MOST }, { "const": "per-flow" }],
+        })
+    }
+}

@@ -1,0 +1,193 @@
+//! Many first-in-first-out queues under one account.
+
+use crate::{Cx, Packet, Reason, Site, Victim};
+use std::collections::VecDeque;
+use tailback_random::Rng;
+
+/// What waits in a queue: a packet, with or without a note attached.
+pub trait Item {
+    /// The packet.
+    fn packet(&self) -> &Packet;
+    /// The packet without its note.
+    fn into_packet(self) -> Packet;
+}
+
+impl Item for Packet {
+    fn packet(&self) -> &Packet {
+        self
+    }
+    fn into_packet(self) -> Packet {
+        self
+    }
+}
+
+/// One queue.
+#[derive(Debug)]
+struct Fifo<I> {
+    waiting: VecDeque<I>,
+    /// Buffer bytes.
+    bytes: u64,
+    /// Its place in `occupied` while it is not empty.
+    place: usize,
+}
+
+/// First-in-first-out queues by number, which come into being as they are used.
+#[derive(Debug)]
+pub struct Fifos<I> {
+    queues: Vec<Fifo<I>>,
+    /// The queues that are not empty, in no order: a search for the longest visits only these.
+    occupied: Vec<u32>,
+    bytes: u64,
+    packets: u64,
+}
+
+impl<I> Default for Fifos<I> {
+    fn default() -> Fifos<I> {
+        Fifos { queues: Vec::new(), occupied: Vec::new(), bytes: 0, packets: 0 }
+    }
+}
+
+impl<I: Item> Fifos<I> {
+    /// Appends to the queue `slot`; true if it was empty.
+    #[inline]
+    pub fn push(&mut self, slot: usize, item: I) -> bool {
+        if slot >= self.queues.len() {
+            self.queues.resize_with(slot + 1, || Fifo { waiting: VecDeque::new(), bytes: 0, place: 0 });
+        }
+        let size = u64::from(item.packet().size);
+        let queue = &mut self.queues[slot];
+        let first = queue.waiting.is_empty();
+        if first {
+            queue.place = self.occupied.len();
+            self.occupied.push(slot as u32);
+        }
+        queue.bytes += size;
+        queue.waiting.push_back(item);
+        self.bytes += size;
+        self.packets += 1;
+        first
+    }
+    /// Takes the oldest of the queue `slot`.
+    #[inline]
+    pub fn pop_front(&mut self, slot: usize) -> Option<I> {
+        let item = self.queues.get_mut(slot)?.waiting.pop_front()?;
+        self.taken(slot, &item);
+        Some(item)
+    }
+    /// Takes the newest of the queue `slot`.
+    #[inline]
+    pub fn pop_back(&mut self, slot: usize) -> Option<I> {
+        let item = self.queues.get_mut(slot)?.waiting.pop_back()?;
+        self.taken(slot, &item);
+        Some(item)
+    }
+    /// Takes the victim out of the queue `slot`.
+    pub fn remove(&mut self, slot: usize, victim: Victim, rng: &mut Rng) -> Option<I> {
+        match victim {
+            Victim::Tail => self.pop_back(slot),
+            Victim::Head => self.pop_front(slot),
+            Victim::Random => {
+                let n = self.packets_of(slot);
+                self.take(slot, if n > 0 { rng.below(n) } else { 0 })
+            }
+        }
+    }
+    /// The one at place `i` of the queue `slot`, the oldest being at 0.
+    pub fn peek(&self, slot: usize, i: u64) -> Option<&I> {
+        self.queues.get(slot)?.waiting.get(i as usize)
+    }
+    /// Takes the one at place `i` of the queue `slot`: O(n).
+    pub fn take(&mut self, slot: usize, i: u64) -> Option<I> {
+        let item = self.queues.get_mut(slot)?.waiting.remove(i as usize)?;
+        self.taken(slot, &item);
+        Some(item)
+    }
+    /// Drops victims of the longest queue until there is no more than `site` allows; the queue
+    /// `grown` gives way among equals.
+    pub fn trim(&mut self, grown: usize, victim: Victim, site: &Site, cx: &mut Cx<'_>) {
+        while self.overflow(site) {
+            let longest = self.longest(grown);
+            let Some(item) = self.remove(longest, victim, cx.rng) else { break };
+            cx.drop(item.into_packet(), Reason::BufferFull);
+        }
+    }
+    #[inline]
+    fn taken(&mut self, slot: usize, item: &I) {
+        let size = u64::from(item.packet().size);
+        let queue = &mut self.queues[slot];
+        queue.bytes -= size;
+        self.bytes -= size;
+        self.packets -= 1;
+        if queue.waiting.is_empty() {
+            let place = queue.place;
+            self.occupied.swap_remove(place);
+            if let Some(moved) = self.occupied.get(place) {
+                self.queues[*moved as usize].place = place;
+            }
+        }
+    }
+    /// The oldest of the queue `slot`.
+    #[inline]
+    pub fn head(&self, slot: usize) -> Option<&I> {
+        self.queues.get(slot)?.waiting.front()
+    }
+    /// The newest of the queue `slot`.
+    #[inline]
+    pub fn tail(&self, slot: usize) -> Option<&I> {
+        self.queues.get(slot)?.waiting.back()
+    }
+    /// Buffer bytes in the queue `slot`.
+    #[inline]
+    pub fn bytes_of(&self, slot: usize) -> u64 {
+        self.queues.get(slot).map_or(0, |q| q.bytes)
+    }
+    /// Packets in the queue `slot`.
+    #[inline]
+    pub fn packets_of(&self, slot: usize) -> u64 {
+        self.queues.get(slot).map_or(0, |q| q.waiting.len() as u64)
+    }
+    /// Buffer bytes in all.
+    #[inline]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+    /// Packets in all.
+    #[inline]
+    pub fn packets(&self) -> u64 {
+        self.packets
+    }
+    /// Whether there is more than `site` allows.
+    #[inline]
+    pub fn overflow(&self, site: &Site) -> bool {
+        self.bytes > site.bytes || self.packets > site.packets
+    }
+    /// The queues that are not empty, in no particular order (the same one in each run).
+    pub fn occupied(&self) -> impl ExactSizeIterator<Item = usize> + '_ {
+        self.occupied.iter().map(|slot| *slot as usize)
+    }
+    /// The queue with most bytes; `first` among equals, so that of equal queues the one that has
+    /// just grown gives way.
+    pub fn longest(&self, first: usize) -> usize {
+        let mut longest = first;
+        for slot in self.occupied() {
+            if self.queues[slot].bytes > self.queues[longest].bytes {
+                longest = slot;
+            }
+        }
+        longest
+    }
+    /// Visits each waiting packet.
+    pub fn visit(&self, f: &mut dyn FnMut(&Packet)) {
+        self.queues.iter().flat_map(|q| &q.waiting).for_each(|item| f(item.packet()));
+    }
+    /// Takes all, queue by queue.
+    pub fn drain(&mut self) -> Vec<I> {
+        let all = self.queues.iter_mut().flat_map(|q| q.waiting.drain(..)).collect();
+        *self = Fifos::default();
+        all
+    }
+    /// Bytes of memory of the queues' state, without the packets.
+    pub fn state_bytes(&self) -> usize {
+        self.queues.len() * size_of::<Fifo<I>>()
+    }
+}

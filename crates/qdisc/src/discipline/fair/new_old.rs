@@ -1,0 +1,80 @@
+//! Service in rounds in which new flows go first: the scheduler of FQ-CoDel (RFC 8290 section 4.2).
+
+use std::collections::VecDeque;
+
+/// Queues in two lists, each served by deficit round robin, the new before the old.
+///
+/// A queue that becomes busy is new until it has used up its first quantum or has run empty; when
+/// empty it passes once through the old list, so that it cannot return as new at once and starve
+/// the others.
+#[derive(Debug)]
+pub struct NewOld {
+    new: VecDeque<u32>,
+    old: VecDeque<u32>,
+    seats: Vec<Seat>,
+    quantum: i64,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Seat {
+    /// Wire bytes that it may still send; it waits for the next round when there are none.
+    deficit: i64,
+    listed: bool,
+}
+
+impl NewOld {
+    /// No queues yet; each may send `quantum` wire bytes per round.
+    pub fn new(quantum: u64) -> NewOld {
+        NewOld { new: VecDeque::new(), old: VecDeque::new(), seats: Vec::new(), quantum: quantum as i64 }
+    }
+    /// The queue `slot` has got a packet: it is new unless it is in a list.
+    #[inline]
+    pub fn join(&mut self, slot: usize) {
+        if slot >= self.seats.len() {
+            self.seats.resize(slot + 1, Seat::default());
+        }
+        if !self.seats[slot].listed {
+            self.seats[slot] = Seat { deficit: self.quantum, listed: true };
+            self.new.push_back(slot as u32);
+        }
+    }
+    /// Whose turn it is, empty or not.
+    #[inline]
+    pub fn current(&mut self) -> Option<usize> {
+        loop {
+            let is_new = !self.new.is_empty();
+            let front = *self.front(is_new).front()?;
+            let seat = &mut self.seats[front as usize];
+            if seat.deficit > 0 {
+                return Some(front as usize);
+            }
+            seat.deficit += self.quantum;
+            self.front(is_new).pop_front();
+            self.old.push_back(front);
+        }
+    }
+    /// The queue whose turn it is has sent `bytes` wire bytes.
+    #[inline]
+    pub fn sent(&mut self, slot: usize, bytes: u16) {
+        self.seats[slot].deficit -= i64::from(bytes);
+    }
+    /// The queue whose turn it is was empty.
+    pub fn empty(&mut self) {
+        if let Some(slot) = self.new.pop_front() {
+            self.old.push_back(slot);
+        } else if let Some(slot) = self.old.pop_front() {
+            self.seats[slot as usize].listed = false;
+        }
+    }
+    fn front(&mut self, is_new: bool) -> &mut VecDeque<u32> {
+        if is_new { &mut self.new } else { &mut self.old }
+    }
+    /// Queues in the list of the new.
+    pub fn new_flows(&self) -> usize {
+        self.new.len()
+    }
+    /// Bytes of memory.
+    pub fn state_bytes(&self) -> usize {
+        self.seats.len() * size_of::<Seat>() + (self.new.len() + self.old.len()) * size_of::<u32>()
+    }
+}

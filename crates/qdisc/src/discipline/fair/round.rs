@@ -1,0 +1,99 @@
+//! Service in rounds: deficit round robin, or a packet each.
+
+use std::collections::VecDeque;
+
+/// The queues that take turns, and what each may still send.
+///
+/// With a quantum: deficit round robin (Shreedhar and Varghese, SIGCOMM 1995), O(1) per packet
+/// where the quantum is no smaller than the largest packet. Without: one packet per turn.
+#[derive(Debug)]
+pub struct Round {
+    turns: VecDeque<u32>,
+    seats: Vec<Seat>,
+    /// Whether the queue in front has still to be given its quantum for this turn.
+    fresh: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Seat {
+    /// Bytes that it may still send.
+    deficit: u64,
+    /// Whether it is among `turns`.
+    listed: bool,
+}
+
+impl Default for Round {
+    fn default() -> Round {
+        Round { turns: VecDeque::new(), seats: Vec::new(), fresh: true }
+    }
+}
+
+impl Round {
+    /// The queue `slot` has something to send: it goes to the end of the round unless it is there.
+    #[inline]
+    pub fn join(&mut self, slot: usize) {
+        if slot >= self.seats.len() {
+            self.seats.resize(slot + 1, Seat::default());
+        }
+        if !self.seats[slot].listed {
+            self.seats[slot] = Seat { deficit: 0, listed: true };
+            self.turns.push_back(slot as u32);
+        }
+    }
+    /// Who sends next; `head` tells the wire bytes of a queue's oldest packet, none when it is
+    /// empty (drops may have emptied it), `quantum` what it gets in each turn.
+    #[inline]
+    pub fn next(
+        &mut self,
+        head: impl Fn(usize) -> Option<u16>,
+        quantum: impl Fn(usize) -> Option<u64>,
+    ) -> Option<usize> {
+        while let Some(&front) = self.turns.front() {
+            let slot = front as usize;
+            let Some(size) = head(slot) else {
+                self.leave();
+                continue;
+            };
+            // A quantum of zero bytes would never let anyone send.
+            let Some(quantum) = quantum(slot).map(|q| q.max(1)) else { return Some(slot) };
+            let seat = &mut self.seats[slot];
+            if self.fresh {
+                seat.deficit += quantum;
+                self.fresh = false;
+            }
+            if seat.deficit >= u64::from(size) {
+                return Some(slot);
+            }
+            self.pass();
+        }
+        None
+    }
+    /// The one that `next` has named has sent `size` wire bytes; `more` tells whether it has
+    /// another packet, `by_packet` whether a turn is one packet.
+    #[inline]
+    pub fn sent(&mut self, size: u16, more: bool, by_packet: bool) {
+        if !more {
+            self.leave();
+        } else if by_packet {
+            self.pass();
+        } else if let Some(front) = self.turns.front() {
+            self.seats[*front as usize].deficit -= u64::from(size);
+        }
+    }
+    /// The front goes to the end.
+    fn pass(&mut self) {
+        self.turns.rotate_left(1);
+        self.fresh = true;
+    }
+    /// The front is empty and leaves; an idle queue keeps no credit.
+    fn leave(&mut self) {
+        if let Some(front) = self.turns.pop_front() {
+            self.seats[front as usize] = Seat::default();
+        }
+        self.fresh = true;
+    }
+    /// Bytes of memory.
+    pub fn state_bytes(&self) -> usize {
+        self.seats.len() * size_of::<Seat>() + self.turns.len() * size_of::<u32>()
+    }
+}

@@ -1,0 +1,258 @@
+//! Service by tags: each packet is stamped with a start and a finish tag, and the smallest goes
+//! first. What a tag means is the [`Clock`]'s affair.
+
+use super::{Fifos, Item, Key};
+use crate::{Cx, Gate, Packet, Qdisc, Reason, Site};
+use core::cmp::Ordering;
+use core::fmt::Debug;
+use std::collections::BTreeSet;
+use tailback_units::{Rate, Time};
+
+/// By which of its tags a packet is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// The smallest start tag first.
+    Start,
+    /// The smallest finish tag first.
+    Finish,
+}
+
+/// A virtual time: what it is now, and how packets move it.
+pub trait Clock: Debug {
+    /// By which tag packets are chosen.
+    const ORDER: Order;
+    /// Whether it wants [`Clock::idle`].
+    const WATCHES_IDLE: bool = false;
+    /// Brings it to `now`. Precedes every other call.
+    fn advance(&mut self, _now: Time) {}
+    /// A queue of `weight` is used for the first time.
+    fn join(&mut self, _weight: f64) {}
+    /// Start tag of a packet that arrives now behind one with finish tag `last`; `backlogged`
+    /// tells whether that one is still waiting.
+    fn start(&self, last: f64, backlogged: bool) -> f64;
+    /// Difference of finish and start tag.
+    fn span(&self, bytes: u16, weight: f64) -> f64 {
+        f64::from(bytes) / weight
+    }
+    /// The last finish tag of the queue `slot` is now `finish`: a packet has joined it, or its
+    /// last has been dropped.
+    fn stamped(&mut self, _slot: usize, _weight: f64, _finish: f64) {}
+    /// The largest start tag that may be served now, where the smallest one waiting is `least`.
+    fn eligible(&mut self, _least: f64) -> f64 {
+        f64::INFINITY
+    }
+    /// A packet of the queue `slot` goes into service.
+    fn serve(&mut self, _slot: usize, _tags: (f64, f64), _bytes: u16) {}
+    /// The link is idle.
+    fn idle(&mut self) {}
+    /// The link's rate has changed.
+    fn set_rate(&mut self, _rate: Rate) {}
+}
+
+/// Work that a link has done, bytes. It counts only while a packet of this queue is on the link,
+/// so that a link that is stopped, or busy with another class, does not run the virtual time ahead.
+#[derive(Clone, Copy, Debug)]
+pub struct Work {
+    at: Time,
+    /// Of the packet in service, bytes not yet sent.
+    left: f64,
+    bytes_per_ps: f64,
+}
+
+impl Work {
+    /// Of a link of `rate`.
+    pub fn new(rate: Rate) -> Work {
+        Work { at: Time::ZERO, left: 0.0, bytes_per_ps: rate.0 as f64 / 8e12 }
+    }
+    /// Bytes sent since the last call.
+    pub fn until(&mut self, now: Time) -> f64 {
+        let done = (now.since(self.at).0 as f64 * self.bytes_per_ps).min(self.left);
+        self.at = now;
+        self.left -= done;
+        done
+    }
+    /// A packet of `bytes` goes on the link. What rounding has left of the one before is returned.
+    pub fn begin(&mut self, bytes: u16) -> f64 {
+        core::mem::replace(&mut self.left, f64::from(bytes))
+    }
+    /// Takes another rate, from the last call of `until` on.
+    pub fn set_rate(&mut self, rate: Rate) {
+        self.bytes_per_ps = rate.0 as f64 / 8e12;
+    }
+}
+
+/// A tag in an order; arrival decides among equals.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Rank {
+    tag: f64,
+    arrival: u64,
+    slot: u32,
+}
+
+impl Eq for Rank {}
+impl Ord for Rank {
+    fn cmp(&self, other: &Rank) -> Ordering {
+        self.tag.total_cmp(&other.tag).then(self.arrival.cmp(&other.arrival))
+    }
+}
+impl PartialOrd for Rank {
+    fn partial_cmp(&self, other: &Rank) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+#[derive(Debug)]
+struct Stamped {
+    packet: Packet,
+    start: f64,
+    finish: f64,
+    arrival: u64,
+}
+
+impl Stamped {
+    fn rank(&self, order: Order, slot: usize) -> Rank {
+        let tag = if order == Order::Start { self.start } else { self.finish };
+        Rank { tag, arrival: self.arrival, slot: slot as u32 }
+    }
+}
+
+impl Item for Stamped {
+    fn packet(&self) -> &Packet {
+        &self.packet
+    }
+    fn into_packet(self) -> Packet {
+        self.packet
+    }
+}
+
+/// Queues by `K`, served by the tags of `C`. O(log n) per packet for n waiting queues; a packet
+/// that does not fit costs O(n).
+///
+/// When the limit is exceeded, the packet with the largest finish tag is dropped, which is the last
+/// of its queue, and its queue is stamped as if it had never come (Demers, Keshav and Shenker 1990).
+#[derive(Debug)]
+pub struct Tagged<K, C> {
+    key: K,
+    clock: C,
+    fifos: Fifos<Stamped>,
+    /// By queue the finish tag of its last packet; none before the first.
+    last: Vec<Option<f64>>,
+    /// Heads that wait to become eligible, by start tag.
+    early: BTreeSet<Rank>,
+    /// Heads that may be served, by the tag that decides.
+    ready: BTreeSet<Rank>,
+    arrivals: u64,
+    site: Site,
+}
+
+impl<K: Key, C: Clock> Tagged<K, C> {
+    /// Empty queues at `site`.
+    pub fn new(key: K, clock: C, site: &Site) -> Tagged<K, C> {
+        Tagged {
+            key,
+            clock,
+            fifos: Fifos::default(),
+            last: Vec::new(),
+            early: BTreeSet::new(),
+            ready: BTreeSet::new(),
+            arrivals: 0,
+            site: *site,
+        }
+    }
+    /// The head of `slot` queues up for service.
+    fn show_head(&mut self, slot: usize) {
+        if let Some(head) = self.fifos.head(slot) {
+            self.early.insert(head.rank(Order::Start, slot));
+        }
+    }
+    /// Drops the packet with the largest finish tag.
+    fn make_room(&mut self, cx: &mut Cx<'_>) {
+        let tail = |slot: &usize| self.fifos.tail(*slot).map(|s| s.rank(Order::Finish, *slot));
+        let Some(slot) = self.fifos.occupied().max_by_key(tail) else { return };
+        let Some(victim) = self.fifos.pop_back(slot) else { return };
+        let weight = self.key.weight(slot);
+        if self.fifos.packets_of(slot) == 0 {
+            self.early.remove(&victim.rank(Order::Start, slot));
+            self.ready.remove(&victim.rank(C::ORDER, slot));
+        }
+        self.last[slot] = Some(victim.start);
+        self.clock.stamped(slot, weight, victim.start);
+        cx.drop(victim.packet, Reason::BufferFull);
+    }
+    /// Makes heads ready that are eligible by now.
+    fn promote(&mut self) {
+        let Some(least) = self.early.first() else { return };
+        // Ready heads were eligible before, so none of them has a later start than the time.
+        let least = if self.ready.is_empty() { least.tag } else { f64::NEG_INFINITY };
+        let bound = self.clock.eligible(least);
+        while let Some(head) = self.early.first().copied().filter(|head| head.tag <= bound) {
+            self.early.pop_first();
+            let slot = head.slot as usize;
+            if let Some(item) = self.fifos.head(slot) {
+                self.ready.insert(item.rank(C::ORDER, slot));
+            }
+        }
+    }
+}
+
+impl<K: Key, C: Clock> Qdisc for Tagged<K, C> {
+    fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut Cx<'_>) {
+        let slot = self.key.slot(&packet, cx.rng);
+        let weight = self.key.weight(slot);
+        if slot >= self.last.len() {
+            self.last.resize(slot + 1, None);
+        }
+        if self.last[slot].is_none() {
+            self.clock.join(weight);
+        }
+        self.clock.advance(now);
+        let start = self.clock.start(self.last[slot].unwrap_or(0.0), self.fifos.packets_of(slot) > 0);
+        let finish = start + self.clock.span(packet.wire, weight);
+        self.last[slot] = Some(finish);
+        self.clock.stamped(slot, weight, finish);
+        if self.fifos.push(slot, Stamped { packet, start, finish, arrival: self.arrivals }) {
+            self.show_head(slot);
+        }
+        self.arrivals += 1;
+        while self.fifos.overflow(&self.site) {
+            self.make_room(cx);
+        }
+    }
+
+    fn dequeue(&mut self, now: Time, gate: &Gate, _cx: &mut Cx<'_>) -> Option<Packet> {
+        self.clock.advance(now);
+        self.promote();
+        let slot = self.ready.first()?.slot as usize;
+        let head = self.fifos.head(slot)?.packet();
+        if !gate.admits(head.class(), head.dst) {
+            return None;
+        }
+        self.ready.pop_first();
+        let Stamped { packet, start, finish, .. } = self.fifos.pop_front(slot)?;
+        self.clock.serve(slot, (start, finish), packet.wire);
+        self.show_head(slot);
+        Some(packet)
+    }
+
+    fn packets(&self) -> u64 {
+        self.fifos.packets()
+    }
+    fn visit(&self, f: &mut dyn FnMut(&Packet)) {
+        self.fifos.visit(f);
+    }
+    fn watches_idle(&self) -> bool {
+        C::WATCHES_IDLE
+    }
+    fn idle(&mut self, now: Time, _cx: &mut Cx<'_>) {
+        self.clock.advance(now);
+        self.clock.idle();
+    }
+    fn set_rate(&mut self, rate: Rate) {
+        self.clock.set_rate(rate);
+    }
+    fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        f("flows", self.fifos.occupied().len() as f64);
+        let per_queue = self.last.len() * size_of::<Option<f64>>();
+        f("state_bytes", (self.key.state_bytes() + self.fifos.state_bytes() + per_queue) as f64);
+    }
+}

@@ -1,0 +1,173 @@
+//! FQ-CoDel: each flow's queue under controlled delay, new flows first.
+
+use super::drr::{check_quantum, default_quantum};
+use super::fair::{Buckets, ByFlow, Fifos, Key, NewOld};
+use crate::law::codel::{self, Codel, Verdict};
+use crate::{Cx, Gate, Packet, Qdisc, Reason, Site};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_document::Invalid;
+use tailback_units::{Dur, Size, Time};
+
+/// Flow-queue CoDel: flows are hashed into queues, each under controlled delay; deficit round robin
+/// serves them, flows that have just become busy first; when the limit is exceeded, the queue with
+/// most bytes loses up to half of them from its head (RFC 8290).
+///
+/// Differs from Linux: a queue of at most an MTU is spared by its own length, as in RFC 8289, not by
+/// that of all queues together; drops for want of room do not raise CoDel's count.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Params {
+    /// Number of queues, 1 to 2^20, into which flows are hashed, or "per-flow". Default 1024.
+    pub buckets: Buckets,
+    /// Bytes per queue and round, 1 B to 1 GB. Default 1514 B.
+    pub quantum: Size,
+    /// Acceptable standing delay of a queue, above 0s. Default 5ms.
+    pub target: Dur,
+    /// How long the delay must stay above `target` before the first signal. Default 100ms.
+    pub interval: Dur,
+    /// Backlog of a queue up to which nothing is signalled, an MTU of the link. Default 1514 B.
+    pub mtu: Size,
+    /// Whether ECN-capable packets are marked rather than dropped. Default true.
+    pub ecn: bool,
+    /// Delay above which every ECN-capable packet is marked. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ce_threshold: Option<Dur>,
+    /// Most packets that are dropped at a time when the limit is exceeded, 1 to 10000: searching the
+    /// longest queue for each would cost too much. Default 64.
+    pub batch: u32,
+}
+
+impl Default for Params {
+    fn default() -> Params {
+        Params {
+            buckets: Buckets::Hashed(1024),
+            quantum: default_quantum(),
+            target: Dur::from_ms(5),
+            interval: Dur::from_ms(100),
+            mtu: Size(1514),
+            ecn: true,
+            ce_threshold: None,
+            batch: 64,
+        }
+    }
+}
+
+impl Params {
+    /// The queues at their site.
+    pub fn build(&self, site: &Site) -> FqCodel {
+        FqCodel {
+            key: ByFlow::new(self.buckets, &Default::default()),
+            fifos: Fifos::default(),
+            laws: Vec::new(),
+            lists: NewOld::new(self.quantum.0),
+            law: self.law(),
+            batch: self.batch,
+            site: *site,
+        }
+    }
+    /// Everything in range, the target below the interval.
+    pub fn check(&self) -> Result<(), Invalid> {
+        self.buckets.check("buckets")?;
+        check_quantum(self.quantum)?;
+        if !(1..=10_000).contains(&self.batch) {
+            return Err(Invalid::new("batch", format!("{} is out of range; write 1 to 10000", self.batch)));
+        }
+        self.law().check()
+    }
+    fn law(&self) -> codel::Params {
+        let Params { target, interval, mtu, ecn, ce_threshold, .. } = *self;
+        codel::Params { target, interval, mtu, ecn, ce_threshold }
+    }
+}
+
+/// Flow-queue CoDel. O(1) per packet; when the limit is exceeded, a search of the waiting queues
+/// that up to `batch` drops share.
+#[derive(Debug)]
+pub struct FqCodel {
+    key: ByFlow,
+    fifos: Fifos<Packet>,
+    laws: Vec<Codel>,
+    lists: NewOld,
+    law: codel::Params,
+    batch: u32,
+    site: Site,
+}
+
+impl FqCodel {
+    /// Drops from the head of the longest queue until half of its bytes or a batch of packets is gone.
+    fn make_room(&mut self, cx: &mut Cx<'_>) {
+        let Some(first) = self.fifos.occupied().next() else { return };
+        let longest = self.fifos.longest(first);
+        let half = self.fifos.bytes_of(longest) / 2;
+        for _ in 0..self.batch {
+            let Some(packet) = self.fifos.pop_front(longest) else { return };
+            cx.drop(packet, Reason::BufferFull);
+            if self.fifos.bytes_of(longest) <= half {
+                return;
+            }
+        }
+    }
+    /// What the law lets through of the queue `slot`.
+    fn take(&mut self, now: Time, slot: usize, cx: &mut Cx<'_>) -> Option<Packet> {
+        let law = &mut self.laws[slot];
+        while let Some(mut packet) = self.fifos.pop_front(slot) {
+            match law.judge(now, now.since(packet.at), self.fifos.bytes_of(slot), packet.is_ect()) {
+                Verdict::Deliver => return Some(packet),
+                Verdict::Mark => {
+                    cx.mark(&mut packet);
+                    return Some(packet);
+                }
+                Verdict::Drop => cx.drop(packet, Reason::Early),
+            }
+        }
+        law.empty(now);
+        None
+    }
+}
+
+impl Qdisc for FqCodel {
+    fn enqueue(&mut self, _now: Time, packet: Packet, cx: &mut Cx<'_>) {
+        let slot = self.key.slot(&packet, cx.rng);
+        if slot >= self.laws.len() {
+            let law = &self.law;
+            self.laws.resize_with(slot + 1, || Codel::new(law));
+        }
+        self.fifos.push(slot, packet);
+        self.lists.join(slot);
+        while self.fifos.overflow(&self.site) {
+            self.make_room(cx);
+        }
+    }
+    fn dequeue(&mut self, now: Time, gate: &Gate, cx: &mut Cx<'_>) -> Option<Packet> {
+        loop {
+            let slot = self.lists.current()?;
+            if let Some(head) = self.fifos.head(slot)
+                && !gate.admits(head.class(), head.dst)
+            {
+                return None;
+            }
+            match self.take(now, slot, cx) {
+                Some(packet) => {
+                    self.lists.sent(slot, packet.wire);
+                    return Some(packet);
+                }
+                None => self.lists.empty(),
+            }
+        }
+    }
+    fn packets(&self) -> u64 {
+        self.fifos.packets()
+    }
+    fn visit(&self, f: &mut dyn FnMut(&Packet)) {
+        self.fifos.visit(f);
+    }
+    fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        f("flows", self.fifos.occupied().len() as f64);
+        f("new_flows", self.lists.new_flows() as f64);
+        f("dropping_flows", self.laws.iter().filter(|law| law.is_dropping()).count() as f64);
+        let laws = self.laws.len() * size_of::<Codel>();
+        let lists = self.lists.state_bytes();
+        f("state_bytes", (self.key.state_bytes() + self.fifos.state_bytes() + lists + laws) as f64);
+    }
+}

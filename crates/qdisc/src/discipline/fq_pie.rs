@@ -1,0 +1,137 @@
+//! FQ-PIE: each flow's queue under PIE, new flows first.
+
+use super::drr::{check_quantum, default_quantum};
+use super::fair::{Buckets, ByFlow, Fifos, Key, NewOld};
+use crate::law::pie::{self, Pie};
+use crate::law::{Backlog, Decision};
+use crate::{Cx, Gate, Packet, Qdisc, Reason, Site};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_document::Invalid;
+use tailback_units::{Size, Time};
+
+/// Flow-queue PIE: flows are hashed into queues, each under PIE with a probability of its own;
+/// deficit round robin serves them, flows that have just become busy first. An arriving packet for
+/// which there is no room is dropped (Ramakrishnan et al., LCN 2019; Linux `sch_fq_pie`).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Params {
+    /// Number of queues, 1 to 2^20, into which flows are hashed, or "per-flow". Default 1024.
+    pub buckets: Buckets,
+    /// Bytes per queue and round, 1 B to 1 GB. Default 1514 B.
+    pub quantum: Size,
+    /// The law of each queue. Default: that of RFC 8033.
+    pub pie: pie::Params,
+}
+
+impl Default for Params {
+    fn default() -> Params {
+        Params { buckets: Buckets::Hashed(1024), quantum: default_quantum(), pie: pie::Params::default() }
+    }
+}
+
+impl Params {
+    /// The queues at their site.
+    pub fn build(&self, site: &Site) -> FqPie {
+        FqPie {
+            key: ByFlow::new(self.buckets, &Default::default()),
+            fifos: Fifos::default(),
+            laws: Vec::new(),
+            lists: NewOld::new(self.quantum.0),
+            law: self.pie.clone(),
+            due: Time::ZERO + self.pie.update,
+            site: *site,
+        }
+    }
+    /// Everything in range.
+    pub fn check(&self) -> Result<(), Invalid> {
+        self.buckets.check("buckets")?;
+        check_quantum(self.quantum)?;
+        self.pie.check().map_err(|e| e.within("pie"))
+    }
+}
+
+/// Flow-queue PIE. O(1) per packet, and per update O(n) for the n queues used so far.
+#[derive(Debug)]
+pub struct FqPie {
+    key: ByFlow,
+    fifos: Fifos<Packet>,
+    laws: Vec<Pie>,
+    lists: NewOld,
+    law: pie::Params,
+    /// When all probabilities are next updated.
+    due: Time,
+    site: Site,
+}
+
+impl FqPie {
+    fn backlog(&self, slot: usize) -> Backlog {
+        Backlog { packets: self.fifos.packets_of(slot), bytes: self.fifos.bytes_of(slot) }
+    }
+}
+
+impl Qdisc for FqPie {
+    fn enqueue(&mut self, _now: Time, packet: Packet, cx: &mut Cx<'_>) {
+        let slot = self.key.slot(&packet, cx.rng);
+        if slot >= self.laws.len() {
+            let law = &self.law;
+            self.laws.resize_with(slot + 1, || Pie::new(law));
+        }
+        let backlog = self.backlog(slot);
+        let law = &mut self.laws[slot];
+        if self.site.is_full(self.fifos.packets(), self.fifos.bytes(), packet.size) {
+            law.forced();
+            cx.drop(packet, Reason::BufferFull);
+            return;
+        }
+        let packet = match law.arrive(backlog, packet.size, cx.rng) {
+            Decision::Pass => packet,
+            Decision::Early | Decision::Forced => {
+                let markable = self.law.ecn && law.may_mark();
+                let Some(packet) = cx.signal(packet, markable, Reason::Early) else { return };
+                packet
+            }
+        };
+        self.fifos.push(slot, packet);
+        self.lists.join(slot);
+    }
+    fn dequeue(&mut self, now: Time, gate: &Gate, _cx: &mut Cx<'_>) -> Option<Packet> {
+        loop {
+            let slot = self.lists.current()?;
+            let Some(head) = self.fifos.head(slot) else {
+                self.lists.empty();
+                continue;
+            };
+            if !gate.admits(head.class(), head.dst) {
+                return None;
+            }
+            let packet = self.fifos.pop_front(slot)?;
+            self.lists.sent(slot, packet.wire);
+            self.laws[slot].depart(now, now.since(packet.at), packet.size, self.fifos.bytes_of(slot));
+            return Some(packet);
+        }
+    }
+    fn packets(&self) -> u64 {
+        self.fifos.packets()
+    }
+    fn visit(&self, f: &mut dyn FnMut(&Packet)) {
+        self.fifos.visit(f);
+    }
+    fn next_wakeup(&self) -> Option<Time> {
+        Some(self.due)
+    }
+    fn wake(&mut self, now: Time, _cx: &mut Cx<'_>) {
+        self.due = now + self.law.update;
+        for slot in 0..self.laws.len() {
+            let backlog = self.backlog(slot);
+            self.laws[slot].update(now, backlog);
+        }
+    }
+    fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        f("flows", self.fifos.occupied().len() as f64);
+        f("largest_probability", self.laws.iter().map(Pie::probability).fold(0.0, f64::max));
+        let laws = self.laws.len() * size_of::<Pie>();
+        let lists = self.lists.state_bytes();
+        f("state_bytes", (self.key.state_bytes() + self.fifos.state_bytes() + lists + laws) as f64);
+    }
+}

@@ -1,0 +1,248 @@
+//! FRED: random early drop that keeps count of each flow's packets in the queue.
+
+use super::fair::{Buckets, ByFlow, Key};
+use crate::fifo::Fifo;
+use crate::{Cx, Gate, Packet, Qdisc, Reason, Site, check};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_document::Invalid;
+use tailback_random::maths;
+use tailback_units::{Amount, Dur, Fraction, Rate, Size, Time};
+
+/// Flow random early drop: as RED, but a flow with few packets waiting is spared, one with many
+/// loses its arrivals at once, and one that has often tried to have too many is held to an equal
+/// share (Lin and Morris, SIGCOMM 1997).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Params {
+    /// Average queue below which nobody is chosen at random, and most packets of one flow. Default:
+    /// a quarter of the limit, but no more than the link sends in 100 ms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min: Option<Amount>,
+    /// Average queue from which on flows may have two packets each, above `min`. Default: twice `min`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max: Option<Amount>,
+    /// Probability at `max`, above 0. Default 0.02.
+    pub max_p: Fraction,
+    /// Weight of a new sample in the average, above 0 and at most 1. Default 0.002.
+    pub weight: f64,
+    /// Packets that a flow may always have without being chosen at random, 1 to 1000; the paper
+    /// has 2 for small and 4 for large buffers. Default 4.
+    pub min_flow: u32,
+    /// Whether, above `max`, flows may have two packets each, rather than every arrival being
+    /// dropped: the paper's support for many flows. Default true.
+    pub many_flows: bool,
+    /// Mean size of a packet, by which packets and bytes are converted. Default 1000 B.
+    pub mean_packet: Size,
+    /// Whether ECN-capable packets are marked rather than dropped when chosen at random. Default false.
+    pub ecn: bool,
+    /// Number of flows that are told apart, by hash, or "per-flow". Default "per-flow".
+    pub buckets: Buckets,
+}
+
+impl Default for Params {
+    fn default() -> Params {
+        Params {
+            min: None,
+            max: None,
+            max_p: Fraction(0.02),
+            weight: 0.002,
+            min_flow: 4,
+            many_flows: true,
+            mean_packet: Size(1000),
+            ecn: false,
+            buckets: Buckets::PerFlow,
+        }
+    }
+}
+
+impl Params {
+    /// The queue at its site.
+    pub fn build(&self, site: &Site) -> Fred {
+        let mean = self.mean_packet.0 as f64;
+        let (min, max) = self.thresholds(site);
+        Fred {
+            key: ByFlow::new(self.buckets, &Default::default()),
+            queue: Fifo::new(site),
+            flows: Vec::new(),
+            active: 0,
+            average: 0.0,
+            share: 1.0,
+            count: -1,
+            empty_since: Time::ZERO,
+            packets_per_second: site.rate.0 as f64 / (8.0 * mean),
+            min,
+            max,
+            params: self.clone(),
+        }
+    }
+    /// Thresholds are in order, the others in range.
+    pub fn check(&self) -> Result<(), Invalid> {
+        check::packet("mean-packet", self.mean_packet)?;
+        check::some("max-p", self.max_p)?;
+        check::above("weight", self.weight, 0.0, 1.0)?;
+        check::within("min-flow", f64::from(self.min_flow), 1.0, 1000.0)?;
+        self.buckets.check("buckets")?;
+        let mean = self.mean_packet.0 as f64;
+        match (self.min, self.max) {
+            (Some(min), _) if min.in_packets(mean) < 1.0 => {
+                Err(Invalid::new("min", "a flow could have no packet at all; write \"1packet\" or more"))
+            }
+            (Some(min), Some(max)) if max.in_packets(mean) <= min.in_packets(mean) => {
+                Err(Invalid::new("max", format!("{max} is not above `min`; write more than {min}")))
+            }
+            (None, Some(max)) => {
+                Err(Invalid::new("min", format!("`max` is {max}, so `min` cannot follow the limit; write it, too")))
+            }
+            _ => Ok(()),
+        }
+    }
+    /// In packets.
+    fn thresholds(&self, site: &Site) -> (f64, f64) {
+        let mean = self.mean_packet.0 as f64;
+        let limit = f64::min(site.packets as f64, site.bytes as f64 / mean);
+        let round_trip = site.rate.0 as f64 / 8.0 * Dur::from_ms(100).as_secs() / mean;
+        let min = self.min.map_or_else(|| f64::min(limit / 4.0, round_trip).max(1.0), |min| min.in_packets(mean));
+        (min, self.max.map_or(2.0 * min, |max| max.in_packets(mean)))
+    }
+}
+
+/// A FIFO under FRED. O(1) per packet; memory for each flow.
+///
+/// The average is taken at arrivals that are accepted and at departures, as in the paper. An idle
+/// time ages it once, where the paper's text would age it twice (on arrival, and again on acceptance).
+#[derive(Debug)]
+pub struct Fred {
+    key: ByFlow,
+    queue: Fifo,
+    flows: Vec<Flow>,
+    /// Flows with packets waiting.
+    active: u64,
+    /// Packets.
+    average: f64,
+    /// Average packets per active flow, at least 1 (`avgcq`).
+    share: f64,
+    /// Packets since the last random choice; −1 while the average is below `min`.
+    count: i64,
+    empty_since: Time,
+    packets_per_second: f64,
+    min: f64,
+    max: f64,
+    params: Params,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Flow {
+    /// Packets waiting.
+    packets: u32,
+    /// How often it tried to have too many, since it last had none.
+    strikes: u32,
+}
+
+impl Fred {
+    fn estimate(&mut self, now: Time, departed: bool) {
+        let (waiting, kept) = (self.queue.packets() as f64, 1.0 - self.params.weight);
+        if waiting > 0.0 || departed {
+            self.average = self.average * kept + self.params.weight * waiting;
+        } else {
+            let missed = (now.since(self.empty_since).as_secs() * self.packets_per_second).floor();
+            self.average *= maths::pow(kept, missed);
+            self.empty_since = now;
+        }
+        if waiting == 0.0 && departed {
+            self.empty_since = now;
+        }
+        self.share = f64::max(1.0, self.average / self.active.max(1) as f64);
+    }
+    /// Whether a flow with so many packets and strikes may have no more.
+    fn is_excessive(&self, flow: Flow) -> bool {
+        let packets = f64::from(flow.packets);
+        let crowded = self.average >= self.max;
+        let most = if crowded && self.params.many_flows { 2.0 } else { self.min };
+        packets >= most || (crowded && packets > 2.0 * self.share) || (packets >= self.share && flow.strikes > 1)
+    }
+    /// The random choice among flows that have enough packets; counts.
+    fn chooses(&mut self, flow: Flow, cx: &mut Cx<'_>) -> bool {
+        if self.average < self.min {
+            self.count = -1;
+            return false;
+        }
+        if self.average >= self.max {
+            self.count = 0;
+            return !self.params.many_flows;
+        }
+        self.count += 1;
+        if f64::from(flow.packets) < f64::max(f64::from(self.params.min_flow), self.share) {
+            return false;
+        }
+        let p_b = self.params.max_p.0 * (self.average - self.min) / (self.max - self.min);
+        let spent = self.count as f64 * p_b;
+        let chosen = spent >= 1.0 || cx.rng.chance(p_b / (1.0 - spent));
+        if chosen {
+            self.count = 0;
+        }
+        chosen
+    }
+}
+
+impl Qdisc for Fred {
+    fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut Cx<'_>) {
+        let slot = self.key.slot(&packet, cx.rng);
+        if slot >= self.flows.len() {
+            self.flows.resize(slot + 1, Flow::default());
+        }
+        if self.queue.packets() == 0 {
+            self.estimate(now, false);
+        }
+        let flow = self.flows[slot];
+        if self.is_excessive(flow) {
+            self.flows[slot].strikes += 1;
+            cx.drop(packet, Reason::Unresponsive);
+            return;
+        }
+        let mut packet = packet;
+        if self.chooses(flow, cx) {
+            let markable = self.params.ecn && self.average < self.max;
+            match cx.signal(packet, markable, Reason::Early) {
+                Some(marked) => packet = marked,
+                None => return,
+            }
+        }
+        if self.queue.is_full(packet.size) {
+            cx.drop(packet, Reason::BufferFull);
+            return;
+        }
+        if flow.packets == 0 {
+            self.active += 1;
+        }
+        self.estimate(now, false);
+        self.flows[slot].packets += 1;
+        self.queue.push(packet);
+    }
+    fn dequeue(&mut self, now: Time, gate: &Gate, cx: &mut Cx<'_>) -> Option<Packet> {
+        let packet = self.queue.pop(gate)?;
+        let slot = self.key.slot(&packet, cx.rng);
+        self.flows[slot].packets -= 1;
+        self.estimate(now, true);
+        if self.flows[slot].packets == 0 {
+            self.active -= 1;
+            self.flows[slot] = Flow::default();
+        }
+        Some(packet)
+    }
+    fn packets(&self) -> u64 {
+        self.queue.packets()
+    }
+    fn visit(&self, f: &mut dyn FnMut(&Packet)) {
+        self.queue.visit(f);
+    }
+    fn set_rate(&mut self, rate: Rate) {
+        self.packets_per_second = rate.0 as f64 / (8.0 * self.params.mean_packet.0 as f64);
+    }
+    fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        f("average_packets", self.average);
+        f("average_packets_per_flow", self.share);
+        f("flows", self.active as f64);
+        f("state_bytes", (self.key.state_bytes() + self.flows.len() * size_of::<Flow>()) as f64);
+    }
+}

@@ -1,0 +1,200 @@
+//! Who sends too much: the flows that RED drops in most intervals, and the probabilities with which
+//! a filter drops their packets.
+
+use super::Params;
+use std::collections::VecDeque;
+use tailback_random::Rng;
+use tailback_units::{Dur, Time};
+
+/// Drop rate up to which nobody is monitored.
+const QUIET: f64 = 0.001;
+/// Largest probability with which monitoring begins.
+const FIRST: f64 = 0.5;
+/// Probability at which a flow that is no longer dropped is let go.
+const LAST: f64 = 0.005;
+/// Largest step by which a probability falls.
+const STEP: f64 = 0.05;
+/// Intervals between two increases, and between two decreases, of a flow's probability.
+const TO_RAISE: usize = 4;
+const TO_LOWER: usize = 3;
+
+/// The flows' record of drops and their probabilities.
+#[derive(Debug)]
+pub(super) struct Monitor {
+    flows: Vec<Flow>,
+    /// The flows dropped in each of the last intervals, with their bytes; the oldest first.
+    history: VecDeque<Vec<(usize, u64)>>,
+    /// Lengths of the last intervals, the newest first.
+    lengths: VecDeque<Dur>,
+    /// Bytes that reached RED, and that it dropped, in this interval.
+    arrived: u64,
+    dropped: u64,
+    /// Average fraction dropped per interval.
+    drop_rate: Option<f64>,
+    due: Time,
+    rtt: Dur,
+    hold: Dur,
+    intervals: u32,
+    needed: u32,
+    remembered: u32,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Flow {
+    /// Bytes dropped by RED in this interval.
+    dropped: u64,
+    /// With which the filter drops its packets; 0 if it is not monitored.
+    probability: f64,
+    /// Packets since the filter last dropped one.
+    count: u64,
+    /// When its probability changed last.
+    changed: Time,
+}
+
+impl Monitor {
+    pub fn new(params: &Params) -> Monitor {
+        let Params { rtt, hold, intervals, needed, flows, .. } = *params;
+        Monitor {
+            flows: Vec::new(),
+            history: VecDeque::new(),
+            lengths: VecDeque::new(),
+            arrived: 0,
+            dropped: 0,
+            drop_rate: None,
+            due: Time::ZERO + rtt * 10,
+            rtt,
+            hold,
+            intervals,
+            needed,
+            remembered: flows,
+        }
+    }
+    /// When [`Monitor::judge`] is due.
+    pub fn due(&self) -> Time {
+        self.due
+    }
+    /// A packet has passed the filter.
+    pub fn arrive(&mut self, bytes: u16) {
+        self.arrived += u64::from(bytes);
+    }
+    pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        f("monitored_flows", self.flows.iter().filter(|flow| flow.probability > 0.0).count() as f64);
+        f("largest_filter_probability", self.flows.iter().map(|flow| flow.probability).fold(0.0, f64::max));
+    }
+    pub fn state_bytes(&self) -> usize {
+        self.flows.len() * size_of::<Flow>()
+    }
+    /// Whether the filter drops a packet of the flow `slot` that arrives; never unless `busy`.
+    pub fn filters(&mut self, slot: usize, busy: bool, rng: &mut Rng) -> bool {
+        if slot >= self.flows.len() {
+            self.flows.resize(slot + 1, Flow::default());
+        }
+        let flow = &mut self.flows[slot];
+        if flow.probability == 0.0 {
+            return false;
+        }
+        let spent = flow.count as f64 * flow.probability;
+        let p = if spent < 1.0 { flow.probability / (1.0 - spent) } else { 1.0 };
+        if rng.chance(p) && busy {
+            flow.count = 0;
+            return true;
+        }
+        flow.count += 1;
+        false
+    }
+    /// RED drops, or marks, a packet of the flow `slot`.
+    pub fn drop(&mut self, slot: usize, bytes: u16) {
+        self.flows[slot].dropped += u64::from(bytes);
+        self.dropped += u64::from(bytes);
+    }
+    /// Time that must have passed since a flow's last change: `n` intervals, and no less than `hold`.
+    fn patience(&self, n: usize) -> Dur {
+        let sum = self.lengths.iter().take(n).fold(Dur::ZERO, |sum, length| sum + *length);
+        sum.max(self.hold)
+    }
+    /// Intervals in which a flow was dropped, and its bytes in them.
+    fn record(&self, slot: usize) -> (u32, u64) {
+        let of = |list: &Vec<(usize, u64)>| list.iter().find(|(s, _)| *s == slot).map(|(_, bytes)| *bytes);
+        self.history.iter().filter_map(of).fold((0, 0), |(n, sum), bytes| (n + 1, sum + bytes))
+    }
+    /// Ends an interval: raises the probabilities of flows dropped too regularly, lowers those of
+    /// flows not dropped any more.
+    pub fn judge(&mut self, now: Time) {
+        let current = if self.arrived == 0 { 0.0 } else { self.dropped as f64 / self.arrived as f64 };
+        let average = self.drop_rate.map_or(current, |average| 0.5 * current + 0.5 * average);
+        self.drop_rate = Some(average);
+        self.remember();
+        let regular: Vec<(usize, u64)> = (0..self.flows.len())
+            .map(|slot| (slot, self.record(slot)))
+            .filter(|(_, (times, _))| *times >= self.needed)
+            .map(|(slot, (_, bytes))| (slot, bytes))
+            .collect();
+        let mean = regular.iter().map(|(_, bytes)| *bytes as f64).sum::<f64>() / regular.len() as f64;
+        if current > QUIET {
+            let patience = self.patience(TO_RAISE);
+            for (slot, bytes) in regular {
+                let flow = &mut self.flows[slot];
+                let step = current.min(average) * bytes as f64 / mean;
+                if flow.dropped > 0 && now.since(flow.changed) >= patience {
+                    flow.probability = raised(flow.probability, step, current.min(average));
+                    flow.changed = now;
+                }
+            }
+        }
+        self.schedule(now, average);
+        let patience = self.patience(TO_LOWER);
+        for slot in 0..self.flows.len() {
+            let Flow { probability, changed, .. } = self.flows[slot];
+            if probability > 0.0 && now.since(changed) >= patience && self.record(slot).0 == 0 {
+                self.flows[slot].probability = lowered(probability);
+                self.flows[slot].changed = now;
+            }
+            self.flows[slot].dropped = 0;
+        }
+        (self.arrived, self.dropped) = (0, 0);
+    }
+    /// Adds this interval's drops to the history.
+    fn remember(&mut self) {
+        let mut list: Vec<(usize, u64)> =
+            self.flows.iter().enumerate().filter(|(_, f)| f.dropped > 0).map(|(slot, f)| (slot, f.dropped)).collect();
+        list.sort_by_key(|(_, bytes)| core::cmp::Reverse(*bytes));
+        list.truncate(self.remembered as usize);
+        self.history.push_back(list);
+        if self.history.len() > self.intervals as usize {
+            self.history.pop_front();
+        }
+    }
+    /// The next interval is as long as a TCP with the target round-trip time goes between drops,
+    /// times the part of the intervals in which it would be dropped.
+    fn schedule(&mut self, now: Time, drop_rate: f64) {
+        let (least, most) = (self.rtt * 2, self.rtt * 10);
+        let part = f64::from(self.needed) / f64::from(self.intervals);
+        let length = Dur::from_secs_f64(part * self.rtt.as_secs() / (1.5 * drop_rate).sqrt());
+        let length = if drop_rate == 0.0 { most } else { length.clamp(least, most) };
+        self.due = now + length;
+        // In ns-2.35 an interval without drops does not enter the list of lengths.
+        if drop_rate > 0.0 {
+            self.lengths.push_front(length);
+            self.lengths.truncate(self.intervals as usize);
+        }
+    }
+}
+
+/// A flow's probability after RED has dropped it too regularly. `step` is the drop rate in
+/// proportion to its drops.
+fn raised(probability: f64, step: f64, drop_rate: f64) -> f64 {
+    if probability == 0.0 {
+        return step.min(2.0 * drop_rate).min(FIRST);
+    }
+    let next = probability + step.min(probability);
+    if next > 1.0 { 1.0 - (1.0 - probability) / 2.0 } else { next }
+}
+
+/// A flow's probability after RED has not dropped it for long; 0 lets it go.
+fn lowered(probability: f64) -> f64 {
+    match probability {
+        p if p <= LAST => 0.0,
+        p if p > 2.0 * STEP => p - STEP,
+        p => p / 2.0,
+    }
+}

@@ -1,0 +1,52 @@
+//! Self-clocked fair queueing: the virtual time is the tag of the packet on the link.
+
+use super::fair::{Buckets, ByFlow, Clock, Order, Tagged, Weights, check_weights};
+use crate::Site;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_document::Invalid;
+
+/// Self-clocked fair queueing: as weighted fair queueing, but the virtual time is the finish tag of
+/// the packet in service, which costs nothing to keep; the delay bound grows with the number of
+/// flows (Golestani, INFOCOM 1994). When the limit is exceeded, the packet with the largest finish
+/// tag is dropped.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Params {
+    /// Number of queues, 1 to 2^20, into which flows are hashed, or "per-flow". Default "per-flow".
+    #[serde(default)]
+    pub buckets: Buckets,
+    /// Weights by flow number, 1e-6 to 1e6, with `buckets = "per-flow"`. Default 1 for each flow.
+    #[serde(default, skip_serializing_if = "Weights::is_empty")]
+    pub weights: Weights,
+}
+
+impl Params {
+    /// The queues at their site.
+    pub fn build(&self, site: &Site) -> Scfq {
+        Tagged::new(ByFlow::new(self.buckets, &self.weights), OwnFinish::default(), site)
+    }
+    /// Buckets in range, weights in range and only where each flow has a queue to itself.
+    pub fn check(&self) -> Result<(), Invalid> {
+        self.buckets.check("buckets")?;
+        check_weights(&self.weights, self.buckets)
+    }
+}
+
+/// Self-clocked fair queueing of flows. O(log n) per packet.
+pub type Scfq = Tagged<ByFlow, OwnFinish>;
+
+/// The finish tag of the packet in service, or the last one that was; bytes per unit of weight.
+#[derive(Debug, Default)]
+pub struct OwnFinish(f64);
+
+impl Clock for OwnFinish {
+    const ORDER: Order = Order::Finish;
+
+    fn start(&self, last: f64, _backlogged: bool) -> f64 {
+        last.max(self.0)
+    }
+    fn serve(&mut self, _slot: usize, (_, finish): (f64, f64), _bytes: u16) {
+        self.0 = finish;
+    }
+}

@@ -1,0 +1,169 @@
+//! Stochastic fairness queueing: flows are hashed into queues that take turns.
+
+use super::drr::check_quantum;
+use super::fair::{Buckets, ByFlow, Fifos, Key, Round};
+use crate::{Cx, Gate, Packet, Qdisc, Reason, Site, Victim};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_document::Invalid;
+use tailback_units::{Dur, Size, Time};
+
+/// Who loses a packet when there is too little room.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Overflow {
+    /// The longest queue, when the limit is exceeded (McKenney).
+    #[default]
+    Longest,
+    /// The arriving packet, when its queue holds half of what is left of the limit, or more than an
+    /// equal share while less than a packet per bucket is left (ns-2).
+    Share,
+}
+
+/// Stochastic fairness queueing: flows are hashed into buckets, which take turns; flows that share
+/// a bucket share its turns, until the hash is drawn anew (McKenney, INFOCOM 1990).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Params {
+    /// Number of queues, 1 to 2^20, into which flows are hashed, or "per-flow". Default 1024.
+    #[serde(default = "default_buckets")]
+    pub buckets: Buckets,
+    /// Bytes per bucket and round, 1 B to 1 GB. Default: one packet per bucket and round, whatever
+    /// its size.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quantum: Option<Size>,
+    /// How often the hash is drawn anew, above 0s; waiting packets move to their new buckets, so that
+    /// no flow is reordered. Default: never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub perturb: Option<Dur>,
+    /// "longest" drops from the longest queue when the limit is exceeded; "share" limits each queue
+    /// to a share of what is left, as ns-2 does. Default "longest".
+    #[serde(default)]
+    pub overflow: Overflow,
+    /// "tail", "head" or "random": which packet the longest queue loses. Default "tail".
+    #[serde(default)]
+    pub victim: Victim,
+}
+
+fn default_buckets() -> Buckets {
+    Buckets::Hashed(1024)
+}
+
+impl Default for Params {
+    fn default() -> Params {
+        Params {
+            buckets: default_buckets(),
+            quantum: None,
+            perturb: None,
+            overflow: Overflow::default(),
+            victim: Victim::default(),
+        }
+    }
+}
+
+impl Params {
+    /// The queues at their site.
+    pub fn build(&self, site: &Site) -> Sfq {
+        Sfq {
+            params: self.clone(),
+            key: ByFlow::new(self.buckets, &Default::default()),
+            fifos: Fifos::default(),
+            round: Round::default(),
+            next: self.perturb.map_or(Time::NEVER, |every| Time::ZERO + every),
+            site: *site,
+        }
+    }
+    /// Buckets, quantum and interval in range; shares need a number of buckets.
+    pub fn check(&self) -> Result<(), Invalid> {
+        self.buckets.check("buckets")?;
+        self.quantum.map_or(Ok(()), check_quantum)?;
+        if self.perturb == Some(Dur::ZERO) {
+            return Err(Invalid::new("perturb", "0s would draw the hash anew all the time; write such as \"10s\""));
+        }
+        if self.overflow == Overflow::Share && self.buckets == Buckets::PerFlow {
+            return Err(Invalid::new("overflow", "a share needs to know of how many; write a number of `buckets`"));
+        }
+        Ok(())
+    }
+}
+
+/// Stochastic fairness queueing. O(1) per packet; one that does not fit costs a search for the
+/// longest of the waiting queues, a new hash a sort of all that wait.
+#[derive(Debug)]
+pub struct Sfq {
+    params: Params,
+    key: ByFlow,
+    fifos: Fifos<Packet>,
+    round: Round,
+    /// When the hash is due to be drawn anew.
+    next: Time,
+    site: Site,
+}
+
+impl Sfq {
+    /// Draws another hash and sorts the waiting packets by it, oldest first.
+    fn perturb(&mut self, now: Time, every: Dur, cx: &mut Cx<'_>) {
+        // An idle spell of several intervals takes one draw: nobody could tell the others.
+        let missed = now.since(self.next).0 / every.0;
+        self.next += every * (missed + 1);
+        self.key.salt_anew(cx.rng);
+        let mut waiting = self.fifos.drain();
+        // Stable: packets of a flow come from one queue and keep their order.
+        waiting.sort_by_key(|packet| packet.at);
+        self.round = Round::default();
+        for packet in waiting {
+            let slot = self.key.slot(&packet, cx.rng);
+            self.fifos.push(slot, packet);
+            self.round.join(slot);
+        }
+    }
+    /// ns-2's rule (`sfq.cc`), in packets if the limit is in packets, else in bytes, with the
+    /// arriving packet's size in the place of one packet.
+    fn beyond_share(&self, slot: usize, size: u16) -> bool {
+        let Buckets::Hashed(buckets) = self.params.buckets else { return false };
+        let (limit, used, held, unit) = if self.site.packets < u64::MAX {
+            (self.site.packets, self.fifos.packets(), self.fifos.packets_of(slot), 1)
+        } else {
+            (self.site.bytes, self.fifos.bytes(), self.fifos.bytes_of(slot), u64::from(size))
+        };
+        let (left, buckets) = (limit.saturating_sub(used), u64::from(buckets));
+        held >= left / 2 || (left < buckets * unit && held > limit / buckets) || left == 0
+    }
+}
+
+impl Qdisc for Sfq {
+    fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut Cx<'_>) {
+        if let Some(every) = self.params.perturb.filter(|_| now >= self.next) {
+            self.perturb(now, every, cx);
+        }
+        let slot = self.key.slot(&packet, cx.rng);
+        if self.params.overflow == Overflow::Share && self.beyond_share(slot, packet.size) {
+            cx.drop(packet, Reason::BufferFull);
+            return;
+        }
+        self.fifos.push(slot, packet);
+        self.round.join(slot);
+        self.fifos.trim(slot, self.params.victim, &self.site, cx);
+    }
+    fn dequeue(&mut self, _now: Time, gate: &Gate, _cx: &mut Cx<'_>) -> Option<Packet> {
+        let (fifos, quantum) = (&self.fifos, self.params.quantum.map(|q| q.0));
+        let slot = self.round.next(|slot| Some(fifos.head(slot)?.wire), |_| quantum)?;
+        let head = fifos.head(slot)?;
+        if !gate.admits(head.class(), head.dst) {
+            return None;
+        }
+        let packet = self.fifos.pop_front(slot)?;
+        self.round.sent(packet.wire, self.fifos.packets_of(slot) > 0, quantum.is_none());
+        Some(packet)
+    }
+    fn packets(&self) -> u64 {
+        self.fifos.packets()
+    }
+    fn visit(&self, f: &mut dyn FnMut(&Packet)) {
+        self.fifos.visit(f);
+    }
+    fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        f("flows", self.fifos.occupied().len() as f64);
+        f("state_bytes", (self.key.state_bytes() + self.fifos.state_bytes() + self.round.state_bytes()) as f64);
+    }
+}

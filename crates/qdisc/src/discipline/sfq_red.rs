@@ -1,0 +1,134 @@
+//! Stochastic fairness queueing with RED in each bucket.
+
+use super::drr::check_quantum;
+use super::fair::{Buckets, ByFlow, Fifos, Key, Round};
+use crate::law::red::{self, Red};
+use crate::law::{Backlog, Decision};
+use crate::{Cx, Gate, Packet, Qdisc, Reason, Site, Victim};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_document::Invalid;
+use tailback_units::{Rate, Size, Time};
+
+/// Stochastic fairness queueing with random early detection in each bucket: flows are hashed into
+/// buckets, which take turns; each bucket has an equal part of the limit and a RED of its own
+/// (compared with stochastic fair Blue by Feng, Kandlur, Saha and Shin, INFOCOM 2001).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Params {
+    /// Number of buckets into which flows are hashed, 1 to 2^20; each may hold a packet even if
+    /// its part of the limit is less.
+    /// Default 46.
+    pub buckets: u32,
+    /// Bytes per bucket and round, 1 B to 1 GB. Default: one packet per bucket and round, whatever
+    /// its size.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quantum: Option<Size>,
+    /// RED of each bucket; its thresholds are for one bucket, its `victim` is "tail". Default: that
+    /// of the discipline `red`.
+    pub red: red::Params,
+}
+
+impl Default for Params {
+    fn default() -> Params {
+        Params { buckets: 46, quantum: None, red: red::Params::default() }
+    }
+}
+
+impl Params {
+    /// The buckets at their site.
+    pub fn build(&self, site: &Site) -> SfqRed {
+        let part = |whole: u64| if whole == u64::MAX { whole } else { whole / u64::from(self.buckets) };
+        SfqRed {
+            key: ByFlow::new(Buckets::Hashed(self.buckets), &Default::default()),
+            fifos: Fifos::default(),
+            laws: (0..self.buckets).map(|_| Red::new(&self.red, site.rate)).collect(),
+            round: Round::default(),
+            quantum: self.quantum.map(|q| q.0),
+            ecn: self.red.ecn,
+            share: Site { bytes: part(site.bytes), packets: part(site.packets), rate: site.rate },
+            site: *site,
+        }
+    }
+    /// Everything in range.
+    pub fn check(&self) -> Result<(), Invalid> {
+        Buckets::Hashed(self.buckets).check("buckets")?;
+        self.quantum.map_or(Ok(()), check_quantum)?;
+        if self.red.victim != Victim::Tail {
+            return Err(Invalid::new("red.victim", "a bucket drops the packet that arrives; leave it out"));
+        }
+        self.red.check().map_err(|e| e.within("red"))
+    }
+}
+
+/// Stochastic fairness queueing with RED. O(1) per packet.
+///
+/// A bucket is idle from when its last packet is taken from it; the average ages as if the whole
+/// link had been free for it.
+#[derive(Debug)]
+pub struct SfqRed {
+    key: ByFlow,
+    fifos: Fifos<Packet>,
+    laws: Vec<Red>,
+    round: Round,
+    quantum: Option<u64>,
+    ecn: bool,
+    /// The limits of one bucket.
+    share: Site,
+    site: Site,
+}
+
+impl Qdisc for SfqRed {
+    fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut Cx<'_>) {
+        let slot = self.key.slot(&packet, cx.rng);
+        let backlog = Backlog { packets: self.fifos.packets_of(slot), bytes: self.fifos.bytes_of(slot) };
+        let law = &mut self.laws[slot];
+        let decision = law.arrive(now, backlog, packet.size, cx.rng);
+        // A bucket holds a packet even if its part of the limit is less.
+        let beyond_share = backlog.packets > 0 && self.share.is_full(backlog.packets, backlog.bytes, packet.size);
+        if beyond_share || self.site.is_full(self.fifos.packets(), self.fifos.bytes(), packet.size) {
+            law.forced();
+            cx.drop(packet, Reason::BufferFull);
+            return;
+        }
+        let markable = decision == Decision::Early && self.ecn && law.may_mark();
+        let packet = match decision {
+            Decision::Pass => Some(packet),
+            Decision::Early | Decision::Forced => cx.signal(packet, markable, Reason::Early),
+        };
+        if let Some(packet) = packet {
+            self.fifos.push(slot, packet);
+            self.round.join(slot);
+        }
+    }
+    fn dequeue(&mut self, now: Time, gate: &Gate, _cx: &mut Cx<'_>) -> Option<Packet> {
+        let (fifos, quantum) = (&self.fifos, self.quantum);
+        let slot = self.round.next(|slot| Some(fifos.head(slot)?.wire), |_| quantum)?;
+        let head = fifos.head(slot)?;
+        if !gate.admits(head.class(), head.dst) {
+            return None;
+        }
+        let packet = self.fifos.pop_front(slot)?;
+        let more = self.fifos.packets_of(slot) > 0;
+        self.round.sent(packet.wire, more, quantum.is_none());
+        if !more {
+            self.laws[slot].idle(now);
+        }
+        Some(packet)
+    }
+    fn packets(&self) -> u64 {
+        self.fifos.packets()
+    }
+    fn visit(&self, f: &mut dyn FnMut(&Packet)) {
+        self.fifos.visit(f);
+    }
+    fn set_rate(&mut self, rate: Rate) {
+        self.laws.iter_mut().for_each(|law| law.set_rate(rate));
+    }
+    fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        f("flows", self.fifos.occupied().len() as f64);
+        f("largest_average", self.laws.iter().map(Red::average).fold(0.0, f64::max));
+        let laws = self.laws.len() * size_of::<Red>();
+        f("state_bytes", (self.key.state_bytes() + self.fifos.state_bytes() + self.round.state_bytes() + laws) as f64);
+    }
+}

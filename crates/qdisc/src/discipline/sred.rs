@@ -1,0 +1,142 @@
+//! SRED: drops by the queue's length and by an estimate of the number of flows.
+
+use crate::fifo::Fifo;
+use crate::{Cx, Gate, Packet, Qdisc, Reason, Site, Victim, check};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_document::Invalid;
+use tailback_units::{Fraction, Time};
+
+/// Stabilized RED: each arrival is compared with a flow drawn from a list of flows seen recently;
+/// how often they are the same estimates the number of flows, by which and by the queue's length
+/// arrivals are dropped, those that are the same with higher probability (Ott, Lakshman and Wong,
+/// INFOCOM 1999). It needs a queue with a limit: the lengths are thirds and sixths of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Params {
+    /// Length of the list of recent flows (zombies), 1 to 10^6. Default 1000.
+    pub zombies: u32,
+    /// Probability with which an arrival that is not the same takes the place of the drawn flow,
+    /// above 0. Default 0.25.
+    pub overwrite: Fraction,
+    /// Probability from a third of the limit on, when there are many flows; a quarter of it from a
+    /// sixth on, above 0. Default 0.15.
+    pub max_p: Fraction,
+    /// Whether an arrival that is the same is dropped with higher probability ("full SRED"), rather
+    /// than all alike ("simple SRED"). Default true.
+    pub full: bool,
+    /// Whether ECN-capable packets are marked rather than dropped early. Default false.
+    pub ecn: bool,
+}
+
+impl Default for Params {
+    fn default() -> Params {
+        Params { zombies: 1000, overwrite: Fraction(0.25), max_p: Fraction(0.15), full: true, ecn: false }
+    }
+}
+
+impl Params {
+    /// The queue at its site.
+    pub fn build(&self, site: &Site) -> Sred {
+        Sred {
+            queue: Fifo::new(site),
+            site: *site,
+            zombies: Vec::new(),
+            hits: 0.0,
+            probability: 0.0,
+            params: self.clone(),
+        }
+    }
+    /// Everything in range.
+    pub fn check(&self) -> Result<(), Invalid> {
+        check::within("zombies", f64::from(self.zombies), 1.0, 1e6)?;
+        check::some("overwrite", self.overwrite)?;
+        check::some("max-p", self.max_p)
+    }
+}
+
+/// Number of flows up to which the probability grows with their square.
+const MANY_FLOWS: f64 = 256.0;
+
+/// A FIFO under SRED. O(1) per packet; memory for the list.
+///
+/// The list's counts and times of arrival, by which the paper finds misbehaving flows, decide
+/// nothing about drops and are left out.
+#[derive(Debug)]
+pub struct Sred {
+    queue: Fifo,
+    site: Site,
+    zombies: Vec<u32>,
+    /// Average frequency of hits, P(t); its inverse estimates the number of flows.
+    hits: f64,
+    /// With which the last arrival was dropped.
+    probability: f64,
+    params: Params,
+}
+
+impl Sred {
+    /// Compares the flow with one of the list; whether they are the same.
+    fn hit(&mut self, flow: u32, cx: &mut Cx<'_>) -> bool {
+        let places = u64::from(self.params.zombies);
+        if (self.zombies.len() as u64) < places {
+            self.zombies.push(flow);
+            return false;
+        }
+        let drawn = &mut self.zombies[cx.rng.below(places) as usize];
+        let hit = *drawn == flow;
+        if !hit && cx.rng.chance(self.params.overwrite.0) {
+            *drawn = flow;
+        }
+        let alpha = self.params.overwrite.0 / places as f64;
+        self.hits = (1.0 - alpha) * self.hits + if hit { alpha } else { 0.0 };
+        hit
+    }
+    /// The part of the probability that the queue's length sets (section III, p_sred).
+    fn by_length(&self) -> f64 {
+        let backlog = self.queue.backlog();
+        let filled =
+            f64::max(backlog.bytes as f64 / self.site.bytes as f64, backlog.packets as f64 / self.site.packets as f64);
+        match filled {
+            f if f >= 1.0 / 3.0 => self.params.max_p.0,
+            f if f >= 1.0 / 6.0 => self.params.max_p.0 / 4.0,
+            _ => 0.0,
+        }
+    }
+    /// The probability with which an arrival is dropped (p_zap).
+    fn zap(&self, hit: bool) -> f64 {
+        let flows = MANY_FLOWS * self.hits;
+        let simple = self.by_length() * f64::min(1.0, 1.0 / (flows * flows));
+        // No division by zero: a hit has just raised the frequency above 0.
+        if self.params.full && hit { simple * (1.0 + 1.0 / self.hits) } else { simple }
+    }
+}
+
+impl Qdisc for Sred {
+    fn enqueue(&mut self, _now: Time, packet: Packet, cx: &mut Cx<'_>) {
+        let hit = self.hit(packet.flow(), cx);
+        self.probability = self.zap(hit).min(1.0);
+        let mut packet = packet;
+        if cx.rng.chance(self.probability) {
+            match cx.signal(packet, self.params.ecn, Reason::Early) {
+                Some(marked) => packet = marked,
+                None => return,
+            }
+        }
+        self.queue.push_and_trim(packet, Victim::Tail, cx);
+    }
+    fn dequeue(&mut self, _now: Time, gate: &Gate, _cx: &mut Cx<'_>) -> Option<Packet> {
+        self.queue.pop(gate)
+    }
+    fn packets(&self) -> u64 {
+        self.queue.packets()
+    }
+    fn visit(&self, f: &mut dyn FnMut(&Packet)) {
+        self.queue.visit(f);
+    }
+    fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        f("hit_frequency", self.hits);
+        f("estimated_flows", if self.hits > 0.0 { 1.0 / self.hits } else { 0.0 });
+        f("probability", self.probability);
+        f("state_bytes", (self.zombies.len() * size_of::<u32>()) as f64);
+    }
+}

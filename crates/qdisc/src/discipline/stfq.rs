@@ -1,0 +1,60 @@
+//! Start-time fair queueing: the smallest start tag first.
+
+use super::fair::{Buckets, ByFlow, Clock, Order, Tagged, Weights, check_weights};
+use crate::Site;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_document::Invalid;
+
+/// Start-time fair queueing: the smallest start tag goes first, and the virtual time is the start
+/// tag of the packet in service; fair whatever the link's rate does (Goyal, Vin and Cheng, SIGCOMM
+/// 1996). When the limit is exceeded, the packet with the largest finish tag is dropped.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Params {
+    /// Number of queues, 1 to 2^20, into which flows are hashed, or "per-flow". Default "per-flow".
+    #[serde(default)]
+    pub buckets: Buckets,
+    /// Weights by flow number, 1e-6 to 1e6, with `buckets = "per-flow"`. Default 1 for each flow.
+    #[serde(default, skip_serializing_if = "Weights::is_empty")]
+    pub weights: Weights,
+}
+
+impl Params {
+    /// The queues at their site.
+    pub fn build(&self, site: &Site) -> Stfq {
+        Tagged::new(ByFlow::new(self.buckets, &self.weights), OwnStart::default(), site)
+    }
+    /// Buckets in range, weights in range and only where each flow has a queue to itself.
+    pub fn check(&self) -> Result<(), Invalid> {
+        self.buckets.check("buckets")?;
+        check_weights(&self.weights, self.buckets)
+    }
+}
+
+/// Start-time fair queueing of flows. O(log n) per packet.
+pub type Stfq = Tagged<ByFlow, OwnStart>;
+
+/// The start tag of the packet in service; on an idle link the largest finish tag served so far.
+/// Bytes per unit of weight.
+#[derive(Debug, Default)]
+pub struct OwnStart {
+    now: f64,
+    finished: f64,
+}
+
+impl Clock for OwnStart {
+    const ORDER: Order = Order::Start;
+    const WATCHES_IDLE: bool = true;
+
+    fn start(&self, last: f64, _backlogged: bool) -> f64 {
+        last.max(self.now)
+    }
+    fn serve(&mut self, _slot: usize, (start, finish): (f64, f64), _bytes: u16) {
+        self.now = start;
+        self.finished = self.finished.max(finish);
+    }
+    fn idle(&mut self) {
+        self.now = self.finished;
+    }
+}

@@ -1,0 +1,81 @@
+//! Virtual Clock: packets in the order in which time-division multiplexing would send them.
+
+use super::fair::{Buckets, ByFlow, Clock, Order, Tagged, Weights, check_weights};
+use crate::Site;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_document::Invalid;
+use tailback_units::{Rate, Time};
+
+/// Virtual Clock: each packet is stamped max(now, the flow's last stamp) + size / reserved rate, and
+/// the smallest stamp goes first (Zhang, SIGCOMM 1990). A flow that has sent beyond its rate while
+/// others were idle waits for that when they return. When the limit is exceeded, the packet with
+/// the largest stamp is dropped.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Params {
+    /// Number of queues, 1 to 2^20, into which flows are hashed, or "per-flow". Default "per-flow".
+    #[serde(default)]
+    pub buckets: Buckets,
+    /// Weights by flow number, 1e-6 to 1e6, with `buckets = "per-flow"`. Default 1 for each flow.
+    #[serde(default, skip_serializing_if = "Weights::is_empty")]
+    pub weights: Weights,
+    /// Reserved rate of a flow of weight 1. Default: the link's rate divided by the sum of
+    /// the weights of the flows seen so far.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+}
+
+impl Params {
+    /// The queues at their site.
+    pub fn build(&self, site: &Site) -> VirtualClock {
+        Tagged::new(ByFlow::new(self.buckets, &self.weights), Reserved::new(site.rate, self.rate), site)
+    }
+    /// Buckets in range, weights in range and only where each flow has a queue to itself.
+    pub fn check(&self) -> Result<(), Invalid> {
+        self.buckets.check("buckets")?;
+        check_weights(&self.weights, self.buckets)
+    }
+}
+
+/// Virtual Clock of flows. O(log n) per packet.
+pub type VirtualClock = Tagged<ByFlow, Reserved>;
+
+/// Real time in seconds, and the rates that are reserved.
+#[derive(Debug)]
+pub struct Reserved {
+    now: f64,
+    link: Rate,
+    /// Per unit of weight; none divides the link's rate among all.
+    rate: Option<Rate>,
+    /// Sum of the weights of the queues seen so far.
+    sum: f64,
+}
+
+impl Reserved {
+    /// Nothing seen yet, on a link of the rate `link`.
+    pub fn new(link: Rate, rate: Option<Rate>) -> Reserved {
+        Reserved { now: 0.0, link, rate, sum: 0.0 }
+    }
+}
+
+impl Clock for Reserved {
+    const ORDER: Order = Order::Finish;
+
+    fn advance(&mut self, now: Time) {
+        self.now = now.as_secs();
+    }
+    fn join(&mut self, weight: f64) {
+        self.sum += weight;
+    }
+    fn start(&self, last: f64, _backlogged: bool) -> f64 {
+        last.max(self.now)
+    }
+    fn span(&self, bytes: u16, weight: f64) -> f64 {
+        let unit = self.rate.map_or(self.link.0 as f64 / self.sum, |rate| rate.0 as f64);
+        f64::from(bytes) * 8.0 / (unit * weight)
+    }
+    fn set_rate(&mut self, rate: Rate) {
+        self.link = rate;
+    }
+}

@@ -1,0 +1,134 @@
+//! Weighted fair queueing: packets in the order in which a fluid server would finish them.
+
+use super::fair::{Buckets, ByFlow, Clock, Order, Tagged, Weights, Work, check_weights};
+use crate::Site;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use tailback_document::Invalid;
+use tailback_units::{Rate, Time};
+
+/// Weighted fair queueing, also PGPS: serves packets in the order in which generalized processor
+/// sharing would finish them, with the exact virtual time of that fluid server; a packet leaves no
+/// later than there plus the time of one largest packet (Demers, Keshav and Shenker, SIGCOMM 1989;
+/// Parekh and Gallager, IEEE/ACM ToN 1(3), 1993). When the limit is exceeded, the packet with the
+/// largest finish tag is dropped.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Params {
+    /// Number of queues, 1 to 2^20, into which flows are hashed, or "per-flow". Default "per-flow".
+    #[serde(default)]
+    pub buckets: Buckets,
+    /// Weights by flow number, 1e-6 to 1e6, with `buckets = "per-flow"`. Default 1 for each flow.
+    #[serde(default, skip_serializing_if = "Weights::is_empty")]
+    pub weights: Weights,
+}
+
+impl Params {
+    /// The queues at their site.
+    pub fn build(&self, site: &Site) -> Wfq {
+        Tagged::new(ByFlow::new(self.buckets, &self.weights), Gps::new(site.rate), site)
+    }
+    /// Buckets in range, weights in range and only where each flow has a queue to itself.
+    pub fn check(&self) -> Result<(), Invalid> {
+        self.buckets.check("buckets")?;
+        check_weights(&self.weights, self.buckets)
+    }
+}
+
+/// Weighted fair queueing of flows. O(log n) per packet; a change of the fluid server's set of
+/// busy queues, one per packet on average, costs another O(log n).
+pub type Wfq = Tagged<ByFlow, Gps>;
+
+/// The virtual time of a fluid server that shares its link among the busy queues by weight:
+/// dV/dt = rate / sum of their weights, in bytes per unit of weight.
+#[derive(Debug)]
+pub struct Gps {
+    now: f64,
+    work: Work,
+    /// Sum of the weights of `busy`.
+    sum: f64,
+    /// Queues that the fluid server still serves, by the virtual time at which it empties each.
+    busy: BTreeSet<Leaves>,
+    /// By queue the entry in `busy`.
+    entries: Vec<Option<Leaves>>,
+}
+
+/// A queue and when the fluid server will have emptied it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Leaves {
+    at: f64,
+    slot: u32,
+    weight: f64,
+}
+
+impl Eq for Leaves {}
+impl Ord for Leaves {
+    fn cmp(&self, other: &Leaves) -> core::cmp::Ordering {
+        self.at.total_cmp(&other.at).then(self.slot.cmp(&other.slot))
+    }
+}
+impl PartialOrd for Leaves {
+    fn partial_cmp(&self, other: &Leaves) -> Option<core::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Gps {
+    /// Idle, on a link of `rate`.
+    pub fn new(rate: Rate) -> Gps {
+        Gps { now: 0.0, work: Work::new(rate), sum: 0.0, busy: BTreeSet::new(), entries: Vec::new() }
+    }
+    /// Serves so many bytes, queue after queue falling empty.
+    fn serve_fluid(&mut self, mut bytes: f64) {
+        while let Some(first) = self.busy.first().copied() {
+            let needed = (first.at - self.now) * self.sum;
+            if needed > bytes {
+                self.now += bytes / self.sum;
+                return;
+            }
+            bytes -= needed;
+            self.now = first.at;
+            self.leave(first);
+        }
+    }
+    fn leave(&mut self, queue: Leaves) {
+        self.busy.remove(&queue);
+        self.entries[queue.slot as usize] = None;
+        // An empty sum is zero, whatever rounding has left of it.
+        self.sum = if self.busy.is_empty() { 0.0 } else { self.sum - queue.weight };
+    }
+}
+
+impl Clock for Gps {
+    const ORDER: Order = Order::Finish;
+
+    fn advance(&mut self, now: Time) {
+        let bytes = self.work.until(now);
+        self.serve_fluid(bytes);
+    }
+    fn start(&self, last: f64, _backlogged: bool) -> f64 {
+        last.max(self.now)
+    }
+    fn stamped(&mut self, slot: usize, weight: f64, finish: f64) {
+        if slot >= self.entries.len() {
+            self.entries.resize(slot + 1, None);
+        }
+        if let Some(before) = self.entries[slot] {
+            self.leave(before);
+        }
+        if finish > self.now {
+            let entry = Leaves { at: finish, slot: slot as u32, weight };
+            self.busy.insert(entry);
+            self.entries[slot] = Some(entry);
+            self.sum += weight;
+        }
+    }
+    fn serve(&mut self, _slot: usize, _tags: (f64, f64), bytes: u16) {
+        let rest = self.work.begin(bytes);
+        self.serve_fluid(rest);
+    }
+    fn set_rate(&mut self, rate: Rate) {
+        self.work.set_rate(rate);
+    }
+}

@@ -1,0 +1,346 @@
+//! FRED, SRED and CHOKe against literal transcriptions of their papers, decision by decision, and
+//! what they and RED-PD do to a flood.
+
+mod common;
+
+use common::{Arrival, Fate, Held, Log, Queue, Rig, Traffic, assert_same, places, serve, tally};
+use serde_json::json;
+use std::collections::{BTreeMap, VecDeque};
+use tailback_document::decode;
+use tailback_qdisc::{Reason, Site, Spec};
+use tailback_random::{Rng, maths};
+use tailback_units::{Rate, Time};
+
+const RATE: Rate = Rate(10_000_000);
+const LIMIT: u64 = 60;
+
+fn spec(document: serde_json::Value) -> Spec {
+    decode(document).unwrap()
+}
+
+/// Traffic of which flow 0 sends a share.
+fn flooded(seed: u64, share: f64, packets: u32) -> Vec<Arrival> {
+    let mut rng = Rng::named(seed, "flood");
+    let mut arrivals = Traffic { packets, ..Traffic::default() }.draw(seed);
+    arrivals.iter_mut().for_each(|a| a.flow = if rng.chance(share) { 0 } else { 1 + a.flow });
+    arrivals
+}
+
+fn compare(document: serde_json::Value, reference: &mut impl Queue, traffic: &[Arrival]) -> [usize; 5] {
+    let mut ours = Rig::new(&spec(document), &places(LIMIT, RATE), Rng::named(9, "port"));
+    let ours = serve(&mut ours, RATE, traffic, |_, _| {});
+    let theirs = serve(reference, RATE, traffic, |_, _| {});
+    assert_same(&ours, &theirs);
+    tally(&ours)
+}
+
+/// Lin and Morris 1997, the pseudo-code of the paper line by line, many-flows support included.
+struct PaperFred {
+    rng: Rng,
+    queue: VecDeque<Held>,
+    qlen: BTreeMap<u32, u32>,
+    strike: BTreeMap<u32, u32>,
+    avg: f64,
+    avgcq: f64,
+    count: i64,
+    q_time: Time,
+    nactive: u32,
+}
+
+const MIN_TH: f64 = 15.0;
+const MAX_TH: f64 = 30.0;
+const MIN_Q: f64 = 4.0;
+
+impl PaperFred {
+    fn calculate_average(&mut self, now: Time, departed: bool) {
+        let q = self.queue.len() as f64;
+        if q != 0.0 || departed {
+            self.avg = (1.0 - 0.002) * self.avg + 0.002 * q;
+        } else {
+            let m = (now.since(self.q_time).as_secs() * RATE.0 as f64 / 8000.0).floor();
+            self.avg *= maths::pow(1.0 - 0.002, m);
+            self.q_time = now;
+        }
+        self.avgcq = if self.nactive > 0 { self.avg / f64::from(self.nactive) } else { self.avg };
+        self.avgcq = self.avgcq.max(1.0);
+        if q == 0.0 && departed {
+            self.q_time = now;
+        }
+    }
+}
+
+impl Queue for PaperFred {
+    fn arrive(&mut self, a: &Arrival, log: &mut Log) {
+        let i = a.flow;
+        self.qlen.entry(i).or_insert(0);
+        self.strike.entry(i).or_insert(0);
+        if self.queue.is_empty() {
+            self.calculate_average(a.at, false);
+        }
+        let maxq = if self.avg >= MAX_TH { 2.0 } else { MIN_TH };
+        let qlen_i = f64::from(self.qlen[&i]);
+        if qlen_i >= maxq
+            || (self.avg >= MAX_TH && qlen_i > 2.0 * self.avgcq)
+            || (qlen_i >= self.avgcq && self.strike[&i] > 1)
+        {
+            *self.strike.get_mut(&i).unwrap() += 1;
+            log.push((a.seq, Fate::Dropped(Reason::Unresponsive)));
+            return;
+        }
+        if MIN_TH <= self.avg && self.avg < MAX_TH {
+            self.count += 1;
+            if qlen_i >= MIN_Q.max(self.avgcq) {
+                let pb = 0.02 * (self.avg - MIN_TH) / (MAX_TH - MIN_TH);
+                let room = 1.0 - self.count as f64 * pb;
+                if room <= 0.0 || self.rng.uniform() < pb / room {
+                    self.count = 0;
+                    log.push((a.seq, Fate::Dropped(Reason::Early)));
+                    return;
+                }
+            }
+        } else if self.avg < MIN_TH {
+            self.count = -1;
+        } else {
+            self.count = 0;
+        }
+        if self.queue.len() as u64 >= LIMIT {
+            log.push((a.seq, Fate::Dropped(Reason::BufferFull)));
+            return;
+        }
+        if self.qlen[&i] == 0 {
+            self.nactive += 1;
+        }
+        self.calculate_average(a.at, false);
+        *self.qlen.get_mut(&i).unwrap() += 1;
+        self.queue.push_back(Held::new(a));
+    }
+    fn leave(&mut self, now: Time, log: &mut Log) -> Option<u16> {
+        let packet = self.queue.pop_front()?;
+        *self.qlen.get_mut(&packet.flow).unwrap() -= 1;
+        self.calculate_average(now, true);
+        if self.qlen[&packet.flow] == 0 {
+            self.nactive -= 1;
+            self.qlen.remove(&packet.flow);
+            self.strike.remove(&packet.flow);
+        }
+        log.push((packet.seq, packet.sent()));
+        Some(packet.size)
+    }
+}
+
+#[test]
+fn fred_decides_as_the_paper_does() {
+    let mut reference = PaperFred {
+        rng: Rng::named(9, "port"),
+        queue: VecDeque::new(),
+        qlen: BTreeMap::new(),
+        strike: BTreeMap::new(),
+        avg: 0.0,
+        avgcq: 1.0,
+        count: -1,
+        q_time: Time::ZERO,
+        nactive: 0,
+    };
+    let document = json!({ "kind": "fred", "min": "15packets", "max": "30packets" });
+    let fates = compare(document, &mut reference, &flooded(1, 0.15, 200_000));
+    assert!(fates[2] > 100 && fates[3] > 10 && fates[4] > 5_000, "{fates:?}");
+}
+
+/// Ott, Lakshman and Wong 1999, sections II and III.
+struct PaperSred {
+    rng: Rng,
+    queue: VecDeque<Held>,
+    list: Vec<u32>,
+    p_hit: f64,
+}
+
+impl Queue for PaperSred {
+    fn arrive(&mut self, a: &Arrival, log: &mut Log) {
+        const M: usize = 100;
+        let mut hit = 0.0;
+        if self.list.len() < M {
+            self.list.push(a.flow);
+        } else {
+            let zombie = self.rng.below(M as u64) as usize;
+            if self.list[zombie] == a.flow {
+                hit = 1.0;
+            } else if self.rng.uniform() < 0.25 {
+                self.list[zombie] = a.flow;
+            }
+            let alpha = 0.25 / M as f64;
+            self.p_hit = (1.0 - alpha) * self.p_hit + alpha * hit;
+        }
+        let (q, b) = (self.queue.len() as f64, LIMIT as f64);
+        let p_sred = if b / 3.0 <= q {
+            0.15
+        } else if b / 6.0 <= q {
+            0.15 / 4.0
+        } else {
+            0.0
+        };
+        let mut p_zap = p_sred * f64::min(1.0, 1.0 / ((256.0 * self.p_hit) * (256.0 * self.p_hit)));
+        if hit > 0.0 {
+            p_zap *= 1.0 + hit / self.p_hit;
+        }
+        if self.rng.uniform() < p_zap {
+            log.push((a.seq, Fate::Dropped(Reason::Early)));
+        } else if self.queue.len() as u64 >= LIMIT {
+            log.push((a.seq, Fate::Dropped(Reason::BufferFull)));
+        } else {
+            self.queue.push_back(Held::new(a));
+        }
+    }
+    fn leave(&mut self, _now: Time, log: &mut Log) -> Option<u16> {
+        let packet = self.queue.pop_front()?;
+        log.push((packet.seq, packet.sent()));
+        Some(packet.size)
+    }
+}
+
+#[test]
+fn sred_decides_as_the_paper_does() {
+    let mut reference = PaperSred { rng: Rng::named(9, "port"), queue: VecDeque::new(), list: Vec::new(), p_hit: 0.0 };
+    let traffic = flooded(2, 0.02, 200_000);
+    let fates = compare(json!({ "kind": "sred", "zombies": 100 }), &mut reference, &traffic);
+    assert!(fates[2] > 1_500 && fates[3] > 1_000, "{fates:?}");
+}
+
+#[test]
+fn sred_estimates_the_number_of_flows() {
+    for flows in [10u64, 100] {
+        let traffic = Traffic { flows, packets: 400_000, ..Traffic::default() }.draw(3);
+        let mut rig =
+            Rig::new(&spec(json!({ "kind": "sred", "zombies": 500 })), &places(LIMIT, RATE), Rng::named(1, "p"));
+        serve(&mut rig, RATE, &traffic, |_, _| {});
+        let estimate = rig.state("estimated_flows") / flows as f64;
+        assert!((estimate - 1.0).abs() < 0.25, "{flows} flows: {estimate}");
+    }
+}
+
+/// CHOKe (Pan, Prabhakar and Psounis 2000, figure 1) over RED as of 1993 with the count as ns-2 has
+/// it, in packets; RED's choice comes first.
+struct PaperChoke {
+    rng: Rng,
+    queue: VecDeque<Held>,
+    avg: f64,
+    count: u32,
+    old: bool,
+    idle_since: Option<Time>,
+}
+
+impl PaperChoke {
+    fn red_drops(&mut self) -> bool {
+        self.count += 1;
+        if self.avg < 5.0 || self.queue.len() <= 1 {
+            self.old = false;
+            return false;
+        }
+        if self.avg >= 25.0 {
+            self.count = 0;
+            return true;
+        }
+        if !self.old {
+            (self.count, self.old) = (1, true);
+            return false;
+        }
+        let pb = 0.1 * (self.avg - 5.0) / 20.0;
+        let room = 1.0 - f64::from(self.count) * pb;
+        let drop = if room <= 0.0 { self.rng.uniform() < 1.0 } else { self.rng.uniform() < pb / room };
+        if drop {
+            self.count = 0;
+        }
+        drop
+    }
+}
+
+impl Queue for PaperChoke {
+    fn arrive(&mut self, a: &Arrival, log: &mut Log) {
+        match self.idle_since.take() {
+            Some(since) => {
+                let m = (RATE.0 as f64 / 8000.0 * a.at.since(since).as_secs()).floor();
+                self.avg *= maths::pow(1.0 - 0.01, m);
+            }
+            None => self.avg = (1.0 - 0.01) * self.avg + 0.01 * self.queue.len() as f64,
+        }
+        let red = self.red_drops();
+        if self.avg >= 5.0 && !self.queue.is_empty() {
+            let chosen = self.rng.below(self.queue.len() as u64) as usize;
+            if self.queue[chosen].flow == a.flow {
+                let both = self.queue.remove(chosen).unwrap();
+                log.push((both.seq, Fate::Dropped(Reason::Early)));
+                log.push((a.seq, Fate::Dropped(Reason::Early)));
+                return;
+            }
+        }
+        if self.queue.len() as u64 >= LIMIT {
+            self.count = 0;
+            log.push((a.seq, Fate::Dropped(Reason::BufferFull)));
+        } else if red {
+            log.push((a.seq, Fate::Dropped(Reason::Early)));
+        } else {
+            self.queue.push_back(Held::new(a));
+        }
+    }
+    fn leave(&mut self, now: Time, log: &mut Log) -> Option<u16> {
+        let packet = self.queue.pop_front()?;
+        if self.queue.is_empty() {
+            self.idle_since = Some(now);
+        }
+        log.push((packet.seq, packet.sent()));
+        Some(packet.size)
+    }
+}
+
+fn red() -> serde_json::Value {
+    json!({ "min": "5packets", "max": "25packets", "max-p": 0.1, "weight": 0.01, "gentle": false, "wait": false,
+            "byte-mode": false, "count": "packets", "mean-packet": "1000B", "idle": "1993" })
+}
+
+#[test]
+fn choke_decides_as_the_paper_does() {
+    let mut reference = PaperChoke {
+        rng: Rng::named(9, "port"),
+        queue: VecDeque::new(),
+        avg: 0.0,
+        count: 0,
+        old: false,
+        idle_since: Some(Time::ZERO),
+    };
+    let fates = compare(json!({ "kind": "choke", "red": red() }), &mut reference, &flooded(4, 0.3, 200_000));
+    assert!(fates[2] > 20_000 && fates[0] > 100_000, "{fates:?}");
+}
+
+/// Share of the link that the flood gets, being half of an offered load of 300 %, in the second half.
+fn share_of_flood(document: serde_json::Value) -> f64 {
+    let mut rng = Rng::named(5, "flood");
+    let traffic = Traffic { loads: &[3.0], packets: 400_000, ..Traffic::default() };
+    let mut arrivals = traffic.draw(5);
+    arrivals.iter_mut().for_each(|a| a.flow = if rng.chance(0.5) { 0 } else { 1 + a.flow });
+    let site = Site { packets: LIMIT, rate: RATE, ..Site::default() };
+    let mut rig = Rig::new(&spec(document), &site, Rng::named(1, "port"));
+    let log = serve(&mut rig, RATE, &arrivals, |_, _| {});
+    let sent: Vec<u32> = log.iter().filter(|(_, f)| matches!(f, Fate::Sent { .. })).map(|(seq, _)| *seq).collect();
+    let half = &sent[sent.len() / 2..];
+    half.iter().filter(|seq| arrivals[**seq as usize].flow == 0).count() as f64 / half.len() as f64
+}
+
+#[test]
+fn a_flood_is_held_down_the_better_the_more_is_known_of_it() {
+    let share = |kind: &str, red: Option<serde_json::Value>| {
+        let mut document = json!({ "kind": kind });
+        if let Some(red) = red {
+            document["red"] = red;
+        }
+        share_of_flood(document)
+    };
+    let mut alone = red();
+    alone["kind"] = json!("red");
+    let plain = share_of_flood(alone);
+    assert!((plain - 0.5).abs() < 0.02, "RED does not tell flows apart: {plain}");
+    let shares =
+        [share("choke", Some(red())), share("red-pd", Some(red())), share("fred", None), share("fq-codel", None)];
+    // (1 + e)^-1 is the most that any flow can have under CHOKe (Tang, Wang and Low 2003).
+    assert!(shares[0] < 0.269 && shares[1] < 0.1 && shares[2] < 0.1, "{shares:?}");
+    // A little above one of 51 flows: with 60 places, others have nothing waiting now and then.
+    assert!(shares[3] < 1.25 / 51.0, "{shares:?}");
+}

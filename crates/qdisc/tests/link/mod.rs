@@ -1,0 +1,154 @@
+//! A discipline on a link: arrivals in, departures and drops out.
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
+use tailback_document::{Checked, decode};
+use tailback_qdisc::{Cx, Discipline, Dropped, Ecn, Gate, Packet, Qdisc, Reason, Site, Spec, Traits};
+use tailback_random::Rng;
+use tailback_units::{Dur, Rate, Time};
+
+/// A packet to come.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    pub at: Time,
+    pub flow: u32,
+    pub bytes: u16,
+    pub ecn: Ecn,
+}
+
+/// A packet that has left.
+#[derive(Clone, Copy, Debug)]
+pub struct Departure {
+    /// Index of its arrival.
+    pub arrival: usize,
+    pub flow: u32,
+    pub bytes: u16,
+    pub start: Time,
+    pub end: Time,
+    pub marked: bool,
+}
+
+/// What has become of the arrivals.
+#[derive(Debug, Default)]
+pub struct Log {
+    pub left: Vec<Departure>,
+    /// Index of the arrival, flow, reason, instant.
+    pub dropped: Vec<(usize, u32, Reason, Time)>,
+    pub marked: u64,
+    /// Most packets and bytes that were seen waiting after an arrival.
+    pub most: (u64, u64),
+    /// Packets waiting at the end.
+    pub waiting: u64,
+}
+
+impl Log {
+    pub fn bytes_of(&self, flow: u32) -> u64 {
+        self.left.iter().filter(|d| d.flow == flow).map(|d| u64::from(d.bytes)).sum()
+    }
+}
+
+pub fn build(document: serde_json::Value, site: &Site) -> Discipline {
+    let spec: Spec = decode(document).unwrap();
+    Checked::check(&spec).unwrap();
+    spec.build(site)
+}
+
+pub fn packet(arrival: &Arrival, index: usize) -> Packet {
+    let traits = Traits::data(0, true).with_ecn(arrival.ecn);
+    let mut packet = Packet::new(arrival.flow, traits, arrival.at, index as u32, 0);
+    (packet.size, packet.wire) = (arrival.bytes, arrival.bytes);
+    packet
+}
+
+/// Sends the arrivals, in order of time, through the discipline onto a link; stops after `until`.
+pub fn run(q: &mut Discipline, arrivals: &[Arrival], rate: Rate, seed: u64, until: Time) -> Log {
+    let mut rng = Rng::named(seed, "port");
+    let mut log = Log::default();
+    let mut dropped: Vec<Dropped> = Vec::new();
+    let (gate, clock) = (Gate::default(), rate.clock());
+    let mut free = Time::ZERO;
+    let mut busy = false;
+    let mut next = 0;
+    let mut waiting = (0u64, 0u64);
+    loop {
+        let arrival = arrivals.get(next).map_or(Time::NEVER, |a| a.at);
+        let end = if busy { free } else { Time::NEVER };
+        let wake = q.next_wakeup().unwrap_or(Time::NEVER);
+        let now = arrival.min(end).min(wake);
+        if now > until || now == Time::NEVER {
+            break;
+        }
+        let cx = &mut Cx { rng: &mut rng, dropped: &mut dropped, marked: &mut log.marked };
+        if arrival == now {
+            let a = &arrivals[next];
+            waiting = (waiting.0 + 1, waiting.1 + u64::from(a.bytes));
+            q.enqueue(now, packet(a, next), cx);
+            next += 1;
+        } else if end == now {
+            busy = false;
+        } else {
+            q.wake(now, cx);
+        }
+        // Arrivals of one instant are all seen before the link chooses.
+        if !busy && arrivals.get(next).is_none_or(|a| a.at > now) {
+            if let Some(p) = q.dequeue(now, &gate, cx) {
+                let end = now + clock.tx_time(u32::from(p.wire));
+                waiting = (waiting.0 - 1, waiting.1 - u64::from(p.size));
+                log.left.push(Departure {
+                    arrival: p.seq as usize,
+                    flow: p.flow(),
+                    bytes: p.size,
+                    start: now,
+                    end,
+                    marked: p.ecn() == Ecn::Ce,
+                });
+                (free, busy) = (end, true);
+            } else if q.watches_idle() && q.packets() == 0 {
+                q.idle(now, cx);
+            }
+        }
+        for d in dropped.drain(..) {
+            waiting = (waiting.0 - 1, waiting.1 - u64::from(d.packet.size));
+            log.dropped.push((d.packet.seq as usize, d.packet.flow(), d.why, now));
+        }
+        assert_eq!(waiting.0, q.packets(), "the discipline and the link agree on what is waiting");
+        log.most = (log.most.0.max(waiting.0), log.most.1.max(waiting.1));
+    }
+    log.waiting = q.packets();
+    log
+}
+
+/// Packets of `bytes` that come at even intervals at `rate`, from `from` on, until `until`.
+pub fn constant(flow: u32, bytes: u16, rate: Rate, from: Time, until: Time) -> Vec<Arrival> {
+    let gap = Dur((u128::from(bytes) * 8_000_000_000_000 / u128::from(rate.0)) as u64);
+    let mut at = from;
+    let mut all = Vec::new();
+    while at < until {
+        all.push(Arrival { at, flow, bytes, ecn: Ecn::NotEct });
+        at += gap;
+    }
+    all
+}
+
+/// Merges sources by time; at equal times the first source goes first.
+pub fn merged(sources: Vec<Vec<Arrival>>) -> Vec<Arrival> {
+    let mut all: Vec<Arrival> = sources.into_iter().flatten().collect();
+    all.sort_by_key(|a| a.at);
+    all
+}
+
+/// Bursts of random length, at random times, from random flows, `load` times what the link carries.
+pub fn random(seed: u64, flows: u32, n: usize, rate: Rate, load: f64) -> Vec<Arrival> {
+    let mut rng = Rng::named(seed, "arrivals");
+    let mut at = Time::ZERO;
+    let mut all = Vec::with_capacity(n);
+    while all.len() < n {
+        let (flow, burst) = (rng.below(u64::from(flows)) as u32, rng.between(1, 8));
+        for _ in 0..burst {
+            let bytes = if rng.chance(0.3) { 1500 } else { rng.between(40, 1500) as u16 };
+            let ecn = if flow.is_multiple_of(2) { Ecn::Ect0 } else { Ecn::NotEct };
+            all.push(Arrival { at, flow, bytes, ecn });
+            at += Dur::from_secs_f64(rng.exponential(f64::from(bytes) * 8.0 / (rate.0 as f64 * load)));
+        }
+    }
+    all
+}

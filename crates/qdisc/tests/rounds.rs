@@ -1,0 +1,175 @@
+//! Claims about service in rounds: DRR and SFQ.
+
+mod link;
+
+use link::{Arrival, build, merged, run};
+use proptest::prelude::*;
+use serde_json::json;
+use tailback_qdisc::{Ecn, Reason, Site};
+use tailback_random::Rng;
+use tailback_units::{Dur, Rate, Time};
+
+const RATE: Rate = Rate(10_000_000);
+
+fn secs(n: u64) -> Time {
+    Time::ZERO + Dur::from_secs(n)
+}
+
+/// All packets of a flow at time zero; sizes by `size`.
+fn saturated(flow: u32, n: usize, mut size: impl FnMut() -> u16) -> Vec<Arrival> {
+    (0..n).map(|_| Arrival { at: Time::ZERO, flow, bytes: size(), ecn: Ecn::NotEct }).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn drr_serves_saturated_flows_alike_to_a_quantum_and_a_packet(seed in any::<u64>(), quantum in 100u64..4000, flows in 2u32..9) {
+        let mut rng = Rng::named(seed, "sizes");
+        let arrivals = merged((0..flows).map(|f| {
+            let largest = 64 + 1436 * u64::from(f + 1) / u64::from(flows);
+            saturated(f, 400, || rng.between(40, largest) as u16)
+        }).collect());
+        let mut q = build(json!({ "kind": "drr", "quantum": format!("{quantum}B") }), &Site::default());
+        let log = run(&mut q, &arrivals, RATE, seed, Time::NEVER);
+        let mut served = vec![0u64; flows as usize];
+        let mut left = vec![400u32; flows as usize];
+        for d in &log.left {
+            served[d.flow as usize] += u64::from(d.bytes);
+            left[d.flow as usize] -= 1;
+            if left.contains(&0) {
+                break;
+            }
+            let (least, most) = (served.iter().min().unwrap(), served.iter().max().unwrap());
+            prop_assert!(most - least <= quantum + 1500, "{served:?}");
+        }
+    }
+}
+
+#[test]
+fn drr_follows_weights() {
+    let arrivals = merged((0..3).map(|f| saturated(f, 2000, || 1000)).collect());
+    let document = json!({ "kind": "drr", "quantum": "1000B", "weights": { "1": 2.0, "2": 5.0 } });
+    let log = run(&mut build(document, &Site::default()), &arrivals, RATE, 1, secs(1));
+    let served = [0, 1, 2].map(|f| log.bytes_of(f) as f64);
+    assert!((served[1] / served[0] - 2.0).abs() < 0.02 && (served[2] / served[0] - 5.0).abs() < 0.05, "{served:?}");
+}
+
+#[test]
+fn a_flood_takes_the_room_of_the_flood_and_of_nobody_else() {
+    for kind in ["drr", "sfq", "wfq", "wf2q-plus", "scfq", "stfq", "virtual-clock"] {
+        let flood = link::constant(0, 1000, Rate(45_000_000), Time::ZERO, secs(1));
+        let calm = (1..8).map(|f| link::constant(f, 1000, Rate(1_000_000), Time(f.into()), secs(1)));
+        let arrivals = merged(std::iter::once(flood).chain(calm).collect());
+        let document = json!({ "kind": kind, "buckets": "per-flow" });
+        let site = Site { bytes: 50_000, rate: RATE, ..Site::default() };
+        let log = run(&mut build(document, &site), &arrivals, RATE, 1, Time::NEVER);
+        assert!(log.dropped.iter().all(|d| d.1 == 0 && d.2 == Reason::BufferFull), "{kind}");
+        assert!(log.dropped.len() > 5_000 - 500 && log.most.1 <= 51_000, "{kind}");
+    }
+}
+
+/// `sfq.cc` of ns-2.35, literally: arrays and a ring, no hashing (each flow has its bucket).
+struct Ns2Sfq {
+    buckets: Vec<Vec<usize>>,
+    ring: Vec<usize>,
+    active: usize,
+    occupied: i64,
+    maxqueue: i64,
+}
+
+impl Ns2Sfq {
+    fn enque(&mut self, which: usize, packet: usize) -> bool {
+        let n = self.buckets.len() as i64;
+        let used = self.buckets[which].len() as i64;
+        let left = self.maxqueue - self.occupied;
+        if used >= (left >> 1) || (left < n && used > self.maxqueue / n) || left <= 0 {
+            return false;
+        }
+        self.buckets[which].push(packet);
+        self.occupied += 1;
+        if self.buckets[which].len() == 1 {
+            // Before `active`, that is at the end of the ring.
+            self.ring.insert(self.active, which);
+            self.active += usize::from(self.ring.len() > 1);
+        }
+        true
+    }
+    fn deque(&mut self) -> Option<usize> {
+        let which = *self.ring.get(self.active)?;
+        let packet = self.buckets[which].remove(0);
+        self.occupied -= 1;
+        if self.buckets[which].is_empty() {
+            self.ring.remove(self.active);
+        } else {
+            self.active += 1;
+        }
+        self.active = if self.active >= self.ring.len() { 0 } else { self.active };
+        Some(packet)
+    }
+}
+
+#[test]
+fn sfq_with_shares_decides_and_serves_as_ns_2_does() {
+    use tailback_qdisc::{Cx, Gate, Qdisc};
+    let mut rng = Rng::named(3, "test");
+    let mut port = Rng::named(3, "port");
+    let site = Site { packets: 40, ..Site::default() };
+    let mut q = build(json!({ "kind": "sfq", "buckets": 16, "overflow": "share" }), &site);
+    let mut reference =
+        Ns2Sfq { buckets: vec![Vec::new(); 16], ring: Vec::new(), active: 0, occupied: 0, maxqueue: 40 };
+    // One flow in each bucket of the hash, found by trying: the bucket is where the order shows.
+    let mut probe = port.clone();
+    let salt_key = {
+        use tailback_qdisc::discipline::fair::{Buckets, ByFlow, Key};
+        let mut key = ByFlow::new(Buckets::Hashed(16), &Default::default());
+        move |flow: u32, rng: &mut Rng| {
+            key.slot(&link::packet(&Arrival { at: Time::ZERO, flow, bytes: 1, ecn: Ecn::NotEct }, 0), rng)
+        }
+    };
+    let mut bucket = salt_key;
+    let (mut dropped, mut marked, mut refused) = (Vec::new(), 0, 0);
+    for i in 0..200_000usize {
+        let cx = &mut Cx { rng: &mut port, dropped: &mut dropped, marked: &mut marked };
+        if rng.chance(0.55) {
+            let flow = (rng.uniform() * rng.uniform() * 40.0) as u32;
+            let accepted = reference.enque(bucket(flow, &mut probe), i);
+            let arrival = Arrival { at: Time(i as u64), flow, bytes: 1000, ecn: Ecn::NotEct };
+            q.enqueue(Time(i as u64), link::packet(&arrival, i), cx);
+            assert_eq!(accepted, dropped.is_empty(), "arrival {i}");
+            refused += dropped.len();
+            dropped.clear();
+        } else {
+            let sent = q.dequeue(Time(i as u64), &Gate::default(), cx).map(|p| p.seq as usize);
+            assert_eq!(reference.deque(), sent, "departure {i}");
+        }
+    }
+    assert!(refused > 10_000, "{refused}");
+}
+
+#[test]
+fn a_new_hash_parts_flows_that_collided_and_reorders_none() {
+    let site = Site { packets: 60, ..Site::default() };
+    let flows = 12u32;
+    // Poisson: sources in step would starve one of two that share a bucket.
+    let mut rng = Rng::named(5, "sources");
+    let mut arrivals: Vec<Arrival> = Vec::new();
+    let mut at = Time::ZERO;
+    while at < secs(8) {
+        at += Dur::from_secs_f64(rng.exponential(8e3 / 18e6));
+        arrivals.push(Arrival { at, flow: rng.below(u64::from(flows)) as u32, bytes: 1000, ecn: Ecn::NotEct });
+    }
+    let spread = |document| {
+        let log = run(&mut build(document, &site), &arrivals, RATE, 5, Time::NEVER);
+        let mut newest = vec![0; flows as usize];
+        for d in &log.left {
+            assert!(d.arrival >= newest[d.flow as usize], "flow {} was reordered", d.flow);
+            newest[d.flow as usize] = d.arrival;
+        }
+        let served: Vec<u64> = (0..flows).map(|f| log.bytes_of(f)).collect();
+        *served.iter().max().unwrap() as f64 / *served.iter().min().unwrap() as f64
+    };
+    let still = spread(json!({ "kind": "sfq", "buckets": 8 }));
+    let moving = spread(json!({ "kind": "sfq", "buckets": 8, "perturb": "10ms" }));
+    assert!(still > 1.4 && moving < 1.25, "{still} {moving}");
+}

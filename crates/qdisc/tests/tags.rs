@@ -1,0 +1,232 @@
+//! Claims about service by tags: WFQ, WF²Q+, SCFQ, STFQ and Virtual Clock.
+
+mod link;
+
+use link::{Arrival, Log, build, constant, merged, random, run};
+use proptest::prelude::*;
+use serde_json::json;
+use tailback_qdisc::{Ecn, Site};
+use tailback_units::{Dur, Rate, Time};
+
+const RATE: Rate = Rate(10_000_000);
+const SITE: Site = Site { bytes: u64::MAX, packets: u64::MAX, rate: RATE };
+/// Picoseconds per byte at `RATE`, exactly.
+const BYTE: f64 = 800_000.0;
+const LARGEST: f64 = 1500.0 * BYTE;
+/// Picoseconds that the rounding of tags and of the reference may cost.
+const ROUNDING: f64 = 1_000.0;
+
+fn weighted(kind: &str, weights: &[f64]) -> serde_json::Value {
+    let list: serde_json::Map<_, _> = weights.iter().enumerate().map(|(f, w)| (f.to_string(), json!(w))).collect();
+    let mut document = json!({ "kind": kind, "weights": list });
+    if kind == "virtual-clock" {
+        // All flows' rates from the start, not only those of the flows seen.
+        document["rate"] = json!(format!("{}bit/s", (RATE.0 as f64 / weights.iter().sum::<f64>()) as u64));
+    }
+    document
+}
+
+fn served(kind: &str, weights: &[f64], arrivals: &[Arrival]) -> Log {
+    run(&mut build(weighted(kind, weights), &SITE), arrivals, RATE, 1, Time::NEVER)
+}
+
+/// When a fluid server that shares the link by weight among the backlogged flows finishes each
+/// packet, picoseconds. Literal: bytes flow out of the first packet of each flow until one is empty
+/// or another arrives; no virtual time.
+fn fluid(arrivals: &[Arrival], weights: &[f64]) -> Vec<f64> {
+    let mut finish = vec![0.0; arrivals.len()];
+    let mut queues: Vec<std::collections::VecDeque<(usize, f64)>> = vec![Default::default(); weights.len()];
+    let (mut now, mut next) = (0.0, 0);
+    loop {
+        let sum: f64 = queues.iter().zip(weights).filter(|(q, _)| !q.is_empty()).map(|(_, w)| w).sum();
+        let arrival = arrivals.get(next).map_or(f64::INFINITY, |a| a.at.0 as f64);
+        let empties = queues
+            .iter()
+            .zip(weights)
+            .filter_map(|(q, w)| Some(now + q.front()?.1 * BYTE * sum / w))
+            .fold(f64::INFINITY, f64::min);
+        let until = arrival.min(empties);
+        if until == f64::INFINITY {
+            return finish;
+        }
+        for (queue, weight) in queues.iter_mut().zip(weights) {
+            let Some(front) = queue.front_mut() else { continue };
+            front.1 -= (until - now) * weight / sum / BYTE;
+            if front.1 <= 1e-7 {
+                finish[front.0] = until;
+                queue.pop_front();
+            }
+        }
+        now = until;
+        if arrival <= now {
+            let a = &arrivals[next];
+            queues[a.flow as usize].push_back((next, f64::from(a.bytes)));
+            next += 1;
+        }
+    }
+}
+
+/// When a server that gives each flow its share of the link, and not more, would finish each
+/// packet: expected arrival time plus size / rate (Goyal, Vin and Cheng 1996), picoseconds.
+fn alone(arrivals: &[Arrival], weights: &[f64]) -> Vec<f64> {
+    let sum: f64 = weights.iter().sum();
+    let mut last = vec![0.0f64; weights.len()];
+    arrivals
+        .iter()
+        .map(|a| {
+            let f = a.flow as usize;
+            last[f] = last[f].max(a.at.0 as f64) + f64::from(a.bytes) * BYTE * sum / weights[f];
+            last[f]
+        })
+        .collect()
+}
+
+fn weights() -> impl Strategy<Value = Vec<f64>> {
+    prop::collection::vec(prop_oneof![Just(1.0), 0.1f64..10.0], 2..8)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn wfq_finishes_each_packet_within_one_packet_time_of_the_fluid_server(seed in any::<u64>(), weights in weights(), load in 0.6f64..1.3) {
+        let arrivals = random(seed, weights.len() as u32, 1500, RATE, load);
+        let reference = fluid(&arrivals, &weights);
+        for d in &served("wfq", &weights, &arrivals).left {
+            let (end, fluid) = (d.end.0 as f64, reference[d.arrival]);
+            prop_assert!(end <= fluid + LARGEST + ROUNDING, "packet {}: {end} after {fluid}", d.arrival);
+        }
+    }
+
+    #[test]
+    fn each_keeps_its_delay_guarantee_to_each_flow(seed in any::<u64>(), weights in weights(), load in 0.6f64..1.3) {
+        let arrivals = random(seed, weights.len() as u32, 1500, RATE, load);
+        let reference = alone(&arrivals, &weights);
+        let sum: f64 = weights.iter().sum();
+        let others = (weights.len() - 1) as f64;
+        for kind in ["wfq", "wf2q-plus", "virtual-clock", "scfq", "stfq"] {
+            let log = served(kind, &weights, &arrivals);
+            prop_assert_eq!(log.left.len(), arrivals.len());
+            for d in &log.left {
+                let own = f64::from(d.bytes) * BYTE;
+                let (end, alone) = (d.end.0 as f64, reference[d.arrival]);
+                let bound = match kind {
+                    // Expected arrival, plus one packet of each other flow, plus its own time on the link.
+                    "stfq" => -own * sum / weights[d.flow as usize] + others * LARGEST + own,
+                    "scfq" => others * LARGEST,
+                    // Its rate is a whole number of bit/s.
+                    "virtual-clock" => LARGEST + alone * 1e-5,
+                    _ => LARGEST,
+                };
+                prop_assert!(end <= alone + bound + ROUNDING, "{kind}, packet {}: {end} after {alone}", d.arrival);
+            }
+        }
+    }
+
+    #[test]
+    fn two_backlogged_flows_get_service_by_weight(seed in any::<u64>(), ratio in 1.0f64..6.0) {
+        let weights = [1.0, ratio, 1.0];
+        let mut arrivals = random(seed, 3, 3000, RATE, 1.0);
+        arrivals.iter_mut().for_each(|a| a.at = Time::ZERO);
+        for kind in ["wfq", "wf2q-plus", "scfq", "stfq", "virtual-clock"] {
+            let log = served(kind, &weights, &arrivals);
+            let mut shares = [0.0f64; 3];
+            let mut left = [0, 1, 2].map(|f| arrivals.iter().filter(|a| a.flow == f).count());
+            for d in &log.left {
+                let f = d.flow as usize;
+                shares[f] += f64::from(d.bytes) / weights[f];
+                left[f] -= 1;
+                if left[f] == 0 {
+                    break;
+                }
+                // |W_f / r_f - W_m / r_m| <= L_f / r_f + L_m / r_m, twice for those that bound only intervals.
+                let spread = shares.iter().fold(0.0, |m: f64, s| m.max(*s)) - shares.iter().fold(f64::MAX, |m, s| m.min(*s));
+                prop_assert!(spread <= 2.0 * 3000.0, "{kind}: {shares:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_token_bucket_flow_meets_the_bound_of_parekh_and_gallager() {
+    // Flow 0: 1 Mbit/s with bursts of 8 packets; its weight gives it exactly its rate of 10 Mbit/s.
+    let mut sources = vec![];
+    for k in 0..100u64 {
+        let at = Time::ZERO + Dur::from_ms(64) * k;
+        sources.push(vec![Arrival { at, flow: 0, bytes: 1000, ecn: Ecn::NotEct }; 8]);
+    }
+    for f in 1..10 {
+        sources.push(constant(f, 1500, Rate(3_000_000), Time(u64::from(f) * 77), Time::ZERO + Dur::from_secs(7)));
+    }
+    let arrivals = merged(sources);
+    // b / r + Lmax / C, the burst's own size being in b.
+    let bound = Dur::from_ms(64) + Dur::from_us(1200);
+    let mut slowest = Dur::ZERO;
+    for kind in ["wfq", "wf2q-plus"] {
+        for d in served(kind, &[1.0; 10], &arrivals).left.iter().filter(|d| d.flow == 0) {
+            let delay = d.end.since(arrivals[d.arrival].at);
+            assert!(delay <= bound, "{kind}: {delay}");
+            slowest = slowest.max(delay);
+        }
+    }
+    assert!(slowest > Dur::from_ms(55), "the bound is nearly reached: {slowest}");
+    let fifo = run(&mut build(json!({ "kind": "drop-tail" }), &SITE), &arrivals, RATE, 1, Time::NEVER);
+    let worst = fifo.left.iter().filter(|d| d.flow == 0).map(|d| d.end.since(arrivals[d.arrival].at)).max().unwrap();
+    assert!(worst > bound * 10, "{worst}");
+}
+
+/// Bennett and Zhang's example: flow 0 has half of the link and eleven packets at once, ten others
+/// a twentieth each and one packet.
+fn worst_case() -> (Vec<Arrival>, Vec<f64>) {
+    let packet = |flow| Arrival { at: Time::ZERO, flow, bytes: 1000, ecn: Ecn::NotEct };
+    let arrivals = (0..11).map(|_| packet(0)).chain((1..=10).map(packet)).collect();
+    (arrivals, std::iter::once(0.5).chain([0.05; 10]).collect())
+}
+
+fn places_of_flow_0(kind: &str) -> Vec<usize> {
+    let (arrivals, weights) = worst_case();
+    let log = served(kind, &weights, &arrivals);
+    log.left.iter().enumerate().filter(|(_, d)| d.flow == 0).map(|(i, _)| i).collect()
+}
+
+#[test]
+fn wfq_runs_ahead_of_the_fluid_server_and_wf2q_plus_does_not() {
+    assert_eq!(places_of_flow_0("wfq")[..10], (0..10).collect::<Vec<_>>()[..]);
+    assert_eq!(places_of_flow_0("wf2q-plus"), (0..11).map(|i| 2 * i).collect::<Vec<_>>());
+}
+
+#[test]
+fn virtual_clock_punishes_past_use_and_fair_queueing_does_not() {
+    // Flow 0 alone for a second at the full rate, twice its reservation; then flow 1 comes.
+    let second = Time::ZERO + Dur::from_secs(1);
+    let arrivals = merged(vec![
+        constant(0, 1000, RATE, Time::ZERO, Time::ZERO + Dur::from_secs(2)),
+        constant(1, 1000, RATE, second, Time::ZERO + Dur::from_secs(2)),
+    ]);
+    let share = |document: serde_json::Value| {
+        let log = run(&mut build(document, &SITE), &arrivals, RATE, 1, Time::ZERO + Dur::from_secs(2));
+        let after = log.left.iter().filter(|d| d.start > second && d.start < second + Dur::from_ms(450));
+        let bytes: Vec<f64> = after.map(|d| if d.flow == 0 { 1.0 } else { 0.0 }).collect();
+        bytes.iter().sum::<f64>() / bytes.len() as f64
+    };
+    let punished = share(json!({ "kind": "virtual-clock", "rate": "5Mbit/s" }));
+    assert!(punished < 0.01, "{punished}");
+    for kind in ["wfq", "wf2q-plus", "scfq", "stfq"] {
+        let fair = share(json!({ "kind": kind }));
+        assert!((fair - 0.5).abs() < 0.01, "{kind}: {fair}");
+    }
+}
+
+#[test]
+fn the_packet_with_the_largest_tag_makes_room_and_its_flow_forgets_it() {
+    let packet = |flow, at| Arrival { at: Time(at), flow, bytes: 1000, ecn: Ecn::NotEct };
+    // One of flow 0 goes into service at once; five wait; flow 1 comes to a full queue.
+    let mut arrivals: Vec<Arrival> = (0..6).map(|i| packet(0, i)).collect();
+    arrivals.extend((0..4).map(|i| packet(1, 10 + i)));
+    let site = Site { packets: 5, ..SITE };
+    for kind in ["wfq", "wf2q-plus", "scfq", "stfq"] {
+        let log = run(&mut build(json!({ "kind": kind }), &site), &arrivals, RATE, 1, Time::NEVER);
+        let dropped: Vec<u32> = log.dropped.iter().map(|d| d.1).collect();
+        assert!(dropped.iter().filter(|f| **f == 0).count() >= 2 && dropped.len() == 4, "{kind}: {dropped:?}");
+    }
+}
