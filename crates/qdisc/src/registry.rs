@@ -1,6 +1,6 @@
 //! All disciplines, one line each.
 
-use crate::discipline::{blue, codel, drop_head, drop_tail, pie, red, sfb};
+use crate::discipline::{blue, cobalt, codel, drop_head, drop_tail, dualpi2, pie, red, sfb};
 use crate::{Cx, Gate, Packet, Qdisc, Site};
 use tailback_units::{Rate, Time};
 
@@ -77,6 +77,8 @@ disciplines! {
     "sfb" => Sfb(sfb::Params => sfb::Sfb),
     "codel" => Codel(codel::Params => codel::Codel),
     "pie" => Pie(pie::Params => pie::Pie),
+    "cobalt" => Cobalt(cobalt::Params => cobalt::Cobalt),
+    "dualpi2" => DualPi2(dualpi2::Params => dualpi2::DualPi2),
 }
 
 impl Spec {

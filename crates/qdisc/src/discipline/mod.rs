@@ -3,9 +3,11 @@
 
 pub mod blue;
 pub mod by_destination;
+pub mod cobalt;
 pub mod codel;
 pub mod drop_head;
 pub mod drop_tail;
+pub mod dualpi2;
 pub mod pie;
 pub mod red;
 pub mod sfb;

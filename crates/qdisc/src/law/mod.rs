@@ -3,7 +3,9 @@
 
 pub mod blue;
 mod blue_params;
+pub mod cobalt;
 pub mod codel;
+pub mod pi2;
 pub mod pie;
 pub mod red;
 mod red_params;
