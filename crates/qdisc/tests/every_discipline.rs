@@ -54,7 +54,6 @@ enum Op {
     Arrive {
         flow: u32,
         size: u16,
-        ecn: u8,
     },
     Leave,
     /// The link falls idle if the queue is empty.
