@@ -1,6 +1,6 @@
 //! All disciplines, one line each.
 
-use crate::discipline::{blue, cobalt, codel, drop_head, drop_tail, dualpi2, pie, red, sfb};
+use crate::discipline::{avq, blue, cobalt, codel, drop_head, drop_tail, dualpi2, pi, pie, red, rem, sfb};
 use crate::{Cx, Gate, Packet, Qdisc, Site};
 use tailback_units::{Rate, Time};
 
@@ -79,6 +79,9 @@ disciplines! {
     "pie" => Pie(pie::Params => pie::Pie),
     "cobalt" => Cobalt(cobalt::Params => cobalt::Cobalt),
     "dualpi2" => DualPi2(dualpi2::Params => dualpi2::DualPi2),
+    "pi" => Pi(pi::Params => pi::Pi),
+    "rem" => Rem(rem::Params => rem::Rem),
+    "avq" => Avq(avq::Params => avq::Avq),
 }
 
 impl Spec {

@@ -45,6 +45,11 @@ fn documents() -> Vec<Value> {
         json!({ "kind": "dualpi2", "target": "1ps", "update": "100us", "alpha": 1e6, "beta": 1e6, "ramp": "1ms",
                 "scheduler": "time-shifted-fifo", "mtu": "1B" }),
         json!({ "kind": "dualpi2", "drop-on-overload": false, "update": "1ms", "alpha": 100.0, "classic-share": 0.999 }),
+        json!({ "kind": "pi", "a": 1.0, "b": 1e-9, "frequency": 1e4, "reference": "0B", "byte-mode": true, "ecn": true }),
+        json!({ "kind": "rem", "gamma": 1e6, "phi": 1e6, "update": "100us", "count": "bytes", "ecn": true }),
+        json!({ "kind": "rem", "gamma": 1e-9, "weight": 1e-9, "target": "1000GB", "update": "24h" }),
+        json!({ "kind": "avq", "alpha": 1e6, "gamma": 1e-9, "buffer": "0B", "ecn": true }),
+        json!({ "kind": "avq", "alpha": 1e-9, "initial": 1e-9, "buffer": "2kB" }),
     ]);
     documents
 }
