@@ -22,6 +22,18 @@ fn the_first_signal_comes_an_interval_after_the_delay_has_risen() {
     assert_eq!(first, Some(100));
 }
 
+// Linux uses the deadline as an activity timeout, too, and finds it passed.
+#[test]
+fn a_delay_that_is_high_after_an_interval_without_packets_is_signalled_at_once() {
+    for (pause, verdict) in [(90, Verdict::Deliver), (110, Verdict::Drop)] {
+        let mut law = Cobalt::new(&Params::default(), Rate::mbit(100));
+        let rng = &mut Rng::named(1, "cobalt");
+        law.judge(at(1000), Dur::ZERO, false, false, rng);
+        law.judge(at(1000 + pause), Dur::from_ms(20), false, false, rng);
+        assert_eq!(law.judge(at(1001 + pause), Dur::from_ms(20), false, false, rng), verdict);
+    }
+}
+
 #[test]
 fn blue_drops_what_codel_would_mark_and_never_the_last_packet() {
     let params = Params { increment: 1.0, ecn: true, ..Params::default() };
