@@ -1,6 +1,6 @@
 //! RED: the gaps between choices, the average, and how max_p follows it.
 
-use tailback_qdisc::law::red::{AboveMax, Adaptive, Count, Feng, Floyd, Idle, Params, Red};
+use tailback_qdisc::law::red::{AboveMax, Adaptive, Count, Feng, Idle, Params, Red};
 use tailback_qdisc::law::{Backlog, Decision};
 use tailback_random::Rng;
 use tailback_units::{Amount, Dur, Fraction, Rate, Size, Time};

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use tailback_qdisc::law::red::{Adaptive, Count, Feng, Floyd, Params, Red};
 use tailback_qdisc::{Reason, Spec, Victim};
 use tailback_random::Rng;
-use tailback_units::{Amount, Fraction, Rate, Size};
+use tailback_units::{Amount, Fraction, Rate, Size, Time};
 
 fn thesis() -> Params {
     Params {

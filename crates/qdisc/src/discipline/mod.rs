@@ -1,8 +1,10 @@
 //! The disciplines, one file each; `by_destination` is the variant of drop-tail that back-pressure
 //! with addresses needs, `fair` what the fair disciplines share.
 
+pub mod blue;
 pub mod by_destination;
 pub mod choke;
+pub mod codel;
 pub mod drop_head;
 pub mod drop_tail;
 pub mod drr;
@@ -10,9 +12,11 @@ pub mod fair;
 pub mod fq_codel;
 pub mod fq_pie;
 pub mod fred;
+pub mod pie;
 pub mod red;
 pub mod red_pd;
 pub mod scfq;
+pub mod sfb;
 pub mod sfq;
 pub mod sfq_red;
 pub mod sred;

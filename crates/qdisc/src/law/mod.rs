@@ -1,10 +1,13 @@
 //! Control laws: numbers in, a decision out. A law owns no packets and knows no queue; a discipline
 //! tells it what arrives and leaves, and does what it decides.
 
+pub mod blue;
+mod blue_params;
 pub mod codel;
 pub mod pie;
 pub mod red;
 mod red_params;
+pub mod sfb;
 
 /// What waits in a queue, without the packet in transmission.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

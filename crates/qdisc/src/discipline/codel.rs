@@ -1,0 +1,55 @@
+//! A FIFO under controlled delay.
+
+use crate::fifo::Fifo;
+use crate::law::codel::{self, Verdict};
+use crate::{Cx, Gate, Packet, Qdisc, Reason, Site, Victim};
+use tailback_units::Time;
+
+pub use crate::law::codel::Params;
+
+impl Params {
+    /// The queue at its site.
+    pub fn build(&self, site: &Site) -> Codel {
+        Codel { queue: Fifo::new(site), law: codel::Codel::new(self) }
+    }
+}
+
+/// A FIFO with limits whose leaving packets the law marks or drops; what finds no room is refused.
+#[derive(Debug)]
+pub struct Codel {
+    queue: Fifo,
+    law: codel::Codel,
+}
+
+impl Qdisc for Codel {
+    fn enqueue(&mut self, _now: Time, packet: Packet, cx: &mut Cx<'_>) {
+        self.queue.push_and_trim(packet, Victim::Tail, cx);
+    }
+    fn dequeue(&mut self, now: Time, gate: &Gate, cx: &mut Cx<'_>) -> Option<Packet> {
+        while let Some(mut packet) = self.queue.pop(gate) {
+            let left = self.queue.backlog().bytes;
+            match self.law.judge(now, now.since(packet.at), left, packet.is_ect()) {
+                Verdict::Deliver => return Some(packet),
+                Verdict::Mark => {
+                    cx.mark(&mut packet);
+                    return Some(packet);
+                }
+                Verdict::Drop => cx.drop(packet, Reason::Early),
+            }
+        }
+        // A closed gate is no empty queue.
+        if self.queue.packets() == 0 {
+            self.law.empty(now);
+        }
+        None
+    }
+    fn packets(&self) -> u64 {
+        self.queue.packets()
+    }
+    fn visit(&self, f: &mut dyn FnMut(&Packet)) {
+        self.queue.visit(f);
+    }
+    fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        self.law.probe(f);
+    }
+}

@@ -1,0 +1,75 @@
+//! A FIFO under stochastic fair Blue.
+
+use crate::fifo::Fifo;
+use crate::law::sfb::{self, Ticket, Verdict};
+use crate::{Cx, Gate, Packet, Qdisc, Reason, Site};
+use std::collections::VecDeque;
+use tailback_units::Time;
+
+pub use crate::law::sfb::Params;
+
+impl Params {
+    /// The queue at its site.
+    pub fn build(&self, site: &Site) -> Sfb {
+        Sfb { queue: Fifo::new(site), tickets: VecDeque::new(), law: sfb::Sfb::new(self), ecn: self.ecn }
+    }
+}
+
+/// A FIFO with limits whose arriving packets the law marks or drops.
+///
+/// Cost per packet: a hash and a bin per level, twice when it arrives and once when it leaves. Memory:
+/// 40 bytes per bin, 16 per waiting packet, and a bit per flow for the probe.
+#[derive(Debug)]
+pub struct Sfb {
+    queue: Fifo,
+    /// One per waiting packet, in the same order.
+    tickets: VecDeque<Ticket>,
+    law: sfb::Sfb,
+    ecn: bool,
+}
+
+impl Sfb {
+    /// The law and its bins.
+    pub fn law(&self) -> &sfb::Sfb {
+        &self.law
+    }
+}
+
+impl Qdisc for Sfb {
+    fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut Cx<'_>) {
+        let full = self.queue.is_full(packet.size);
+        if full && !self.law.hears_of_overflow() {
+            return cx.drop(packet, Reason::BufferFull);
+        }
+        let (signal, ticket) = match self.law.arrive(now, packet.flow(), cx.rng) {
+            Verdict::Pass(ticket) => (false, ticket),
+            Verdict::Signal(ticket) => (true, ticket),
+            Verdict::Drop => return cx.drop(packet, Reason::Early),
+            Verdict::Boxed => return cx.drop(packet, Reason::Unresponsive),
+        };
+        if full {
+            return cx.drop(packet, Reason::BufferFull);
+        }
+        let packet = if signal { cx.signal(packet, self.ecn, Reason::Early) } else { Some(packet) };
+        if let Some(packet) = packet {
+            self.law.accept(packet.flow(), ticket);
+            self.tickets.push_back(ticket);
+            self.queue.push(packet);
+        }
+    }
+    fn dequeue(&mut self, _now: Time, gate: &Gate, _cx: &mut Cx<'_>) -> Option<Packet> {
+        let packet = self.queue.pop(gate)?;
+        let ticket = self.tickets.pop_front().unwrap_or_default();
+        self.law.depart(packet.flow(), ticket);
+        Some(packet)
+    }
+    fn packets(&self) -> u64 {
+        self.queue.packets()
+    }
+    fn visit(&self, f: &mut dyn FnMut(&Packet)) {
+        self.queue.visit(f);
+    }
+    fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        self.law.probe(f);
+    }
+}

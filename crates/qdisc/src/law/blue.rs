@@ -1,0 +1,176 @@
+//! Blue (Feng, Kandlur, Saha and Shin, UM CSE-TR-387-99, 1999): one marking probability, raised when
+//! the queue overflows and lowered when the link idles.
+
+pub use super::blue_params::{Form, IdleSteps, Params, Rise, Timers};
+use super::{Backlog, Decision};
+use tailback_random::Rng;
+use tailback_units::{Dur, Time};
+
+/// A probability that moves by steps, each at least a freeze time after the last. Blue has one,
+/// stochastic fair Blue one per bin.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stepped {
+    p: f64,
+    raised: Time,
+    lowered: Time,
+    timers: Timers,
+}
+
+impl Stepped {
+    /// Zero, not moved since the start of the run.
+    pub const fn new(timers: Timers) -> Stepped {
+        Stepped { p: 0.0, raised: Time::ZERO, lowered: Time::ZERO, timers }
+    }
+    /// The probability.
+    #[inline]
+    pub fn p(&self) -> f64 {
+        self.p
+    }
+    /// Sets the probability, as after a step at `now`.
+    pub fn set(&mut self, now: Time, p: f64) {
+        self.p = p;
+        self.raised = now;
+        self.lowered = now;
+    }
+    /// Sets the probability without a step.
+    pub fn replace(&mut self, p: f64) {
+        self.p = p;
+    }
+    /// Raises the probability by `by`, to at most 1, if more than `freeze` has passed since the
+    /// last step; with a freeze of zero in any case. Whether it did.
+    pub fn raise(&mut self, now: Time, by: f64, freeze: Dur) -> bool {
+        let due = is_due(self.last(self.raised), now, freeze);
+        if due {
+            self.raised = now;
+            self.p = f64::min(1.0, self.p + by);
+        }
+        due
+    }
+    /// Lowers it by `by`, to at least 0, on the same terms.
+    pub fn lower(&mut self, now: Time, by: f64, freeze: Dur) -> bool {
+        let due = is_due(self.last(self.lowered), now, freeze);
+        if due {
+            self.lowered = now;
+            self.p = f64::max(0.0, self.p - by);
+        }
+        due
+    }
+    /// From when on it may be lowered.
+    pub fn may_fall(&self, freeze: Dur) -> Time {
+        self.last(self.lowered) + freeze + Dur(1)
+    }
+    fn last(&self, own: Time) -> Time {
+        if self.timers == Timers::Separate { own } else { self.raised.max(self.lowered) }
+    }
+}
+
+fn is_due(last: Time, now: Time, freeze: Dur) -> bool {
+    freeze == Dur::ZERO || now.since(last) > freeze
+}
+
+/// The law at work on one queue.
+#[derive(Clone, Debug)]
+pub struct Blue {
+    form: Form,
+    increment: f64,
+    decrement: f64,
+    rise: Rise,
+    raise_freeze: Dur,
+    lower_freeze: Dur,
+    idle_steps: IdleSteps,
+    probability: Stepped,
+    idle_since: Option<Time>,
+}
+
+/// What ALTQ sets the probability to after a long idle time.
+const ALTQ_RESET: f64 = 0.001;
+
+impl Blue {
+    /// The law with parameters that have passed `check`.
+    pub fn new(params: &Params) -> Blue {
+        Blue {
+            form: params.form,
+            increment: params.increment(),
+            decrement: params.decrement(),
+            rise: params.rise,
+            raise_freeze: params.freeze(),
+            lower_freeze: params.decrement_freeze.unwrap_or(params.freeze()),
+            idle_steps: params.idle,
+            probability: Stepped::new(params.timers),
+            idle_since: Some(Time::ZERO),
+        }
+    }
+
+    /// A packet arrives and finds `queue` waiting.
+    pub fn arrive(&mut self, now: Time, queue: Backlog, rng: &mut Rng) -> Decision {
+        let idle = self.idle_since.take();
+        let chosen = match self.form {
+            Form::Thesis => rng.chance(self.probability.p),
+            Form::Altq => {
+                if idle.is_some() {
+                    self.end_altq_idle(now);
+                }
+                rng.chance(self.probability.p) && queue.packets > 1
+            }
+        };
+        if chosen { Decision::Early } else { Decision::Pass }
+    }
+
+    /// The queue has overflowed, or grown above the threshold that counts as overflow.
+    pub fn overflow(&mut self, now: Time) {
+        let by = match self.rise {
+            Rise::Linear => self.increment,
+            Rise::Doubling => self.probability.p + self.increment,
+        };
+        self.probability.raise(now, by, self.raise_freeze);
+    }
+
+    /// The transmitter is free and the queue empty. Calls until the next arrival change nothing.
+    pub fn idle(&mut self, now: Time) {
+        if self.idle_since.is_some() {
+            return;
+        }
+        self.idle_since = Some(now);
+        match self.form {
+            Form::Thesis => {
+                self.probability.lower(now, self.decrement, self.lower_freeze);
+            }
+            // The time of the last step is also that at which the link fell idle.
+            Form::Altq => self.probability.set(now, self.probability.p),
+        }
+    }
+
+    /// When the probability is lowered next, the link idling on.
+    pub fn next_update(&self) -> Option<Time> {
+        let idles = self.form == Form::Thesis && self.idle_steps == IdleSteps::Repeated && self.idle_since.is_some();
+        (idles && self.probability.p > 0.0 && self.lower_freeze > Dur::ZERO)
+            .then(|| self.probability.may_fall(self.lower_freeze))
+    }
+
+    /// The instant of [`Blue::next_update`] has come.
+    pub fn update(&mut self, now: Time) {
+        if self.next_update().is_some_and(|at| at <= now) {
+            self.probability.lower(now, self.decrement, self.lower_freeze);
+        }
+    }
+
+    /// The probability with which packets are chosen.
+    pub fn probability(&self) -> f64 {
+        self.probability.p
+    }
+    /// Shows the probability.
+    pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        f("probability", self.probability.p);
+    }
+
+    /// The first arrival after idle time, in ALTQ: seconds are compared as whole numbers first.
+    fn end_altq_idle(&mut self, now: Time) {
+        const SECOND: u64 = Dur::from_secs(1).0;
+        let last = self.probability.raised.max(self.probability.lowered);
+        if now.0 / SECOND > last.0 / SECOND + 1 {
+            self.probability.set(now, ALTQ_RESET);
+        } else {
+            self.probability.lower(now, self.decrement, self.lower_freeze);
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! The parameters of Blue.
+
+use crate::{Victim, check};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_document::Invalid;
+use tailback_units::{Amount, Dur};
+
+/// Blue (Feng et al., UM CSE-TR-387-99, 1999): arriving packets are marked or dropped with one
+/// probability, which is raised when the queue overflows and lowered when the link idles.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Params {
+    /// "thesis", as published, or "altq", the kernel's version, which lowers the probability at the
+    /// first arrival after idle time, sets it to 0.001 if that was long (in the next but one second
+    /// or later), and chooses nothing with fewer than two packets waiting. Default "thesis".
+    pub form: Form,
+    /// By how much the probability is raised (d1), above 0 and at most 1. Default 0.0025; 0.125 in form "altq".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub increment: Option<f64>,
+    /// By how much it is lowered (d2), above 0 and at most 1. Default 0.00025; 0.001 in form "altq".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decrement: Option<f64>,
+    /// Time that must have passed since the last change. Default 100ms; 50ms in form "altq".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub freeze: Option<Dur>,
+    /// The same before the probability is lowered. Default: `freeze`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decrement_freeze: Option<Dur>,
+    /// Whether an increase holds up a decrease, "shared" as published, or not, "separate" as in the
+    /// authors' program for ns. Default "shared".
+    pub timers: Timers,
+    /// How the probability is raised: "linear", by `increment`, or "doubling", to twice its value
+    /// and `increment` (variant 2 of the authors' program). Default "linear".
+    pub rise: Rise,
+    /// Whether it is lowered "once" per idle time, or "repeated" every freeze time while the link
+    /// idles on. Default "repeated": else a probability of 1 never falls again. No part of form "altq".
+    pub idle: IdleSteps,
+    /// Queue above which an arrival counts as overflow. Default: only a full queue does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<Amount>,
+    /// Whether ECN-capable packets are marked rather than dropped early. Default false.
+    pub ecn: bool,
+    /// Which packet goes when the queue is full: "tail", "head" or "random". Default "tail"; "random" in form "altq".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub victim: Option<Victim>,
+}
+
+/// The two published forms of Blue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Form {
+    /// UM CSE-TR-387-99 and IEEE/ACM ToN 10(4).
+    #[default]
+    Thesis,
+    /// ALTQ's `altq_blue.c`.
+    Altq,
+}
+
+/// Whether one freeze time covers increases and decreases.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Timers {
+    /// Any change holds up any other.
+    #[default]
+    Shared,
+    /// Increases hold up increases, decreases decreases.
+    Separate,
+}
+
+/// How the probability is raised.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rise {
+    /// By the increment.
+    #[default]
+    Linear,
+    /// To twice its value and the increment.
+    Doubling,
+}
+
+/// How often idle time lowers the probability.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum IdleSteps {
+    /// When it begins.
+    Once,
+    /// When it begins, and every freeze time from then on.
+    #[default]
+    Repeated,
+}
+
+impl Params {
+    /// Steps are above zero.
+    pub fn check(&self) -> Result<(), Invalid> {
+        check::above("increment", self.increment(), 0.0, 1.0)?;
+        check::above("decrement", self.decrement(), 0.0, 1.0)?;
+        check::pause("freeze", self.freeze())?;
+        check::pause("decrement-freeze", self.decrement_freeze.unwrap_or_default())
+    }
+
+    pub(super) fn increment(&self) -> f64 {
+        self.increment.unwrap_or(match self.form {
+            Form::Thesis => 0.0025,
+            Form::Altq => 0.125,
+        })
+    }
+    pub(super) fn decrement(&self) -> f64 {
+        self.decrement.unwrap_or(match self.form {
+            Form::Thesis => 0.00025,
+            Form::Altq => 0.001,
+        })
+    }
+    pub(super) fn freeze(&self) -> Dur {
+        self.freeze.unwrap_or(match self.form {
+            Form::Thesis => Dur::from_ms(100),
+            Form::Altq => Dur::from_ms(50),
+        })
+    }
+    /// The victim of a full queue.
+    pub(crate) fn victim(&self) -> Victim {
+        self.victim.unwrap_or(match self.form {
+            Form::Thesis => Victim::Tail,
+            Form::Altq => Victim::Random,
+        })
+    }
+}

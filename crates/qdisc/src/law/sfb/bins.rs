@@ -1,0 +1,178 @@
+//! One set of bins and the hashes that lead to them.
+
+use super::params::{BinFull, Form, Settings};
+use crate::law::blue::{Stepped, Timers};
+use tailback_random::Rng;
+use tailback_units::Time;
+
+/// Levels of bins, and a seed from which each level has a hash of its own.
+#[derive(Clone, Debug)]
+pub struct Bins {
+    bins: Vec<Bin>,
+    per_level: usize,
+    /// Not 0 once drawn.
+    seed: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Bin {
+    probability: Stepped,
+    packets: u64,
+}
+
+/// What an arrival has found in its bins.
+pub(super) struct Found {
+    /// Smallest probability.
+    pub p_min: f64,
+    /// Fewest packets.
+    packets_min: u64,
+    /// Whether one bin, and whether each, was full.
+    any_full: bool,
+    all_full: bool,
+}
+
+impl Found {
+    /// Whether full bins cost the packet its place.
+    pub fn is_refused(&self, settings: &Settings) -> bool {
+        let full = match settings.bin_full {
+            BinFull::Increase => false,
+            BinFull::DropAny => self.any_full,
+            BinFull::DropAll => self.all_full,
+        };
+        full || settings.max.is_some_and(|max| self.packets_min >= max)
+    }
+}
+
+const EMPTY: Bin = Bin { probability: Stepped::new(Timers::Shared), packets: 0 };
+
+impl Bins {
+    /// Empty bins whose hashes are not drawn yet.
+    pub fn new(levels: usize, per_level: usize) -> Bins {
+        Bins { bins: vec![EMPTY; levels * per_level], per_level, seed: 0 }
+    }
+    /// Draws new hashes. Counts and probabilities stay.
+    pub fn draw(&mut self, rng: &mut Rng) {
+        self.seed = rng.bits().max(1);
+    }
+    /// Empties all bins.
+    pub fn clear(&mut self) {
+        self.bins.fill(EMPTY);
+    }
+    /// What the hashes come from; 0 before they are drawn.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+    /// Number of bins on all levels.
+    pub fn len(&self) -> usize {
+        self.bins.len()
+    }
+    /// Whether there are no bins.
+    pub fn is_empty(&self) -> bool {
+        self.bins.is_empty()
+    }
+    /// The flow's bin at each level.
+    pub fn of(&self, flow: u32) -> impl Iterator<Item = usize> + use<> {
+        hashes(self.seed, flow, self.bins.len() / self.per_level, self.per_level)
+    }
+    /// The same, numbered through all levels.
+    pub fn indices(&self, flow: u32) -> impl Iterator<Item = usize> + use<> {
+        self.indices_by(self.seed, flow)
+    }
+    /// Smallest probability of the flow's bins.
+    pub fn p_min(&self, flow: u32) -> f64 {
+        self.indices(flow).map(|i| self.bins[i].probability.p()).fold(1.0, f64::min)
+    }
+    /// Mean probability of all bins.
+    pub fn mean_p(&self) -> f64 {
+        self.bins.iter().map(|bin| bin.probability.p()).sum::<f64>() / self.bins.len() as f64
+    }
+    /// Largest probability of a bin.
+    pub fn max_p(&self) -> f64 {
+        self.bins.iter().map(|bin| bin.probability.p()).fold(0.0, f64::max)
+    }
+    /// Packets in the fullest bin.
+    pub fn max_packets(&self) -> u64 {
+        self.bins.iter().map(|bin| bin.packets).max().unwrap_or(0)
+    }
+
+    /// An arrival moves the probabilities of its bins: up where they are full, down where they are
+    /// empty (unless `hold`).
+    pub(super) fn update(&mut self, now: Time, flow: u32, settings: &Settings, hold: bool) -> Found {
+        let mut found = Found { p_min: 1.0, packets_min: u64::MAX, any_full: false, all_full: true };
+        for i in self.indices(flow) {
+            let bin = &mut self.bins[i];
+            let full = match settings.form {
+                Form::Thesis => bin.packets > settings.bin_size,
+                Form::Linux => bin.packets >= settings.bin_size && bin.packets > 0,
+            };
+            if full {
+                bin.probability.raise(now, settings.increment, settings.freeze);
+            } else if bin.packets == 0 && !hold {
+                bin.probability.lower(now, settings.decrement, settings.freeze);
+            }
+            bin.round(settings);
+            found.p_min = f64::min(found.p_min, bin.probability.p());
+            found.packets_min = found.packets_min.min(bin.packets);
+            found.any_full |= full;
+            found.all_full &= full;
+        }
+        found
+    }
+    /// Raises the probabilities of the flow's bins, full or not.
+    pub(super) fn press(&mut self, now: Time, flow: u32, settings: &Settings) {
+        for i in self.indices(flow) {
+            self.bins[i].probability.raise(now, settings.increment, settings.freeze);
+        }
+    }
+    /// Lowers each probability to at most `cap`.
+    pub(super) fn cap(&mut self, now: Time, cap: f64) {
+        for bin in self.bins.iter_mut().filter(|bin| bin.probability.p() > cap) {
+            bin.probability.set(now, cap);
+        }
+    }
+    /// Counts a waiting packet, by the hashes of `seed`; by none if that is 0.
+    pub(super) fn count(&mut self, flow: u32, seed: u64) {
+        if seed != 0 {
+            self.indices_by(seed, flow).for_each(|i| self.bins[i].packets += 1);
+        }
+    }
+    /// The packet has left.
+    pub(super) fn discount(&mut self, flow: u32, seed: u64) {
+        if seed != 0 {
+            for i in self.indices_by(seed, flow) {
+                self.bins[i].packets = self.bins[i].packets.saturating_sub(1);
+            }
+        }
+    }
+
+    fn indices_by(&self, seed: u64, flow: u32) -> impl Iterator<Item = usize> + use<> {
+        let per_level = self.per_level;
+        let levels = self.bins.len() / per_level;
+        hashes(seed, flow, levels, per_level).enumerate().map(move |(level, bin)| level * per_level + bin)
+    }
+}
+
+impl Bin {
+    /// Linux counts probabilities in parts of 65535.
+    fn round(&mut self, settings: &Settings) {
+        if settings.form == Form::Linux {
+            self.probability.replace((self.probability.p() * 65_535.0).round() / 65_535.0);
+        }
+    }
+}
+
+/// A hash per level: the finaliser of SplitMix64 (Steele, Lea and Flood 2014) over the flow and a
+/// salt, itself such a hash of seed and level.
+fn hashes(seed: u64, flow: u32, levels: usize, per_level: usize) -> impl Iterator<Item = usize> {
+    const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+    (1..=levels as u64).map(move |level| {
+        let salt = mix(seed.wrapping_add(level.wrapping_mul(GOLDEN)));
+        (mix(mix(u64::from(flow).wrapping_add(GOLDEN)) ^ salt) % per_level as u64) as usize
+    })
+}
+
+fn mix(mut x: u64) -> u64 {
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}

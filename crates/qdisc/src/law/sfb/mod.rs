@@ -1,0 +1,201 @@
+//! Stochastic fair Blue (Feng, Kandlur, Saha and Shin, UM CSE-TR-387-99 and INFOCOM 2001): Blue in
+//! bins. Each flow has a bin at each level, by independent hashes; the smallest probability of its
+//! bins is the flow's, so a flow suffers only if every one of its bins is polluted. Flows whose
+//! bins all stand at 1 do not respond to signals; they go to a penalty box.
+
+mod bins;
+mod params;
+mod penalty_box;
+
+pub use bins::Bins;
+pub use params::{BinFull, Boxed, Form, Params, PenaltyBox, Rehash, Scope, Warmed};
+pub use penalty_box::Limiter;
+
+use params::Settings;
+use tailback_random::Rng;
+use tailback_units::Time;
+
+/// What becomes of an arriving packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is accepted, and so passed to [`Sfb::accept`].
+    Pass(Ticket),
+    /// It is marked, and then accepted, or else dropped.
+    Signal(Ticket),
+    /// It is dropped by the law.
+    Drop,
+    /// It is dropped because its flow is in the penalty box.
+    Boxed,
+}
+
+/// In which sets of bins a waiting packet is counted: their seeds, 0 for none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ticket([u64; 2]);
+
+/// The law at work on one queue.
+#[derive(Clone, Debug)]
+pub struct Sfb {
+    settings: Settings,
+    /// The set that decides and, with a moving hash, the one that is being warmed.
+    sets: [Bins; 2],
+    current: usize,
+    /// When the current set began to decide.
+    since: Time,
+    limiter: Limiter,
+    /// Flows seen so far, one bit each.
+    seen: Vec<u64>,
+}
+
+impl Sfb {
+    /// The law with parameters that have passed `check`. The hashes are drawn at the first arrival.
+    pub fn new(params: &Params) -> Sfb {
+        let settings = params.settings();
+        let set = Bins::new(settings.levels, settings.bins);
+        let limiter = Limiter::new(&settings, set.len());
+        Sfb { settings, sets: [set.clone(), set], current: 0, since: Time::ZERO, limiter, seen: Vec::new() }
+    }
+
+    /// A packet of `flow` arrives.
+    pub fn arrive(&mut self, now: Time, flow: u32, rng: &mut Rng) -> Verdict {
+        self.move_hash(now, rng);
+        self.note(flow);
+        let flagged = self.settings.boxed == Boxed::Hold && self.probability(flow) >= self.settings.threshold;
+        let set = &mut self.sets[self.current];
+        let found = set.update(now, flow, &self.settings, flagged);
+        if found.is_refused(&self.settings) {
+            return Verdict::Drop;
+        }
+        let boxed = found.p_min >= self.settings.threshold;
+        let mut ticket = Ticket::default();
+        if self.is_warming(now) && (boxed || self.settings.warmed == Warmed::All) {
+            let next = &mut self.sets[1 - self.current];
+            if boxed && self.settings.form == Form::Thesis {
+                // Its queue is kept short, so that its bins would not fill: it is known for what it is.
+                next.press(now, flow, &self.settings);
+            } else {
+                next.update(now, flow, &self.settings, false);
+            }
+            ticket.0[1 - self.current] = next.seed();
+        }
+        let set = &mut self.sets[self.current];
+        if boxed {
+            if self.settings.boxed == Boxed::Pressure {
+                set.press(now, flow, &self.settings);
+            }
+            if !self.limiter.admit(now, flow, set) {
+                return Verdict::Boxed;
+            }
+            if self.settings.boxed != Boxed::Uncounted {
+                ticket.0[self.current] = set.seed();
+            }
+            return Verdict::Pass(ticket);
+        }
+        ticket.0[self.current] = set.seed();
+        match self.settings.form {
+            Form::Thesis if rng.chance(found.p_min) => Verdict::Signal(ticket),
+            Form::Thesis => Verdict::Pass(ticket),
+            Form::Linux => {
+                // 16 bits, as in the kernel: above a half, ever more marks become drops.
+                const MAX: i64 = 0xffff;
+                let (r, p) = ((rng.uniform() * 65_536.0) as i64, (found.p_min * MAX as f64).round() as i64);
+                if r >= p {
+                    Verdict::Pass(ticket)
+                } else if p > MAX / 2 && r < (p - MAX / 2) * 2 {
+                    Verdict::Drop
+                } else {
+                    Verdict::Signal(ticket)
+                }
+            }
+        }
+    }
+
+    /// Whether a packet that finds the queue full is to be passed to [`Sfb::arrive`] all the same.
+    pub fn hears_of_overflow(&self) -> bool {
+        self.settings.form == Form::Thesis
+    }
+
+    /// A packet of `flow` has been queued with the ticket that [`Sfb::arrive`] gave.
+    pub fn accept(&mut self, flow: u32, ticket: Ticket) {
+        for (set, seed) in self.sets.iter_mut().zip(ticket.0) {
+            set.count(flow, seed);
+        }
+    }
+
+    /// A packet of `flow` has left the queue.
+    pub fn depart(&mut self, flow: u32, ticket: Ticket) {
+        for (set, seed) in self.sets.iter_mut().zip(ticket.0) {
+            // A set that has begun anew does not know of what was queued before; Linux's never does.
+            if seed == set.seed() || self.settings.form == Form::Linux {
+                set.discount(flow, seed);
+            }
+        }
+    }
+
+    /// The flow's bin at each level, 0 to `bins` − 1, by the hashes that decide now. Before the
+    /// first arrival they have not been drawn, and this answers by other ones.
+    pub fn bins(&self, flow: u32) -> Vec<usize> {
+        self.sets[self.current].of(flow).collect()
+    }
+    /// The probability with which the flow's packets are chosen: the smallest of its bins.
+    pub fn probability(&self, flow: u32) -> f64 {
+        self.sets[self.current].p_min(flow)
+    }
+    /// Whether each of the flow's bins is also one of `others`, so that they can drag it along.
+    pub fn is_covered(&self, flow: u32, others: &[u32]) -> bool {
+        let others: Vec<Vec<usize>> = others.iter().map(|other| self.bins(*other)).collect();
+        self.bins(flow).iter().enumerate().all(|(level, bin)| others.iter().any(|other| other[level] == *bin))
+    }
+    /// The flows seen so far that are in the penalty box, in ascending order.
+    pub fn boxed_flows(&self) -> impl Iterator<Item = u32> + '_ {
+        let flows = self.seen.iter().enumerate().flat_map(|(word, bits)| {
+            (0..64).filter(move |bit| bits >> bit & 1 == 1).map(move |bit| word as u32 * 64 + bit)
+        });
+        flows.filter(|flow| self.probability(*flow) >= self.settings.threshold)
+    }
+    /// Shows the mean and the largest probability of the bins, the packets in the fullest, and how
+    /// many flows are in the penalty box.
+    pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        let set = &self.sets[self.current];
+        f("mean_probability", set.mean_p());
+        f("max_probability", set.max_p());
+        f("max_bin_packets", set.max_packets() as f64);
+        f("boxed_flows", self.boxed_flows().count() as f64);
+    }
+
+    fn note(&mut self, flow: u32) {
+        let word = flow as usize / 64;
+        if word >= self.seen.len() {
+            self.seen.resize(word + 1, 0);
+        }
+        self.seen[word] |= 1 << (flow % 64);
+    }
+
+    /// Draws the first hashes, and moves to the next set when its time has come.
+    fn move_hash(&mut self, now: Time, rng: &mut Rng) {
+        if self.sets[0].seed() == 0 {
+            self.sets.iter_mut().for_each(|set| set.draw(rng));
+        }
+        let Some(interval) = self.settings.interval else { return };
+        if now.since(self.since) <= interval {
+            return;
+        }
+        self.since = now;
+        let next = 1 - self.current;
+        if self.settings.warm_up.is_none() {
+            self.sets[next].clear();
+        }
+        self.sets[next].cap(now, self.settings.cap);
+        let retired = &mut self.sets[self.current];
+        retired.draw(rng);
+        if self.settings.form == Form::Thesis {
+            retired.clear();
+        }
+        self.current = next;
+        self.limiter.forget_bins();
+    }
+
+    fn is_warming(&self, now: Time) -> bool {
+        let (Some(interval), Some(warm_up)) = (self.settings.interval, self.settings.warm_up) else { return false };
+        now.since(self.since) > interval - warm_up
+    }
+}

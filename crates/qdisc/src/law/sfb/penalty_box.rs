@@ -1,0 +1,84 @@
+//! The penalty box: how much flows that do not respond may still send.
+
+use super::bins::Bins;
+use super::params::{Form, Scope, Settings};
+use std::collections::BTreeMap;
+use tailback_units::{Dur, Time};
+
+/// Lets boxed packets pass at a limited rate.
+#[derive(Clone, Debug)]
+pub struct Limiter {
+    kind: Kind,
+    interval: Dur,
+}
+
+/// When the last packet passed: of all, of each bin or of each flow; or Linux's bucket.
+#[derive(Clone, Debug)]
+enum Kind {
+    Global(Option<Time>),
+    PerBin(Vec<Option<Time>>),
+    PerFlow(BTreeMap<u32, Time>),
+    Bucket { rate: f64, burst: u64, tokens: u64, filled: Time },
+}
+
+impl Limiter {
+    pub(super) fn new(settings: &Settings, bins: usize) -> Limiter {
+        let kind = match (settings.form, settings.scope) {
+            (Form::Linux, _) => {
+                let rate = 1.0 / settings.penalty_interval.as_secs();
+                Kind::Bucket { rate, burst: settings.burst, tokens: settings.burst, filled: Time::ZERO }
+            }
+            (Form::Thesis, Scope::Global) => Kind::Global(None),
+            (Form::Thesis, Scope::PerBin) => Kind::PerBin(vec![None; bins]),
+            (Form::Thesis, Scope::PerFlow) => Kind::PerFlow(BTreeMap::new()),
+        };
+        Limiter { kind, interval: settings.penalty_interval }
+    }
+
+    /// Whether a boxed packet of `flow` may pass; then it counts as passed.
+    pub(super) fn admit(&mut self, now: Time, flow: u32, bins: &Bins) -> bool {
+        let interval = self.interval;
+        let due = |last: Option<Time>| last.is_none_or(|last| now.since(last) >= interval);
+        match &mut self.kind {
+            Kind::Global(last) => {
+                let pass = due(*last);
+                if pass {
+                    *last = Some(now);
+                }
+                pass
+            }
+            Kind::PerBin(last) => {
+                let pass = bins.indices(flow).all(|i| due(last[i]));
+                if pass {
+                    bins.indices(flow).for_each(|i| last[i] = Some(now));
+                }
+                pass
+            }
+            Kind::PerFlow(last) => {
+                let pass = due(last.get(&flow).copied());
+                if pass {
+                    last.insert(flow, now);
+                }
+                pass
+            }
+            Kind::Bucket { rate, burst, tokens, filled } => {
+                if *tokens < 1 {
+                    // The kernel forgets the part of a token that a look too early has found.
+                    let age = now.since(*filled).min(Dur::from_secs(10));
+                    *tokens = ((age.as_secs() * *rate) as u64).min(*burst);
+                    *filled = now;
+                }
+                let pass = *tokens > 0;
+                *tokens -= u64::from(pass);
+                pass
+            }
+        }
+    }
+
+    /// The hashes have changed: bins are others now.
+    pub(super) fn forget_bins(&mut self) {
+        if let Kind::PerBin(last) = &mut self.kind {
+            last.fill(None);
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! CoDel: the spacing of its signals, and a literal transcription of Linux's `codel_impl.h`.
+
+mod common;
+
+use common::*;
+use std::collections::VecDeque;
+use tailback_qdisc::law::codel::{Codel, Params, Verdict, control_law};
+use tailback_qdisc::{Reason, Spec};
+use tailback_random::Rng;
+use tailback_units::{Dur, Rate, Size, Time};
+
+const LONG: u64 = 1_000_000;
+
+fn at(us: u64) -> Time {
+    Time::ZERO + Dur::from_us(us)
+}
+
+/// The instants, in seconds, of the first `n` drops when a packet that has waited for 50 ms is taken
+/// every 100 µs.
+fn drops(law: &mut Codel, n: usize) -> Vec<f64> {
+    let mut drops = Vec::new();
+    let mut us = 0;
+    while drops.len() < n {
+        us += 100;
+        while law.judge(at(us), Dur::from_ms(50), LONG, false) == Verdict::Drop {
+            drops.push(at(us).as_secs());
+        }
+    }
+    drops
+}
+
+#[test]
+fn nothing_is_dropped_within_the_first_interval() {
+    let first = drops(&mut Codel::new(&Params::default()), 1)[0];
+    assert!((0.1..0.1003).contains(&first), "{first}");
+}
+
+#[test]
+fn gaps_shrink_as_the_interval_over_the_root_of_the_count() {
+    let drops = drops(&mut Codel::new(&Params::default()), 200);
+    for (n, pair) in drops.windows(2).enumerate() {
+        let expected = 0.1 / ((n + 1) as f64).sqrt();
+        // Packets are taken every 0.1 ms, deadlines lie between.
+        assert!((pair[1] - pair[0] - expected).abs() < 1.01e-4, "{n}: {} {expected}", pair[1] - pair[0]);
+    }
+    // The sum of the gaps is about 2·interval·√n.
+    let elapsed = drops[199] - drops[0];
+    assert!((elapsed / (0.2 * 199f64.sqrt()) - 1.0).abs() < 0.06, "{elapsed}");
+}
+
+#[test]
+fn a_delay_below_target_or_a_single_packet_left_ends_it() {
+    for (sojourn, left) in [(4, LONG), (50, 1514)] {
+        let mut law = Codel::new(&Params::default());
+        drops(&mut law, 5);
+        assert!(law.is_dropping());
+        assert_eq!(law.judge(at(600_000), Dur::from_ms(sojourn), left, false), Verdict::Deliver);
+        assert!(!law.is_dropping());
+    }
+}
+
+#[test]
+fn it_resumes_near_its_old_pace_within_16_intervals_and_anew_later() {
+    for (pause_ms, resumes) in [(100, true), (2_000, false)] {
+        let mut law = Codel::new(&Params::default());
+        let last = drops(&mut law, 50)[49];
+        let start = (last * 1e6) as u64 + 1000;
+        law.judge(at(start), Dur::ZERO, LONG, false);
+        // Above the target for an interval again, after the pause.
+        let mut us = start + pause_ms * 1000;
+        while law.judge(at(us), Dur::from_ms(50), LONG, false) != Verdict::Drop {
+            us += 100;
+        }
+        law.judge(at(us), Dur::from_ms(50), LONG, false);
+        assert_eq!(law.count() > 40, resumes, "{}", law.count());
+    }
+}
+
+#[test]
+fn late_marks_are_scheduled_from_their_deadlines() {
+    let mut law = Codel::new(&Params { ecn: true, ..Params::default() });
+    let mut us = 0;
+    while law.judge(at(us), Dur::from_ms(50), LONG, true) != Verdict::Mark {
+        us += 100;
+    }
+    let deadline = law.next();
+    let late = deadline + Dur::from_ms(30);
+    assert_eq!(law.judge(late, Dur::from_ms(50), LONG, true), Verdict::Mark);
+    assert_eq!(law.next(), control_law(deadline, Dur::from_ms(100), 2));
+}
+
+#[test]
+fn above_the_ce_threshold_every_capable_packet_is_marked() {
+    let mut law = Codel::new(&Params { ce_threshold: Some(Dur::from_ms(1)), ..Params::default() });
+    assert_eq!(law.judge(at(0), Dur::from_ms(2), LONG, true), Verdict::Mark);
+    assert_eq!(law.judge(at(0), Dur::from_ms(2), LONG, false), Verdict::Deliver);
+    assert_eq!(law.judge(at(0), Dur::from_ms(1), LONG, true), Verdict::Deliver);
+}
+
+#[test]
+fn nonsense_is_refused_with_advice() {
+    let refuse = |params: Params, path: &str| assert_eq!(params.check().unwrap_err().path, path);
+    refuse(Params { target: Dur::ZERO, ..Params::default() }, "target");
+    refuse(Params { interval: Dur::from_ms(4), ..Params::default() }, "interval");
+    refuse(Params { mtu: Size(0), ..Params::default() }, "mtu");
+}
+
+/// `codel_dequeue` and `codel_should_drop`, with the exact root of RFC 8289.
+struct Kernel {
+    p: Params,
+    q: VecDeque<Held>,
+    limit: usize,
+    count: u32,
+    lastcount: u32,
+    dropping: bool,
+    first_above_time: u64,
+    drop_next: u64,
+    ldelay: u64,
+}
+
+impl Kernel {
+    fn control_law(&self, t: u64) -> u64 {
+        t + (self.p.interval.0 as f64 / f64::from(self.count).sqrt()) as u64
+    }
+    fn should_drop(&mut self, packet: &Option<Held>, now: u64) -> bool {
+        let Some(packet) = packet else {
+            self.first_above_time = 0;
+            return false;
+        };
+        self.ldelay = now - packet.at.0;
+        let backlog: u64 = self.q.iter().map(|h| u64::from(h.size)).sum();
+        if self.ldelay < self.p.target.0 || backlog <= self.p.mtu.0 {
+            self.first_above_time = 0;
+            return false;
+        }
+        if self.first_above_time == 0 {
+            self.first_above_time = now + self.p.interval.0;
+            return false;
+        }
+        now > self.first_above_time
+    }
+    fn drop_and_next(&mut self, packet: &mut Option<Held>, log: &mut Log) {
+        log.push((packet.unwrap().seq, Fate::Dropped(Reason::Early)));
+        *packet = self.q.pop_front();
+    }
+}
+
+impl Queue for Kernel {
+    fn arrive(&mut self, arrival: &Arrival, log: &mut Log) {
+        if self.q.len() >= self.limit {
+            log.push((arrival.seq, Fate::Dropped(Reason::BufferFull)));
+        } else {
+            self.q.push_back(Held::new(arrival));
+        }
+    }
+    fn leave(&mut self, now: Time, log: &mut Log) -> Option<u16> {
+        let now = now.0;
+        let mut skb = self.q.pop_front();
+        if skb.is_none() {
+            self.dropping = false;
+            return None;
+        }
+        let drop = self.should_drop(&skb, now);
+        let can_mark = |skb: &mut Option<Held>, ecn: bool| match skb {
+            Some(held) if ecn && held.ect => {
+                held.marked = true;
+                true
+            }
+            _ => false,
+        };
+        if self.dropping {
+            if !drop {
+                self.dropping = false;
+            } else {
+                while self.dropping && now >= self.drop_next {
+                    self.count += 1;
+                    if can_mark(&mut skb, self.p.ecn) {
+                        self.drop_next = self.control_law(self.drop_next);
+                        break;
+                    }
+                    self.drop_and_next(&mut skb, log);
+                    if !self.should_drop(&skb, now) {
+                        self.dropping = false;
+                    } else {
+                        self.drop_next = self.control_law(self.drop_next);
+                    }
+                }
+            }
+        } else if drop {
+            if !can_mark(&mut skb, self.p.ecn) {
+                self.drop_and_next(&mut skb, log);
+                self.should_drop(&skb, now);
+            }
+            self.dropping = true;
+            let delta = self.count - self.lastcount;
+            if delta > 1 && (now as i64 - self.drop_next as i64) < 16 * self.p.interval.0 as i64 {
+                self.count = delta;
+            } else {
+                self.count = 1;
+            }
+            self.lastcount = self.count;
+            self.drop_next = self.control_law(now);
+        }
+        if self.p.ce_threshold.is_some_and(|threshold| self.ldelay > threshold.0) {
+            can_mark(&mut skb, true);
+        }
+        let packet = skb?;
+        log.push((packet.seq, packet.sent()));
+        Some(packet.size)
+    }
+}
+
+#[test]
+fn it_decides_as_linux_for_each_of_150_000_packets() {
+    let traffic = Traffic {
+        sizes: &[1500, 1500, 300],
+        packets: 150_000,
+        loads: &[0.3, 0.9, 1.02, 1.3, 3.0],
+        phase: Dur::from_secs(1),
+        ..Traffic::default()
+    };
+    for (seed, ecn, ce_threshold) in [(1, false, None), (2, true, None), (3, true, Some(Dur::from_ms(20)))] {
+        let params = Params { ecn, ce_threshold, ..Params::default() };
+        let mut reference = Kernel {
+            p: params.clone(),
+            q: VecDeque::new(),
+            limit: 400,
+            count: 0,
+            lastcount: 0,
+            dropping: false,
+            first_above_time: 0,
+            drop_next: 0,
+            ldelay: 0,
+        };
+        let arrivals = traffic.draw(seed);
+        let mut ours = Rig::new(&Spec::Codel(params), &places(400, Rate::mbit(10)), Rng::named(seed, "port"));
+        let log = serve(&mut ours, traffic.rate, &arrivals, |_, _| {});
+        assert_same(&log, &serve(&mut reference, traffic.rate, &arrivals, |_, _| {}));
+        let tally = tally(&log);
+        assert!(tally[2] > 100 && tally[3] > 100 && (!ecn || tally[1] > 100), "{tally:?}");
+    }
+}

@@ -1,0 +1,217 @@
+//! What every discipline promises, whatever its parameters: nothing is lost uncounted, no limit is
+//! exceeded, no flow is reordered, and what it shows agrees with what it holds.
+
+mod common;
+
+use common::*;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use tailback_qdisc::{Cx, Dropped, Ecn, Gate, Qdisc, Reason, Site, Spec};
+use tailback_random::Rng;
+use tailback_units::{Dur, Rate, Time};
+
+/// For each discipline some parameters as a document has them: the defaults, and what lies at the
+/// edges of the ranges.
+fn documents() -> Vec<Value> {
+    let mut documents: Vec<Value> = Spec::NAMES.iter().map(|kind| json!({ "kind": kind })).collect();
+    documents.extend([
+        json!({ "kind": "drop-tail", "packets": 1, "victim": "random" }),
+        json!({ "kind": "drop-tail", "victim": "head" }),
+        json!({ "kind": "red", "ecn": true, "min": "1packet", "max": "1packet", "weight": 1.0, "victim": "random" }),
+        json!({ "kind": "red", "ecn": true, "min": "1B", "max": "1000GB", "max-p": 1.0, "weight": 1e-12, "idle": "1993" }),
+        json!({ "kind": "red", "count": "packets", "mean-packet": "65535B", "mark-limit": 0.5, "victim": "head" }),
+        json!({ "kind": "red", "ecn": true, "min": "0B", "max": "2packets", "above-max": "mark", "gentle": false,
+                "wait": false, "adaptive": { "kind": "feng", "freeze": "1ms" } }),
+        json!({ "kind": "red", "min": "2packets", "max": "3packets", "weight": 0.5,
+                "adaptive": { "kind": "floyd", "interval": "1ps" } }),
+        json!({ "kind": "blue", "increment": 1.0, "decrement": 1e-9, "freeze": "0s", "victim": "random", "ecn": true }),
+        json!({ "kind": "blue", "form": "altq", "threshold": "0B" }),
+        json!({ "kind": "blue", "freeze": "1ps", "increment": 0.3, "rise": "doubling", "timers": "separate" }),
+        json!({ "kind": "sfb", "levels": 1, "bins": 1, "bin-size": 0, "increment": 1.0, "freeze": "0s" }),
+        json!({ "kind": "sfb", "levels": 32, "bins": 2, "bin-full": "drop-any", "ecn": true, "bin-size": 1,
+                "rehash": { "interval": "1ms", "warmed-by": "all" }, "increment": 0.2, "freeze": "1us",
+                "penalty-box": { "scope": "per-bin", "boxed": "uncounted", "threshold": 0.1, "interval": "1us" } }),
+        json!({ "kind": "sfb", "bin-full": "drop-all", "rehash": { "interval": "1ps", "double-buffer": false },
+                "penalty-box": { "scope": "per-flow", "boxed": "pressure", "interval": "24h" } }),
+        json!({ "kind": "sfb", "form": "linux", "ecn": true, "bin-size": 1, "max": 3, "increment": 0.5,
+                "rehash": { "interval": "3ms", "warm-up": "2ms", "warmed-by": "unresponsive" } }),
+        json!({ "kind": "codel", "target": "1ps", "interval": "1ps", "mtu": "1B", "ecn": true, "ce-threshold": "0s" }),
+        json!({ "kind": "codel", "target": "24h", "interval": "24h", "mtu": "65535B" }),
+        json!({ "kind": "pie", "target": "1ps", "update": "100us", "alpha": 1e6, "beta": 1e6, "burst": "0s", "ecn": true }),
+        json!({ "kind": "pie", "estimator": "departure-rate", "update": "24h", "byte-mode": true, "derandomise": false }),
+    ]);
+    documents
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Op {
+    Arrive {
+        flow: u32,
+        size: u16,
+        ecn: u8,
+    },
+    Leave,
+    /// The link falls idle if the queue is empty.
+    Idle,
+    Wait(u64),
+    SetRate(u64),
+    /// The gate closes, or opens again.
+    Gate,
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    let size = prop_oneof![1 => Just(1u16), 1 => Just(u16::MAX), 6 => 40..1600u16];
+    prop_oneof![
+        12 => (0..6u32, size, 0..3u8).prop_map(|(flow, size, ecn)| Op::Arrive { flow, size, ecn }),
+        8 => Just(Op::Leave),
+        2 => Just(Op::Idle),
+        8 => prop_oneof![4 => 0..2_000_000_000u64, 1 => 0..Dur::from_secs(3600).0].prop_map(Op::Wait),
+        1 => (1..10_000_000_000u64).prop_map(Op::SetRate),
+        1 => Just(Op::Gate),
+    ]
+}
+
+fn site() -> impl Strategy<Value = Site> {
+    let bytes = prop_oneof![Just(u64::MAX), 1..100_000u64, Just(0)];
+    let packets = prop_oneof![Just(u64::MAX), 1..60u64];
+    let rate = prop_oneof![Just(Rate(1)), Just(Rate::mbit(10)), Just(Rate(10_000_000_000_000))];
+    (bytes, packets, rate).prop_map(|(bytes, packets, rate)| Site { bytes, packets, rate })
+}
+
+/// Whether the discipline sends packets of all flows in the order of arrival.
+fn is_fifo(spec: &Spec) -> bool {
+    const BY_FLOW: [&str; 10] =
+        ["drr", "sfq", "sfq-red", "wfq", "wf2q-plus", "virtual-clock", "scfq", "stfq", "fq-codel", "fq-pie"];
+    !BY_FLOW.contains(&spec.kind()) && !matches!(spec.kind(), "dualpi2")
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn it_keeps_what_it_promises(
+        document in prop::sample::select(documents()),
+        site in site(),
+        seed in any::<u64>(),
+        ops in prop::collection::vec(op(), 1..400),
+    ) {
+        let spec: Spec = tailback_document::decode(document).expect("a document that decodes");
+        prop_assert!(spec.check().is_ok(), "{:?}", spec.check());
+        let mut q = spec.build(&site);
+        let rng = &mut Rng::named(seed, "port");
+        let (mut dropped, mut marked): (Vec<Dropped>, u64) = (Vec::new(), 0);
+        let (mut arrived, mut lost, mut sent) = (0u32, BTreeSet::new(), BTreeSet::new());
+        let mut last_of_flow = [None; 6];
+        let mut last = None;
+        let mut gate = Gate::default();
+        let mut now = Time::ZERO;
+        let names = |q: &tailback_qdisc::Discipline| {
+            let mut names = Vec::new();
+            q.probe(&mut |name, value| {
+                names.push(name);
+                assert!(value.is_finite(), "{name} is {value}");
+            });
+            names
+        };
+        let shown = names(&q);
+        for op in ops {
+            let cx = &mut Cx { rng, dropped: &mut dropped, marked: &mut marked };
+            match op {
+                Op::Arrive { flow, size, ecn } => {
+                    let ecn = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1][usize::from(ecn)];
+                    q.enqueue(now, packet(&Arrival { at: now, seq: arrived, flow, size, ecn }), cx);
+                    arrived += 1;
+                }
+                Op::Leave => {
+                    if let Some(packet) = q.dequeue(now, &gate, cx) {
+                        prop_assert!(gate.is_open());
+                        prop_assert!(sent.insert(packet.seq), "sent twice");
+                        prop_assert!(last_of_flow[packet.flow() as usize] < Some(packet.seq), "a flow was reordered");
+                        last_of_flow[packet.flow() as usize] = Some(packet.seq);
+                        prop_assert!(!is_fifo(&spec) || last < Some(packet.seq), "not first in, first out");
+                        last = Some(packet.seq);
+                    } else {
+                        prop_assert!(q.packets() == 0 || !gate.is_open(), "it holds back packets");
+                    }
+                }
+                Op::Idle if q.packets() == 0 && q.watches_idle() => q.idle(now, cx),
+                Op::Idle => {}
+                Op::Wait(ps) => {
+                    let until = now + Dur(ps);
+                    for _ in 0..200 {
+                        match q.next_wakeup() {
+                            Some(at) if at <= until => {
+                                now = now.max(at);
+                                q.wake(now, cx);
+                                prop_assert!(q.next_wakeup().is_none_or(|next| next > now), "it wants to be woken at once");
+                            }
+                            _ => break,
+                        }
+                    }
+                    now = until;
+                }
+                Op::SetRate(rate) => q.set_rate(Rate(rate)),
+                Op::Gate => {
+                    if gate.is_open() { gate.close_port() } else { gate.open_all() }
+                }
+            }
+            for Dropped { packet, why } in dropped.drain(..) {
+                prop_assert!(matches!(why, Reason::BufferFull | Reason::Early | Reason::Unresponsive));
+                prop_assert!(lost.insert(packet.seq) && !sent.contains(&packet.seq), "dropped twice");
+            }
+            let (mut packets, mut bytes) = (0, 0);
+            q.visit(&mut |packet| {
+                packets += 1;
+                bytes += u64::from(packet.size);
+            });
+            prop_assert_eq!(packets, q.packets());
+            prop_assert_eq!(u64::from(arrived), packets + (lost.len() + sent.len()) as u64);
+            prop_assert!(packets <= site.packets && bytes <= site.bytes, "{} packets, {} bytes", packets, bytes);
+            prop_assert_eq!(&names(&q), &shown);
+        }
+    }
+}
+
+#[test]
+fn a_discipline_without_early_signals_and_with_room_loses_nothing() {
+    for kind in ["drop-tail", "drop-head"] {
+        let spec: Spec = tailback_document::decode(json!({ "kind": kind })).unwrap();
+        let log = serve(
+            &mut Rig::new(&spec, &Site::default(), Rng::named(1, "port")),
+            Rate::mbit(10),
+            &Traffic { packets: 20_000, ..Traffic::default() }.draw(1),
+            |_, _| {},
+        );
+        assert_eq!(tally(&log)[0] + tally(&log)[1], 20_000);
+    }
+}
+
+#[test]
+fn what_is_written_reads_back() {
+    for document in documents() {
+        let spec: Spec = tailback_document::decode(document).unwrap();
+        let written = serde_json::to_value(&spec).unwrap();
+        assert_eq!(tailback_document::decode::<Spec>(written).unwrap(), spec);
+    }
+}
+
+#[test]
+fn a_random_victim_is_any_of_those_waiting() {
+    let spec: Spec = tailback_document::decode(json!({ "kind": "drop-tail", "victim": "random" })).unwrap();
+    let mut rig = Rig::new(&spec, &places(3, Rate::mbit(10)), Rng::named(1, "port"));
+    let mut log = Log::new();
+    let mut ages = [0u32; 4];
+    for seq in 0..4_000 {
+        let mut waiting = Vec::new();
+        rig.q.visit(&mut |packet| waiting.push(packet.seq));
+        waiting.push(seq);
+        rig.arrive(&Arrival { at: Time::ZERO, seq, flow: 0, size: 1000, ecn: Ecn::NotEct }, &mut log);
+        if waiting.len() == 4 {
+            let (gone, _) = log.pop().unwrap();
+            ages[waiting.iter().position(|s| *s == gone).unwrap()] += 1;
+        }
+    }
+    // A quarter of 3997 each; the standard deviation is 27.
+    assert!(ages.iter().all(|n| (900..1100).contains(n)), "{ages:?}");
+}

@@ -1,0 +1,210 @@
+//! Stochastic fair Blue: its hashes, its penalty box and its moving hash.
+
+mod common;
+
+use common::*;
+use tailback_qdisc::law::sfb::{Bins, Boxed, Form, Params, PenaltyBox, Rehash, Scope, Sfb, Verdict, Warmed};
+use tailback_qdisc::{Discipline, Ecn, Qdisc, Spec};
+use tailback_random::Rng;
+use tailback_units::{Dur, Fraction, Rate, Time};
+
+/// Probability that a flow shares all of its bins with some of `m` others: [1 − (1 − 1/N)^M]^L.
+fn covered(levels: i32, bins: f64, m: i32) -> f64 {
+    let power = |x: f64, n: i32| (0..n).fold(1.0, |p, _| p * x);
+    power(1.0 - power(1.0 - 1.0 / bins, m), levels)
+}
+
+#[test]
+fn the_formula_gives_the_published_numbers() {
+    for (m, percent) in [(1, 0.1890), (2, 0.7236), (4, 2.6535), (8, 8.9555), (16, 25.904)] {
+        assert!((covered(2, 23.0, m) * 100.0 - percent).abs() < 6e-4, "{m}");
+    }
+    assert!((covered(3, 15.0, 8) * 100.0 - 7.632).abs() < 6e-4);
+    assert!((covered(8, 16.0, 8) / 7.00e-4 - 1.0).abs() < 1e-2);
+}
+
+#[test]
+fn over_20_000_hashes_as_many_flows_are_covered_as_the_formula_says() {
+    let rng = &mut Rng::named(1, "salts");
+    for (levels, bins, m) in [(2, 23, 1), (2, 23, 4), (2, 23, 8), (1, 46, 4), (3, 15, 8), (8, 16, 16)] {
+        let mut set = Bins::new(levels, bins);
+        let (mut hits, trials) = (0u32, 400_000u32);
+        for _ in 0..20_000 {
+            set.draw(rng);
+            // Flows numbered as a scenario does: in a row.
+            let others: Vec<Vec<usize>> = (0..m).map(|flow| set.of(flow).collect()).collect();
+            for flow in 400..420u32 {
+                hits += u32::from(set.of(flow).enumerate().all(|(level, bin)| others.iter().any(|o| o[level] == bin)));
+            }
+        }
+        let expected = f64::from(trials) * covered(levels as i32, bins as f64, m as i32);
+        // Flows under one hash are not independent: the spread is that of 20 000 trials at worst.
+        let tolerance = 3.0 * (20.0 * expected).sqrt();
+        assert!((f64::from(hits) - expected).abs() < tolerance, "{levels}x{bins}, {m}: {hits}, expected {expected}");
+    }
+}
+
+#[test]
+fn levels_are_independent() {
+    let rng = &mut Rng::named(2, "salts");
+    let mut set = Bins::new(2, 23);
+    let mut counts = vec![0u32; 23 * 23];
+    for _ in 0..400 {
+        set.draw(rng);
+        for flow in 0..529 {
+            let bins: Vec<usize> = set.of(flow).collect();
+            counts[bins[0] * 23 + bins[1]] += 1;
+        }
+    }
+    let chi: f64 = counts.iter().map(|n| (f64::from(*n) - 400.0) * (f64::from(*n) - 400.0) / 400.0).sum();
+    // 528 degrees of freedom: above 635 once in a thousand.
+    assert!(chi < 635.0, "{chi}");
+}
+
+fn rig(params: Params, seed: u64) -> Rig {
+    Rig::new(&Spec::Sfb(params), &places(200, Rate::mbit(45)), Rng::named(seed, "port"))
+}
+
+/// Flow 0 sends at the link's rate of 5625 packets a second for `seconds`, whatever happens. A hundred
+/// others respond at once and share what is left: whenever fewer than 100 packets wait, one of them
+/// sends. How many packets of flow 0 pass in a second, and how many of the others are dropped for
+/// one of theirs that passes, once the first 5 s have gone by.
+fn flood(rig: &mut Rig, seconds: u64) -> (f64, f64) {
+    const WARM_UP: u64 = 5;
+    let rng = &mut Rng::named(5, "flood");
+    let tx = Rate::mbit(45).clock().tx_time(1000);
+    let (mut log, mut flows) = (Log::new(), Vec::new());
+    let mut late = 0;
+    for slot in 0..seconds * 5625 {
+        let start = Time(slot * tx.0);
+        if slot == WARM_UP * 5625 {
+            late = log.len();
+        }
+        let mut send = |rig: &mut Rig, log: &mut Log, at, flow, ecn| {
+            flows.push(flow);
+            rig.arrive(&Arrival { at, seq: flows.len() as u32 - 1, flow, size: 1000, ecn }, log);
+        };
+        for _ in 0..10 {
+            if rig.q.packets() < 100 {
+                send(rig, &mut log, start, 1 + rng.below(100) as u32, Ecn::Ect0);
+            }
+        }
+        send(rig, &mut log, start + Dur(rng.below(tx.0)), 0, Ecn::NotEct);
+        rig.leave(start + tx, &mut log);
+    }
+    let (mut passed, mut sent, mut lost) = (0, 0, 0);
+    for (seq, fate) in &log[late..] {
+        let through = matches!(fate, Fate::Sent { .. });
+        if flows[*seq as usize] == 0 {
+            passed += u32::from(through);
+        } else if through {
+            sent += 1;
+        } else {
+            lost += 1;
+        }
+    }
+    (f64::from(passed) / (seconds - WARM_UP) as f64, f64::from(lost) / f64::from(sent))
+}
+
+/// A box for flows above 0.9, where the bins of flow 0 stand after a few seconds.
+fn boxing(boxed: Boxed) -> Params {
+    let penalty_box = PenaltyBox { boxed, threshold: Fraction(0.9), ..PenaltyBox::default() };
+    Params { ecn: true, penalty_box, ..Params::default() }
+}
+
+#[test]
+fn a_flow_that_does_not_respond_is_held_to_a_packet_per_interval() {
+    for boxed in [Boxed::Pressure, Boxed::Hold] {
+        let (passed, lost) = flood(&mut rig(boxing(boxed), 1), 30);
+        assert!((19.0..21.5).contains(&passed), "{boxed:?}: {passed}");
+        assert!(lost < 0.02, "{boxed:?}: {lost}");
+    }
+}
+
+#[test]
+fn only_flows_covered_by_the_flood_are_boxed() {
+    let mut rig = rig(boxing(Boxed::Pressure), 4);
+    flood(&mut rig, 10);
+    let Discipline::Sfb(sfb) = &rig.q else { panic!("not SFB") };
+    let boxed: Vec<u32> = sfb.law().boxed_flows().collect();
+    assert!(boxed.contains(&0));
+    assert!(boxed.iter().all(|flow| sfb.law().is_covered(*flow, &[0])), "{boxed:?}");
+    assert_eq!(rig.state("boxed_flows"), boxed.len() as f64);
+}
+
+#[test]
+fn each_scope_shares_the_rate_among_whom_it_says() {
+    // Two flows, all of whose bins stand at 1 from the start, send a packet per millisecond each.
+    let passed = |scope| {
+        let penalty_box = PenaltyBox { scope, boxed: Boxed::Hold, threshold: Fraction(1e-9), ..PenaltyBox::default() };
+        let params = Params { penalty_box, increment: Some(1.0), freeze: Some(Dur::ZERO), ..Params::default() };
+        let mut law = Sfb::new(&Params { bin_size: Some(0), ..params });
+        let rng = &mut Rng::named(9, "port");
+        let mut passed = [0; 2];
+        for flow in [0, 1] {
+            // One packet waits in each flow's bins for ever.
+            let Verdict::Pass(ticket) = law.arrive(Time::ZERO, flow, rng) else { panic!("p is 0") };
+            law.accept(flow, ticket);
+        }
+        assert!(!law.is_covered(1, &[0]) && law.bins(0).iter().zip(law.bins(1)).all(|(a, b)| *a != b));
+        for ms in 1..=1000 {
+            for flow in [0, 1] {
+                let verdict = law.arrive(Time::ZERO + Dur::from_ms(ms), flow, rng);
+                passed[flow as usize] += u32::from(matches!(verdict, Verdict::Pass(_)));
+            }
+        }
+        passed
+    };
+    assert_eq!(passed(Scope::Global).iter().sum::<u32>(), 20);
+    assert_eq!(passed(Scope::PerBin), [20, 20]);
+    assert_eq!(passed(Scope::PerFlow), [20, 20]);
+}
+
+fn moving(double_buffer: bool, warmed_by: Warmed) -> Params {
+    let rehash = Rehash { interval: Dur::from_secs(4), warm_up: None, warmed_by, double_buffer, cap: Fraction(1.0) };
+    Params { rehash: Some(rehash), ..boxing(Boxed::Pressure) }
+}
+
+#[test]
+fn a_warmed_set_knows_the_flood_and_a_cold_one_lets_it_in_again() {
+    let passed = |params| flood(&mut rig(params, 1), 30).0;
+    let (all, unresponsive) = (passed(moving(true, Warmed::All)), passed(moving(true, Warmed::Unresponsive)));
+    let cold = passed(moving(false, Warmed::All));
+    assert!(all < 22.0 && unresponsive < 22.0, "{all} {unresponsive}");
+    assert!(cold > 20.0 * all, "{cold} {all}");
+}
+
+#[test]
+fn bins_are_empty_when_the_queue_is_whatever_the_hash_does() {
+    let rate = Rate::mbit(10);
+    let traffic = Traffic { packets: 60_000, ..Traffic::default() };
+    let quick = |params: Params| Params {
+        rehash: params.rehash.map(|rehash| Rehash { interval: Dur::from_ms(50), ..rehash }),
+        ..params
+    };
+    for params in [
+        Params::default(),
+        quick(moving(true, Warmed::All)),
+        quick(moving(true, Warmed::Unresponsive)),
+        quick(moving(false, Warmed::All)),
+        Params { form: Form::Linux, ..quick(moving(true, Warmed::All)) },
+    ] {
+        let mut rig = Rig::new(&Spec::Sfb(params), &places(200, rate), Rng::named(1, "port"));
+        let mut fullest = 0.0f64;
+        serve(&mut rig, rate, &traffic.draw(1), |rig, _| fullest = fullest.max(rig.state("max_bin_packets")));
+        assert!(fullest > 3.0);
+        assert_eq!((rig.q.packets(), rig.state("max_bin_packets")), (0, 0.0));
+    }
+}
+
+#[test]
+fn nonsense_is_refused_with_advice() {
+    let refuse = |params: Params, path: &str| assert_eq!(params.check().unwrap_err().path, path);
+    refuse(Params { levels: Some(0), ..Params::default() }, "levels");
+    refuse(Params { bins: Some(0), ..Params::default() }, "bins");
+    refuse(Params { increment: Some(0.0), ..Params::default() }, "increment");
+    let rehash = Rehash { interval: Dur::ZERO, ..moving(true, Warmed::All).rehash.unwrap() };
+    refuse(Params { rehash: Some(rehash.clone()), ..Params::default() }, "rehash.interval");
+    let late = Rehash { interval: Dur::from_ms(1), warm_up: Some(Dur::from_ms(2)), ..rehash };
+    refuse(Params { rehash: Some(late), ..Params::default() }, "rehash.warm-up");
+}
