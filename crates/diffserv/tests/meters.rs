@@ -52,7 +52,7 @@ fn assert_within(passed: &[(Time, u32)], rate: u64, burst: u64) -> Result<(), Te
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(100))]
+    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn bytes_that_conform_in_any_interval_are_at_most_b_plus_r_t(stream in stream(), rate in 1u64..200_000_000, burst in 1u64..20_000) {
