@@ -90,7 +90,9 @@ fn site() -> impl Strategy<Value = Site> {
 
 /// Whether the discipline sends packets of all flows in the order of arrival.
 fn is_fifo(spec: &Spec) -> bool {
-    !matches!(spec.kind(), "dualpi2")
+    const BY_FLOW: [&str; 10] =
+        ["drr", "sfq", "sfq-red", "wfq", "wf2q-plus", "virtual-clock", "scfq", "stfq", "fq-codel", "fq-pie"];
+    !BY_FLOW.contains(&spec.kind()) && !matches!(spec.kind(), "dualpi2")
 }
 
 proptest! {
