@@ -79,7 +79,7 @@ pub(super) struct Board {
     pub newly_lost: u32,
     /// Blocks of the last acknowledgement: their segments need no second look.
     seen: [Block; 3],
-    pub rack: Option<Rack>,
+    pub rack: Option<Box<Rack>>,
     pub prr: super::prr::Prr,
 }
 
@@ -101,7 +101,7 @@ impl Board {
             rescued: false,
             newly_lost: 0,
             seen: [Block::default(); 3],
-            rack,
+            rack: rack.map(Box::new),
             prr: Default::default(),
         }
     }
@@ -126,10 +126,6 @@ impl Board {
     #[inline]
     pub fn lost(&self) -> u32 {
         self.lost
-    }
-    /// Whether the segment has been retransmitted while outstanding; false if it is not outstanding.
-    pub fn was_retransmitted(&self, seq: u32) -> bool {
-        self.slots.get(seq.wrapping_sub(self.base) as usize).is_some_and(|slot| slot.has(EVER))
     }
 
     /// The next new segment is transmitted.
@@ -343,6 +339,12 @@ impl Board {
             }
         }
         self.newly_lost = 0;
+        let Some(rack) = &mut self.rack else { return };
+        rack.order.clear();
+        for (i, slot) in self.slots.iter().enumerate().filter(|(_, slot)| !slot.has(SACKED)) {
+            rack.order.push_back((slot.sent, self.base.wrapping_add(i as u32)));
+        }
+        rack.order.make_contiguous().sort_by_key(|(sent, _)| *sent);
     }
 
     /// Recovery begins.
@@ -382,7 +384,6 @@ impl Board {
     }
 
     /// Panics if the counts are not those of the slots.
-    #[cfg(any(test, debug_assertions))]
     pub fn audit(&self) {
         let count = |f: &dyn Fn(&Slot) -> bool| self.slots.iter().filter(|slot| f(slot)).count() as u32;
         assert_eq!(self.sacked, count(&|s| s.has(SACKED)), "sacked");

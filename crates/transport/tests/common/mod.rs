@@ -37,6 +37,8 @@ pub struct Net<F: FnMut(Time, &Segment) -> Fate, G: FnMut(Time, &Ack) -> Fate> {
     /// Every transmission.
     pub log: Vec<(Time, Segment)>,
     pub keep_log: bool,
+    /// Whether to check the sender's books at each transmission.
+    pub strict: bool,
     pub check: fn(&Sender, &Segment),
 }
 
@@ -64,6 +66,7 @@ impl<F: FnMut(Time, &Segment) -> Fate, G: FnMut(Time, &Ack) -> Fate> Net<F, G> {
             serial: 0,
             log: Vec::new(),
             keep_log: true,
+            strict: false,
             check: |_, _| {},
         }
     }
@@ -85,6 +88,9 @@ impl<F: FnMut(Time, &Segment) -> Fate, G: FnMut(Time, &Ack) -> Fate> Net<F, G> {
             }
             (self.check)(&self.sender, &segment);
             let fate = (self.forward)(self.now, &segment);
+            if self.strict {
+                self.sender.audit();
+            }
             if fate.lost {
                 continue;
             }
