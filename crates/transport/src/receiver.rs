@@ -140,6 +140,12 @@ impl Receiver {
         Ack { next: self.next, ece: self.ece, syn: false, echo: self.recent, sack }
     }
 
+    #[cfg(test)]
+    pub(crate) fn start_at(&mut self, seq: u32) {
+        self.next = seq;
+        self.acknowledged = seq;
+    }
+
     /// The next segment expected in order.
     pub fn next(&self) -> u32 {
         self.next

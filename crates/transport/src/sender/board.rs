@@ -106,6 +106,13 @@ impl Board {
         }
     }
 
+    #[cfg(test)]
+    pub fn start_at(&mut self, seq: u32) {
+        for mark in [&mut self.base, &mut self.hint, &mut self.highest, &mut self.edge, &mut self.high_rxt] {
+            *mark = seq;
+        }
+    }
+
     fn end(&self) -> u32 {
         self.base.wrapping_add(self.slots.len() as u32)
     }

@@ -21,6 +21,8 @@ mod rack;
 mod sampler;
 mod selective;
 mod send;
+#[cfg(test)]
+mod tests;
 mod timeout;
 
 use crate::cc::{BackOff, CongestionControl, Window};
