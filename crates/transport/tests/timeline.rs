@@ -219,6 +219,8 @@ timelines! {
     congestion_avoidance_adds_one_segment_a_round_trip,
     tahoe_goes_back_to_one_segment_after_a_loss,
     reno_halves_and_inflates_and_leaves_at_the_first_new_acknowledgement,
+    a_careful_reno_leaves_a_second_loss_to_the_timer,
+    a_plain_reno_halves_again_for_a_second_loss,
     newreno_repairs_one_loss_per_round_trip,
     newreno_ignores_duplicates_of_what_was_sent_before_recovery,
     impatient_newreno_times_out_when_many_are_lost,

@@ -14,6 +14,7 @@
 mod ack;
 mod board;
 mod ecn;
+mod mark;
 mod open;
 mod plain;
 mod prr;
@@ -21,6 +22,7 @@ mod rack;
 mod sampler;
 mod selective;
 mod send;
+mod state;
 #[cfg(test)]
 mod tests;
 mod timeout;
@@ -32,81 +34,13 @@ use crate::rtt::Rtt;
 use board::Board;
 use rack::Rack;
 use sampler::Sampler;
+use state::{Flavour, Probe};
+pub use state::{State, Statistics};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use tailback_random::Rng;
 use tailback_units::{Dur, Time};
 use timeout::FRto;
-
-/// The state of a sender, for display.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
-    /// Nothing has been offered.
-    Closed,
-    /// The SYN is on its way.
-    Opening,
-    /// All is well, or losses are not certain yet.
-    Open,
-    /// The window was reduced after an echo of congestion, less than a window ago.
-    Reduced,
-    /// A loss is being repaired by fast retransmit.
-    Recovery,
-    /// The retransmission timer (or, with "tahoe", a loss) has set the window to one segment.
-    Loss,
-}
-
-impl State {
-    /// Its name in tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            State::Closed => "closed",
-            State::Opening => "opening",
-            State::Open => "open",
-            State::Reduced => "reduced",
-            State::Recovery => "recovery",
-            State::Loss => "loss",
-        }
-    }
-}
-
-/// Counts since the start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Statistics {
-    /// Transmissions of data segments, retransmissions included.
-    pub sent: u64,
-    /// Retransmissions of data segments.
-    pub retransmissions: u64,
-    /// Expiries of the retransmission timer with something outstanding.
-    pub timeouts: u64,
-    /// Recoveries begun by fast retransmit.
-    pub fast_retransmits: u64,
-    /// Reductions after an echo of congestion.
-    pub ecn_reductions: u64,
-    /// Reductions undone because the loss was none.
-    pub spurious: u64,
-    /// Tail loss probes.
-    pub probes: u64,
-}
-
-/// Which losses are repaired how.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Flavour {
-    Tahoe,
-    Reno,
-    NewReno,
-    Sack,
-}
-
-/// What `probe` is the deadline of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Probe {
-    /// Nothing.
-    Off,
-    /// A tail loss probe.
-    Tail,
-    /// Segments that RACK waits for.
-    Reordering,
-}
 
 /// The sending end of a connection: told what to send, what is acknowledged and that time has
 /// passed; asked what to transmit.

@@ -3,7 +3,7 @@
 use super::ack::News;
 use super::{Flavour, Sender, State};
 use crate::cc::{Congestion, CongestionControl};
-use crate::params::{NewReno, Recovery};
+use crate::params::{NewReno, Recovery, Reno};
 use crate::seq::before;
 use crate::wire::Ack;
 use tailback_units::Time;
@@ -120,8 +120,7 @@ impl Sender {
         self.state = State::Open;
         self.inflation = 0;
         self.dupacks = 0;
-        if self.flavour == Flavour::Reno {
-            // Whether this was all or a partial acknowledgement, Reno does not ask.
+        if let Recovery::Reno(Reno { careful: false }) = self.tcp.recovery {
             self.recover = self.una.wrapping_sub(1);
         }
         if self.control.controls_recovery() {

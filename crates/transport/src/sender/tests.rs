@@ -88,7 +88,7 @@ fn short_segments_keep_their_length_when_sent_again() {
     sender.offer(Time::ZERO, 2_500);
     sender.offer(Time::ZERO, 10);
     sender.offer(Time::ZERO, u64::MAX);
-    let mut payloads = |sender: &mut Sender, now| {
+    let payloads = |sender: &mut Sender, now| {
         std::iter::from_fn(|| sender.poll(now)).map(|s| s.payload).take(10).collect::<Vec<u16>>()
     };
     let first = payloads(&mut sender, Time::ZERO);
