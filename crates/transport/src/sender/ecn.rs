@@ -6,10 +6,10 @@ use crate::seq::before;
 use tailback_units::Time;
 
 impl Sender {
-    /// Whether the window has been reduced for what is outstanding.
+    /// Whether the first outstanding segment was sent before the window was reduced for an echo.
     #[inline]
     pub(super) fn is_reduced(&self) -> bool {
-        !before(self.reduced_at, self.una) && self.una != self.max && self.reduced_at != u32::MAX
+        self.by_echo && before(self.una, self.reduced_at)
     }
 
     /// An acknowledgement echoes congestion: one reduction per window, and none in recovery.
@@ -17,14 +17,19 @@ impl Sender {
         if self.state == State::Recovery || !before(self.reduced_at, self.una) {
             return;
         }
+        self.cwr = true;
+        self.reduced_at = self.max;
+        if self.control.handles_ecn() {
+            return;
+        }
+        self.by_echo = true;
         self.cold.statistics.ecn_reductions += 1;
         let at_floor = self.window.cwnd <= 1.0;
         let flight = self.flight_size();
         self.control.on_congestion(&mut self.window, Congestion::Ecn, now, flight);
         self.cold.prior = None;
-        self.reduced_at = self.max;
-        self.cwr = true;
-        if at_floor && self.back_off() == BackOff::Floor {
+        let wait = at_floor && self.back_off() == BackOff::Floor;
+        if wait {
             // As in ns-2: each further echo in a row doubles the wait.
             if self.floored {
                 self.rtt.back_off();
@@ -34,6 +39,6 @@ impl Sender {
             self.probe = Time::NEVER;
             self.probe_for = Probe::Off;
         }
-        self.floored = at_floor;
+        self.floored = wait;
     }
 }
