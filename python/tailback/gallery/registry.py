@@ -33,6 +33,9 @@ EXPERIMENTS = (
     "lan-mac",
     "lan-headroom",
     "lan-extended",
+    "internet-e05",
+    "internet-e06",
+    "internet-e07",
 )  # fmt: skip
 
 
