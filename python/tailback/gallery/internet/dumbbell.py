@@ -17,6 +17,7 @@ from tailback.scenario import Value
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
 
 __all__ = [
     "BOTTLENECK",
@@ -25,6 +26,7 @@ __all__ = [
     "bottleneck",
     "changes",
     "draw_queue",
+    "draw_queues",
     "mean_average",
     "measured",
     "offered_rate",
@@ -160,3 +162,19 @@ def draw_queue(axes: Axes, found: Trace, levels: Mapping[str, float], *, ink: st
             )
         axes.set_xlim(times[0], times[-1])
         axes.set_title(title)
+
+
+def draw_queues(
+    lines: Mapping[str, Trace], levels: Mapping[str, float] | Sequence[Mapping[str, float]], *, top: float = 105
+) -> Drawing:
+    """Draw queues below each other, with levels in common or of each."""
+    from tailback import plot
+
+    figure = plot.new(1, len(lines), width=8.0, height=2.3, sharex=True, sharey=True)
+    for index, (axes, (title, found)) in enumerate(zip(figure.axes, lines.items(), strict=True)):
+        own = levels if isinstance(levels, Mapping) else levels[index]
+        draw_queue(axes, found, own, ink=plot.COLOURS[index], title=title)
+        axes.set_ylim(0, top)
+        axes.set_ylabel("queue (kB)")
+    figure.axes[-1].set_xlabel("time (s)")
+    return figure

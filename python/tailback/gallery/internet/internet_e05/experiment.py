@@ -213,7 +213,7 @@ class StaticDetection(Experiment):
             "long-path",
             "Over a longer path",
             "The bottleneck's one-way delay is 50 ms instead of 10 ms. First replication.",
-            lambda: _stack(long),
+            lambda: dumbbell.draw_queues(long, LEVELS),
             claims=("C6",),
         )
 
@@ -242,18 +242,6 @@ def _four(kept: Mapping[tuple[float, int], Trace]) -> Drawing:
         axes.set_ylim(0, 105)
         axes.set_xlabel("time (s)" if index > 1 else "")
         axes.set_ylabel("queue (kB)" if index % 2 == 0 else "")
-    return figure
-
-
-def _stack(lines: Mapping[str, Trace]) -> Drawing:
-    from tailback import plot
-
-    figure = plot.new(1, len(lines), width=8.0, height=2.4, sharex=True, sharey=True)
-    for index, (axes, (title, found)) in enumerate(zip(figure.axes, lines.items(), strict=True)):
-        dumbbell.draw_queue(axes, found, LEVELS, ink=plot.COLOURS[index], title=title)
-        axes.set_ylim(0, 105)
-        axes.set_ylabel("queue (kB)")
-    figure.axes[-1].set_xlabel("time (s)")
     return figure
 
 
