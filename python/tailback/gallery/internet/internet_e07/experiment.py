@@ -37,7 +37,7 @@ DECREASE, INCREASE = 3.0, 2.0
 AGGRESSIVE, CONSERVATIVE, ADAPTIVE = "aggressive", "conservative", "adaptive"
 HELD, FLOYD = "adaptive, held 1 s", "Floyd 2001"
 SHOWN = (AGGRESSIVE, CONSERVATIVE, ADAPTIVE)
-DETECTION: dict[str, tuple[float, Value]] = {
+DETECTION: dict[str, tuple[float, dict[str, Value] | None]] = {
     AGGRESSIVE: (0.25, None),
     CONSERVATIVE: (0.016, None),
     ADAPTIVE: (0.1, {"kind": "feng", "alpha": DECREASE, "beta": INCREASE}),
@@ -113,9 +113,8 @@ class AdaptiveRed(Experiment):
         """max_p and how it follows; changes of the load until the end of the run."""
         end = int(self.profile(profile).duration.removesuffix("s"))
         max_p, adaptive = DETECTION[str(point["detection"])]
-        others: Settings = {} if adaptive is None else {"adaptive": adaptive}
         return {
-            **dumbbell.red(BUFFER_KB, max_p, **others, ecn=True),
+            **dumbbell.red(BUFFER_KB, max_p, ecn=True, adaptive=adaptive),
             "timeline": [
                 {"at": f"{at}s", "flow": "more", "state": "stop" if index % 2 == 0 else "start"}
                 for index, at in enumerate(range(2 * PERIOD_S, end, PERIOD_S))
