@@ -33,6 +33,7 @@ EXPERIMENTS = (
     "lan-mac",
     "lan-headroom",
     "lan-extended",
+    "internet-e15",
 )  # fmt: skip
 
 

@@ -1,0 +1,1 @@
+"""Experiments on TCP and active queue management (W. Feng's 1999 defence)."""
