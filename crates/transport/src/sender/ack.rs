@@ -35,7 +35,6 @@ impl Sender {
         let window_limited = before(old, self.full_at)
             || (self.window.cwnd < self.window.ssthresh && self.window.cwnd < 2.0 * f64::from(in_flight_before));
         self.control.on_echo(&mut self.window, advanced, ack.ece, ack.next, self.max);
-        let rtt = if advanced > 0 { self.measure(now, ack) } else { None };
         let news = match self.flavour {
             Flavour::Sack => self.take_selective(now, ack, advanced),
             _ => self.take_plain(now, ack, advanced),
@@ -43,6 +42,9 @@ impl Sender {
         if let Some(sampler) = &mut self.sampler {
             sampler.advance(self.una);
         }
+        // Before the sample is taken, as in ns-2: it ends the doubling, but not while echoes go on.
+        let waits = ack.ece && self.ecn && self.on_echo(now);
+        let rtt = if advanced > 0 { self.measure(now, ack) } else { None };
         let rtt = if self.board.is_some() { news.newest.map(|sent| now.since(sent)) } else { rtt };
         let round = advanced > 0 && before(self.round_end, self.una);
         if round {
@@ -65,14 +67,11 @@ impl Sender {
             rate: None,
         };
         self.grow(acked, news.ended);
-        if advanced > 0 {
+        if waits {
+            self.expiry = now + self.rto();
+        } else if advanced > 0 {
             self.restart_timer(now, news.keep_timer);
-            if !ack.ece {
-                self.floored = false;
-            }
-        }
-        if ack.ece && self.ecn {
-            self.on_echo(now);
+            self.floored &= ack.ece;
         }
     }
 

@@ -12,15 +12,16 @@ impl Sender {
         self.by_echo && before(self.una, self.reduced_at)
     }
 
-    /// An acknowledgement echoes congestion: one reduction per window, and none in recovery.
-    pub(super) fn on_echo(&mut self, now: Time) {
+    /// An acknowledgement echoes congestion: one reduction per window, and none in recovery. Whether
+    /// the next segment has to wait for the timer from now on.
+    pub(super) fn on_echo(&mut self, now: Time) -> bool {
         if self.state == State::Recovery || !before(self.reduced_at, self.una) {
-            return;
+            return false;
         }
         self.cwr = true;
         self.reduced_at = self.max;
         if self.control.handles_ecn() {
-            return;
+            return false;
         }
         self.by_echo = true;
         self.cold.statistics.ecn_reductions += 1;
@@ -35,10 +36,10 @@ impl Sender {
                 self.rtt.back_off();
             }
             self.held = true;
-            self.expiry = now + self.rto();
             self.probe = Time::NEVER;
             self.probe_for = Probe::Off;
         }
         self.floored = wait;
+        wait
     }
 }

@@ -35,7 +35,8 @@ impl Sender {
         let rto = self.rto();
         let own = self.control.controls_recovery();
         // RFC 5681 section 3.1: once for each segment, however often it times out.
-        if self.cold.expired_at != Some(self.una) || self.state != State::Loss {
+        let again = self.state == State::Loss && self.cold.expired_at == Some(self.una);
+        if !again {
             if self.state != State::Loss {
                 self.cold.prior = Some(self.window);
             }
@@ -49,9 +50,12 @@ impl Sender {
         }
         self.rtt.back_off();
         self.watch_eifel();
-        // RFC 5682 section 2.1 step 1: not when the timeout interrupts an earlier one's repair.
-        let fresh = self.state != State::Loss;
-        self.cold.f_rto = if self.watches(SpuriousTimeout::FRto) && fresh { FRto::Retransmitted } else { FRto::Off };
+        // RFC 5682 section 3: not when the timeout interrupts a repair, unless it is only that of the
+        // same segment that has timed out again.
+        let fresh = !matches!(self.state, State::Loss | State::Recovery);
+        let same = again && self.cold.f_rto == FRto::Retransmitted;
+        let watch = self.watches(SpuriousTimeout::FRto) && (fresh || same);
+        self.cold.f_rto = if watch { FRto::Retransmitted } else { FRto::Off };
         self.state = State::Loss;
         self.recover = self.max;
         // An echo that follows answers what is sent from now on, so that it counts, as in ns-2.
