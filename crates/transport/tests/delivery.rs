@@ -126,7 +126,7 @@ fn run(case: &Case) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 5000, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn everything_offered_is_delivered_once_and_in_order(case in cases()) {
         run(&case)?;

@@ -127,6 +127,9 @@ impl Sender {
     pub(super) fn advance(&mut self, next: u32) -> bool {
         self.una = next;
         self.nxt = later(self.nxt, next);
+        // A repair that a hold has kept back is no longer wanted.
+        self.force = false;
+        self.force_probe = false;
         // Marks that lie behind stay just behind, so that comparing them survives the wrap.
         let last = next.wrapping_sub(1);
         let all = !before(next, self.recover);
