@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import reduce
 from operator import add
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from tailback.gallery import (
     Axis,
@@ -27,6 +28,9 @@ from tailback.gallery.internet import dumbbell
 from tailback.gallery.internet.dumbbell import BOTTLENECK
 from tailback.report import Report
 from tailback.scenario import Value
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
 
 BUFFER_KB, MIN_KB, MAX_KB, PACKET_BYTES = 50, 10.0, 40.0, 1500
 SOURCES = (8, 16, 32, 64)
@@ -155,30 +159,74 @@ class Testbed(Experiment):
 
     def figures(self, results: Results) -> Iterable[Figure]:
         """The deck's two figures, on both paths and with both kinds of hosts; max_p."""
-        columns = (
-            ("lan", "On the local network, BSD timers", {"hosts": BSD, "path": LAN}, ("C1", "C2", "C3")),
-            ("long", "Over a path of 100 ms, BSD timers", {"hosts": BSD, "path": LONG}, ("C4", "C6")),
-            ("ns2-hosts", "On the local network, ns-2.35's timers", {"hosts": NS2, "path": LAN}, ("C5",)),
-        )
-        for name, title, where, claims in columns:
-            at = results.where(**where)
-            for metric, words in (("loss", "loss"), ("utilisation", "utilisation")):
-                yield fig.compare(
-                    {kind: at.where(detection=kind)[metric] for kind in DETECTION},
-                    f"{words}-{name}",
-                    f"{title}: {words}",
-                    x="sources",
-                    claims=claims,
-                )
+        bsd = {kind: results.where(hosts=BSD, detection=kind) for kind in DETECTION}
+        ns2 = {kind: results.where(hosts=NS2, path=LAN, detection=kind) for kind in DETECTION}
         yield fig.compare(
-            {
-                f"{path} path, {hosts} timers": results.where(hosts=hosts, path=path, detection=ADAPTIVE)["max_p"]
-                for hosts, path in ((BSD, LAN), (NS2, LAN), (BSD, LONG))
-            },
+            {kind: at["loss"] for kind, at in bsd.items()},
+            "loss",
+            "Loss over the number of connections",
+            x="sources",
+            panel="path",
+            claims=("C1", "C3"),
+        )
+        used = fig.compare(
+            {kind: at["utilisation"] for kind, at in bsd.items()},
+            "utilisation",
+            "Utilisation over the number of connections",
+            "The axis begins at 85 %.",
+            x="sources",
+            panel="path",
+            claims=("C2", "C4", "C6"),
+        )
+        yield replace(used, draw=lambda: _from_85(used))
+        yield fig.compare(
+            {kind: at["loss"] for kind, at in ns2.items()},
+            "loss-ns2-hosts",
+            "Loss on the local network with ns-2.35's timers",
+            x="sources",
+            claims=("C5",),
+        )
+        yield Figure(
             "max-p",
             "Where Adaptive RED's max_p ends up",
-            x="sources",
+            "One mark per replication. The settings' values are dashed; the lower bound is 0.0001.",
+            lambda: _draw_max_p(results.where(detection=ADAPTIVE)),
+            claims=("C6",),
         )
+
+
+def _draw_max_p(results: Results) -> Drawing:
+    from tailback import plot
+
+    figure = plot.new(width=6.4)
+    (axes,) = figure.axes
+    with plot.style():
+        for index, (hosts, path) in enumerate(((BSD, LAN), (NS2, LAN), (BSD, LONG))):
+            at = results.where(hosts=hosts, path=path)
+            marks = [
+                (cast(int, point["sources"]) * 1.06 ** (index - 1), sample.values["max_p"])
+                for point, samples in at.samples.items()
+                for sample in samples
+            ]
+            x, y = zip(*marks, strict=True)
+            axes.plot(x, y, "os^"[index], color=plot.COLOURS[index], alpha=0.7, label=f"{path} path, {hosts} timers")
+        for static in (0.25, 0.016):
+            axes.axhline(static, color="#666666", linestyle="--", linewidth=0.9)
+        plot.finish(
+            axes, x="connections", y="max_p", x_scale="log", y_scale="log", ticks=[float(n) for n in SOURCES], from_zero=False
+        )
+        axes.set_ylim(5e-5, 1.5)
+        axes.legend(loc="lower right")
+    return figure
+
+
+def _from_85(figure: Figure) -> Drawing:
+    drawn = figure.draw()
+    for axes in drawn.axes:
+        axes.set_ylim(85, 100.5)
+        for artist in (*axes.lines, *axes.collections):
+            artist.set_clip_on(True)
+    return drawn
 
 
 def _mean(results: Results, detection: str) -> Quantity:
