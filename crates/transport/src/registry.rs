@@ -1,6 +1,6 @@
 //! All congestion controls, one line each.
 
-use crate::cc::{Acked, BackOff, Build, Congestion, CongestionControl, Window, reno, subtcp};
+use crate::cc::{Acked, BackOff, Build, Congestion, CongestionControl, Window, cubic, dctcp, reno, subtcp};
 use crate::params::{EcnEcho, Tcp};
 use tailback_random::Rng;
 use tailback_units::{Dur, Time};
@@ -88,6 +88,8 @@ macro_rules! controls {
 controls! {
     "reno" => Reno(reno::Params => reno::Reno),
     "subtcp" => SubTcp(subtcp::Params => subtcp::SubTcp),
+    "cubic" => Cubic(cubic::Params => Box<cubic::Cubic>),
+    "dctcp" => Dctcp(dctcp::Params => Box<dctcp::Dctcp>),
 }
 
 impl Default for Cc {

@@ -3,6 +3,9 @@
 //! Loss detection and recovery are the sender's work, done once for all. A congestion control sees
 //! what was acknowledged and sets the [`Window`]; windows are in segments.
 
+pub mod cubic;
+pub mod dctcp;
+mod hystart;
 pub mod reno;
 pub mod subtcp;
 
