@@ -33,6 +33,13 @@ EXPERIMENTS = (
     "lan-mac",
     "lan-headroom",
     "lan-extended",
+    "internet-e02",
+    "internet-e03",
+    "internet-e04",
+    "internet-e05",
+    "internet-e06",
+    "internet-e07",
+    "internet-e15",
 )  # fmt: skip
 
 
