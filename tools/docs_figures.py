@@ -152,7 +152,7 @@ def bottleneck(
     drawn = plot.new(1, rows, width=8.4, height=1.9 if rows > 1 else 2.4, sharex=True)
     times = found["time_s"]
     top, *others = drawn.axes
-    top.plot(times, [waiting / 1040 for waiting in port["queue_bytes"]], color=BLUE, linewidth=0.8, label="queue")
+    top.plot(times, [waiting / 1040 for waiting in port["queue_bytes"]], color=BLUE, linewidth=0.8, label="queue" if average else None)
     if average:
         scale = 1 / 1040 if average.endswith("bytes") else 1.0
         top.plot(times, [scale * v for v in port["state"][average]], color=RED, linewidth=1.2, label="average")
