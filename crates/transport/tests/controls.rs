@@ -39,6 +39,6 @@ fn parameters_out_of_range_are_refused_by_name() {
             Ok(tcp) => tcp.check().expect_err("it is out of range").to_string(),
             Err(error) => error.to_string(),
         };
-        assert!(error.contains(field), "{document}: {error}");
+        assert!(error.contains(&format!("congestion-control.{field}")), "{document}: {error}");
     }
 }
