@@ -39,6 +39,7 @@ EXPERIMENTS = (
     "internet-e05",
     "internet-e06",
     "internet-e07",
+    "internet-e08",
     "internet-e15",
 )  # fmt: skip
 

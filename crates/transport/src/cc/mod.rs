@@ -3,6 +3,12 @@
 //! Loss detection and recovery are the sender's work, done once for all. A congestion control sees
 //! what was acknowledged and sets the [`Window`]; windows are in segments.
 
+pub mod bbr;
+pub mod bbr3;
+pub mod cubic;
+pub mod dctcp;
+mod hystart;
+mod model;
 pub mod reno;
 pub mod subtcp;
 

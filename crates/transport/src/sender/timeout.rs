@@ -40,6 +40,9 @@ impl Sender {
             if self.state != State::Loss {
                 self.cold.prior = Some(self.window);
             }
+            // What fast recovery had let out beyond the window has been answered by duplicates: it is
+            // not outstanding. Else each timeout in a recovery would double the threshold.
+            self.inflation = 0;
             let flight = self.flight_size();
             self.control.on_congestion(&mut self.window, Congestion::Timeout, now, flight);
         }

@@ -54,11 +54,10 @@ def red(
     adaptive: Mapping[str, Value] | None = None,
 ) -> Settings:
     """RED of the thesis at the bottleneck: thresholds of 20 and 80 % of the buffer, no gentle, packets counted."""
-    packets = 1000 / packet_bytes
     discipline: dict[str, Value] = {
         "kind": "red",
-        "min": f"{packets * (low_kb or 0.2 * buffer_kb):g}packets",
-        "max": f"{packets * (high_kb or 0.8 * buffer_kb):g}packets",
+        "min": f"{low_kb or 0.2 * buffer_kb:g}kB",
+        "max": f"{high_kb or 0.8 * buffer_kb:g}kB",
         "max-p": max_p,
         "weight": 0.002,
         "mean-packet": f"{packet_bytes}B",

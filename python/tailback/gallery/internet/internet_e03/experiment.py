@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from functools import reduce
+from operator import and_
+from typing import TYPE_CHECKING, cast
 
 from tailback.gallery import (
     Axis,
-    AxisValue,
     Claim,
+    Condition,
     Experiment,
     Figure,
     Point,
@@ -83,7 +85,7 @@ class LossModel(Experiment):
             **(drop_tail if point["queue"] == DROP_TAIL else dumbbell.red(BUFFER_KB, RED_MAX_P, ecn=False)),
             "links[0].delay": f"{point['delay']}ms",
             "flows[tcp].count": point["sources"],
-            "flows[tcp].transport.segment": f"{int(point['packet']) - HEADER}B",
+            "flows[tcp].transport.segment": f"{cast(int, point['packet']) - HEADER}B",
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
@@ -167,14 +169,10 @@ class LossModel(Experiment):
         )
 
 
-def _doubling(loss: Quantity, sources: Sequence[AxisValue], low: float, high: float):
+def _doubling(loss: Quantity, sources: Sequence[int], low: float, high: float) -> Condition:
     """From each number of sources to twice as many the loss grows by a factor between the two."""
-    found = None
-    for n in sources:
-        one, two = loss.where(sources=n), loss.where(sources=2 * int(n))
-        both = (two >= low * one) & (two <= high * one)
-        found = both if found is None else found & both
-    return found
+    steps = [(loss.where(sources=n), loss.where(sources=2 * n)) for n in sources]
+    return reduce(and_, ((two >= low * one) & (two <= high * one) for one, two in steps))
 
 
 def _against_model(by_queue: Mapping[str, Results]) -> Drawing:
@@ -193,7 +191,10 @@ def _against_model(by_queue: Mapping[str, Results]) -> Drawing:
             for slope in (1, 2):
                 line = [middle * (n / numbers[2]) ** slope for n in numbers]
                 axes.plot(numbers, line, ":", color="#888888", linewidth=1)
-                axes.annotate(f"slope {slope}", (numbers[0], line[0]), xytext=(2, 3), textcoords="offset points", fontsize=8)
+                apart = (0, 12) if slope == 1 else (14, -4)
+                axes.annotate(
+                    f"slope {slope}", (numbers[0], line[0]), xytext=apart, textcoords="offset points", fontsize=8
+                )
             y = "packet loss (%)" if index == 0 else ""
             plot.finish(
                 axes, title=name, x="connections", y=y, x_scale="log", y_scale="log", ticks=numbers, from_zero=False
