@@ -114,7 +114,7 @@ class Synchronisation(Experiment):
         Axis("sources", "sources"),
         Axis("buffer", "buffer", "kB"),
     )
-    quick = Profile(duration="140s", warmup="60s", replications=3, max_replications=15, cpu_s=25)
+    quick = Profile(duration="140s", warmup="60s", replications=5, max_replications=15, cpu_s=30)
     full = Profile(duration="360s", warmup="60s", replications=10, max_replications=40, cpu_s=400)
     metrics = (
         Metric("index", "synchronisation index", "", _index),
