@@ -33,6 +33,7 @@ EXPERIMENTS = (
     "lan-mac",
     "lan-headroom",
     "lan-extended",
+    "internet-e01",
     "internet-e02",
     "internet-e03",
     "internet-e04",
