@@ -36,6 +36,11 @@ EXPERIMENTS = (
     "internet-e05",
     "internet-e06",
     "internet-e07",
+    "internet-e10",
+    "internet-e11",
+    "internet-e12",
+    "internet-e13",
+    "internet-e14",
 )  # fmt: skip
 
 
