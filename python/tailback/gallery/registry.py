@@ -33,6 +33,9 @@ EXPERIMENTS = (
     "lan-mac",
     "lan-headroom",
     "lan-extended",
+    "internet-e02",
+    "internet-e03",
+    "internet-e04",
     "internet-e05",
     "internet-e06",
     "internet-e07",
@@ -41,6 +44,7 @@ EXPERIMENTS = (
     "internet-e12",
     "internet-e13",
     "internet-e14",
+    "internet-e15",
 )  # fmt: skip
 
 

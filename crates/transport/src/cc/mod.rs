@@ -80,7 +80,8 @@ pub enum Congestion {
     Loss,
     /// An echo of congestion experienced, at most once a window.
     Ecn,
-    /// The retransmission timer expired. The sender sets the window to one segment afterwards.
+    /// The retransmission timer expired, or with "tahoe" a loss was seen. The sender sets the window
+    /// to one segment afterwards.
     Timeout,
 }
 

@@ -43,26 +43,37 @@ Trace = tuple[list[float], dict[str, list[float]]]
 """Times in seconds, and values at these times by name."""
 
 
-def red(buffer_kb: float, max_p: AxisValue, *, low_kb: float = 0, high_kb: float = 0, **others: Value) -> Settings:
+def red(
+    buffer_kb: float,
+    max_p: AxisValue,
+    *,
+    ecn: bool,
+    low_kb: float = 0.0,
+    high_kb: float = 0.0,
+    packet_bytes: int = 1000,
+    adaptive: Mapping[str, Value] | None = None,
+) -> Settings:
     """RED of the thesis at the bottleneck: thresholds of 20 and 80 % of the buffer, no gentle, packets counted."""
+    packets = 1000 / packet_bytes
     discipline: dict[str, Value] = {
         "kind": "red",
-        "min": f"{low_kb or 0.2 * buffer_kb:g}packets",
-        "max": f"{high_kb or 0.8 * buffer_kb:g}packets",
+        "min": f"{packets * (low_kb or 0.2 * buffer_kb):g}packets",
+        "max": f"{packets * (high_kb or 0.8 * buffer_kb):g}packets",
         "max-p": max_p,
         "weight": 0.002,
-        "mean-packet": "1000B",
+        "mean-packet": f"{packet_bytes}B",
         "count": "packets",
         "byte-mode": False,
         "gentle": False,
-        **others,
+        "ecn": ecn,
+        **({} if adaptive is None else {"adaptive": dict(adaptive)}),
     }
     return bottleneck(buffer_kb, discipline)
 
 
 def bottleneck(buffer_kb: float, discipline: Value) -> Settings:
     """A buffer at the bottleneck and its discipline."""
-    return {f"{PORT}.buffer": f"{buffer_kb:g}packets", f"{PORT}.discipline": discipline}
+    return {f"{PORT}.buffer": f"{buffer_kb:g}kB", f"{PORT}.discipline": discipline}
 
 
 def sampled(report: Report) -> tuple[list[float], PortSeries]:

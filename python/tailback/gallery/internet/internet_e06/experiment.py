@@ -1,4 +1,4 @@
-"""E6, conservative early detection and 32 sources: does a larger buffer help?"""
+"""E6, conservative early detection and 32 sources with a larger buffer."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class LargerBuffer(Experiment):
                 "C4",
                 "With thresholds in proportion the loss falls with the buffer, and it takes more than 300 kB to "
                 "bring it below 0.1 %; 600 kB do.",
-                "derived: the queue must lengthen the round trip until 32 sources need no more marks than RED can give: "
+                "derived: the queue must lengthen the round trip until 32 sources need no more marks than RED gives: "
                 "2 N²/(R C)² is 1.07 % with a max_th of 370 kB, a buffer of 460 kB",
                 (scaled.where(buffer=300) > 0.1)
                 & (scaled.where(buffer=ENOUGH_KB) < 0.1)

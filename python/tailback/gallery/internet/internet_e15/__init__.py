@@ -1,0 +1,1 @@
+"""One non-responsive flow against 400 TCP flows."""

@@ -1,0 +1,91 @@
+"""The hashes that a run of stochastic fair Blue has drawn, so that the flows it must misjudge are known beforehand.
+
+The port's random stream is that of its name under the run's seed: xoshiro256++ (Blackman and Vigna 2019) seeded with
+SipHash-1-3. Its first draw is the seed of the first set of bins, its second that of the next set. A level's hash is the
+finaliser of SplitMix64 over flow and salt. This is a second implementation, made for the experiments' oracle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+__all__ = ["covered", "draws", "formula", "place"]
+
+_MASK = (1 << 64) - 1
+_GOLDEN = 0x9E3779B97F4A7C15
+
+
+def formula(m: int, levels: int = 2, bins: int = 23) -> float:
+    """Probability that a flow shares each of its bins with one of m others: [1 - (1 - 1/N)^M]^L."""
+    return float((1 - (1 - 1 / bins) ** m) ** levels)
+
+
+def covered(seed: int, flows: Sequence[int], others: Sequence[int], levels: int = 2, bins: int = 23) -> list[int]:
+    """Return those of `flows` whose bin at each level is also one of the others' under the hashes of `seed`."""
+    taken = [{place(seed, other, level, bins) for other in others} for level in range(levels)]
+    return [flow for flow in flows if all(place(seed, flow, k, bins) in taken[k] for k in range(levels))]
+
+
+def place(seed: int, flow: int, level: int, bins: int = 23) -> int:
+    """Return a flow's bin at a level."""
+    salt = _mix((seed + (level + 1) * _GOLDEN) & _MASK)
+    return _mix(_mix((flow + _GOLDEN) & _MASK) ^ salt) % bins
+
+
+def draws(run_seed: int, port: str, count: int = 1) -> list[int]:
+    """Return the first 64-bit draws of a port's stream."""
+    name = f"port {port}".encode()
+    first, second = _siphash13(run_seed, 0, name), _siphash13(run_seed, 1, name)
+    state = [*first, *second]
+    out = []
+    for _ in range(count):
+        out.append((_rotate((state[0] + state[3]) & _MASK, 23) + state[0]) & _MASK)
+        shifted = (state[1] << 17) & _MASK
+        state[2] ^= state[0]
+        state[3] ^= state[1]
+        state[1] ^= state[2]
+        state[0] ^= state[3]
+        state[2] ^= shifted
+        state[3] = _rotate(state[3], 45)
+    return out
+
+
+def _mix(x: int) -> int:
+    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & _MASK
+    return x ^ (x >> 31)
+
+
+def _rotate(x: int, by: int) -> int:
+    return ((x << by) | (x >> (64 - by))) & _MASK
+
+
+def _siphash13(k0: int, k1: int, data: bytes) -> tuple[int, int]:
+    """SipHash-1-3 with a result of 128 bits (Aumasson and Bernstein 2012)."""
+    v = [k0 ^ 0x736F6D6570736575, k1 ^ 0x646F72616E646F6D ^ 0xEE, k0 ^ 0x6C7967656E657261, k1 ^ 0x7465646279746573]
+
+    def rounds(times: int) -> None:
+        for _ in range(times):
+            v[0] = (v[0] + v[1]) & _MASK
+            v[1] = _rotate(v[1], 13) ^ v[0]
+            v[0] = _rotate(v[0], 32)
+            v[2] = (v[2] + v[3]) & _MASK
+            v[3] = _rotate(v[3], 16) ^ v[2]
+            v[0] = (v[0] + v[3]) & _MASK
+            v[3] = _rotate(v[3], 21) ^ v[0]
+            v[2] = (v[2] + v[1]) & _MASK
+            v[1] = _rotate(v[1], 17) ^ v[2]
+            v[2] = _rotate(v[2], 32)
+
+    padded = data + bytes(-(len(data) + 1) % 8) + bytes([len(data) & 0xFF])
+    for at in range(0, len(padded), 8):
+        word = int.from_bytes(padded[at : at + 8], "little")
+        v[3] ^= word
+        rounds(1)
+        v[0] ^= word
+    v[2] ^= 0xEE
+    rounds(3)
+    low = v[0] ^ v[1] ^ v[2] ^ v[3]
+    v[1] ^= 0xDD
+    rounds(3)
+    return low, v[0] ^ v[1] ^ v[2] ^ v[3]
