@@ -39,6 +39,7 @@ EXPERIMENTS = (
     "internet-e05",
     "internet-e06",
     "internet-e07",
+    "internet-e09",
     "internet-e10",
     "internet-e11",
     "internet-e12",

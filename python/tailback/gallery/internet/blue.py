@@ -31,7 +31,7 @@ BLUE: dict[str, tuple[int, float, float]] = {
 def settings(name: str, buffer_kb: float, *, ecn: bool = True) -> Settings:
     """The bottleneck's buffer and discipline by the name of a set, `R1` to `R4` or `B1` to `B4`."""
     if name in RED:
-        return dumbbell.red(buffer_kb, 1.0, weight=RED[name], ecn=ecn)
+        return dumbbell.red(buffer_kb, 1.0, ecn=ecn) | {f"{dumbbell.PORT}.discipline.weight": RED[name]}
     freeze, increment, decrement = BLUE[name]
     discipline: Table = {
         "kind": "blue",

@@ -175,12 +175,15 @@ class BlueTestbed(Experiment):
             claims=("jain",),
         )
         words = {PLAIN: "plain hosts", RULE: "rule of RFC 3168", DELAYED: "delayed acks", FAST: "fast timers"}
-        yield fig.panels(
-            {text: results.where(hosts=hosts, discipline=[RED, BLUE])["loss"] for hosts, text in words.items()},
-            "hosts",
-            "Loss with other hosts",
-            "What the slides do not say of the hosts matters for how much is lost, for RED more than for Blue.",
-            x="connections",
-            curves="discipline",
-            claims=[f"loss-{tag}" for tag in ("rfc", "delayed", "fast")],
-        )
+        others = {text: results.where(hosts=hosts, discipline=[RED, BLUE]) for hosts, text in words.items()}
+        for metric in ("loss", "utilisation"):
+            yield fig.panels(
+                {text: at[metric] for text, at in others.items()},
+                f"hosts-{metric}",
+                f"{'Loss' if metric == 'loss' else 'Utilisation'} with other hosts",
+                "What the slides do not say of the hosts matters: for how much is lost, and for whether Blue fills the "
+                "link.",
+                x="connections",
+                curves="discipline",
+                claims=[f"{metric}-{tag}" for tag in ("rfc", "delayed", "fast")],
+            )
