@@ -145,7 +145,7 @@ def _draw(kept: dict[tuple[AxisValue, int], Series]) -> Drawing:
                 axes,
                 title=f"{n} connections of {SHARED // n} kB each",
                 x="time (s)",
-                y="sum of windows (kB)" if n == 10 else "",  # noqa: PLR2004
+                y="sum of windows (kB)" if n == 10 else "",
                 y_top=300,
             )
             axes.set_xlim(START_S, START_S + 2.4 * ROUND_S)

@@ -94,7 +94,7 @@ class SubTcp(Experiment):
         t1 = results.where(link=T1, x=X)
         plain, rule, sub = (t1.where(hosts=hosts) for hosts in (TCP, RULE, SUBTCP))
         many = {"connections": lambda n: float(n) >= 100}
-        early = [RED, *ECN]
+        early = (RED, *ECN)
         yield Claim(
             "C1",
             "With 100 connections or more SubTCP loses no more than TCP without the rule, behind RED, RED with ECN and "
@@ -196,7 +196,7 @@ class SubTcp(Experiment):
                 for name in (TCP, RULE, subtcp.SUBTCP_PLAIN, subtcp.SUBTCP_RULE, SUBTCP)
             },
             "back-off",
-            "What happens below one segment per round trip decides",
+            "Loss by form of back-off",
             "Adaptive RED with ECN. The growth of windows matters less than the back-off, for which the slides give no "
             "formula.",
             x="connections",

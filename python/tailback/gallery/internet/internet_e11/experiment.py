@@ -117,7 +117,9 @@ class Comparison(Experiment):
 
     def figures(self, results: Results) -> Iterable[Figure]:
         """The slide, as points with intervals, and what it costs."""
-        bars = {f"{hosts}: {discipline}": results.where(hosts=hosts, discipline=discipline) for hosts, discipline in BARS}
+        bars = {
+            f"{hosts}: {discipline}": results.where(hosts=hosts, discipline=discipline) for hosts, discipline in BARS
+        }
         yield Figure(
             "comparison",
             "Comparison of approaches, 300 connections on a T1 link",

@@ -123,7 +123,13 @@ class UnderstandingBlue(Experiment):
         _spread("p_sd_early", "deviation of the probability, 50 to 150 connections", "", _probability, EARLY),
         _spread("p_sd", "deviation of the probability, 250 to 500 connections", "", _probability, LATE),
         Metric("p_range", "range of the probability within 5 s, 250 to 500 connections", "", _range),
-        Metric("p_rise", "least rise of the mean probability from step to step, from 250 connections on", "", _least_rise, lowest=None),
+        Metric(
+            "p_rise",
+            "least rise of the mean probability from step to step, from 250 connections on",
+            "",
+            _least_rise,
+            lowest=None,
+        ),
         Metric("leaps", "spans of 100 ms with more than one increment", "", lambda r: float(_leaps(r)[0]), _leaps),
         Metric("lost", "packets lost with 250 to 500 connections", "packets", _lost_late),
         m.utilisation("a->b", label="utilisation"),
@@ -179,8 +185,8 @@ class UnderstandingBlue(Experiment):
         )
         yield Claim(
             "C4",
-            "From 250 connections on, the mean of Blue's probability does not fall by more than one decrement from step to "
-            "step.",
+            "From 250 connections on, from step to step, the mean of Blue's probability does not fall by more than one "
+            "decrement.",
             "derived: more connections need a higher probability; specification E13",
             blue_["p_rise"] >= -BLUE["B4"][2],
         )
