@@ -41,6 +41,12 @@ EXPERIMENTS = (
     "internet-e06",
     "internet-e07",
     "internet-e08",
+    "internet-e09",
+    "internet-e10",
+    "internet-e11",
+    "internet-e12",
+    "internet-e13",
+    "internet-e14",
     "internet-e15",
 )  # fmt: skip
 
