@@ -34,6 +34,8 @@ EXPERIMENTS = (
     "lan-headroom",
     "lan-extended",
     "internet-e15",
+    "internet-e16",
+    "internet-e17",
 )  # fmt: skip
 
 
