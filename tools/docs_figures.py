@@ -15,9 +15,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tailback import Scenario, discipline, kind, plot, run, source
+from tailback import Scenario, discipline, kind, plot, run, source, tcp
 from tailback.headroom import headroom
 from tailback.report import Report, SeriesData
+from tailback.scenario import Table
 from tailback.stats import Interval, mean_interval
 
 if TYPE_CHECKING:
@@ -99,6 +100,92 @@ def levels(axes: Axes, marks: Mapping[str, float], right: float) -> None:
     for name, level in marks.items():
         axes.axhline(level, color="#888888", linewidth=0.8, linestyle="--", zorder=1)
         axes.text(right, level, f" {name}", va="center", ha="left", fontsize=8, color="#555555")
+
+
+def bottleneck(
+    queue: Table,
+    *,
+    flood: bool = False,
+    ecn: bool = False,
+    average: str = "",
+    state: Mapping[str, tuple[str, float]] | None = None,
+) -> Figure:
+    """Draw the queue of a TCP dumbbell under a discipline, and what its law shows, over 30 s.
+
+    Eight connections send all the time. From 10 s on there are 32 more or, if `flood`, a source of 8 Mbit/s that
+    does not respond; then the goodputs are shown. `average` is a state in bytes or packets that goes with the queue;
+    `state` gives each further panel's name and factor.
+    """
+    connection = tcp(segment="1000B", ecn="classic" if ecn else "off")
+    scenario = (
+        Scenario(duration="30s", sample="50ms", framing="none", buffer="unlimited")
+        .host("s", count=8)
+        .host("t", count=8)
+        .host("x", count=1 if flood else 32)
+        .host("y", count=1 if flood else 32)
+        .switch("r0", ports={"r1": {"buffer": f"{DUMBBELL_PLACES}packets", "discipline": queue}})
+        .switch("r1")
+        .link(["r0", "r1"], rate="10Mbit/s", delay="10ms")
+        .link(["s*", "r0"], rate="100Mbit/s", delay=["9ms", "29ms"])
+        .link(["x*", "r0"], rate="100Mbit/s", delay="19ms" if flood else ["9ms", "29ms"])
+        .link(["r1", "t*"], rate="100Mbit/s", delay="1ms")
+        .link(["r1", "y*"], rate="100Mbit/s", delay="1ms")
+        .flow("tcp", "s*", "t*", source("bulk"), pair="zip", start_spread="1s", transport=connection)
+    )
+    if flood:
+        scenario = scenario.flow("flood", "x1", "y1", source("cbr", packet="1040B", rate="8Mbit/s"), start="10s")
+    else:
+        scenario = scenario.flow(
+            "crowd",
+            "x*",
+            "y*",
+            source("bulk"),
+            pair="zip",
+            start="10s",
+            start_spread="1s",
+            transport=connection,
+        )
+    found = series(first(scenario))
+    port = found["ports"]["r0->r1"]
+    shown = state or {}
+    rows = 1 + flood + len(shown)
+    drawn = plot.new(1, rows, width=8.4, height=1.9 if rows > 1 else 2.4, sharex=True)
+    times = found["time_s"]
+    top, *others = drawn.axes
+    top.plot(times, [waiting / 1040 for waiting in port["queue_bytes"]], color=BLUE, linewidth=0.8, label="queue" if average else None)
+    if average:
+        scale = 1 / 1040 if average.endswith("bytes") else 1.0
+        top.plot(times, [scale * v for v in port["state"][average]], color=RED, linewidth=1.2, label="average")
+    with plot.style():
+        plot.finish(top, y="queue (packets)", y_top=20)
+    if flood:
+        goodputs(others.pop(0), found)
+    for axes, (name, (words, factor)) in zip(others, shown.items(), strict=True):
+        axes.plot(times, [factor * v for v in port["state"][name]], color=ORANGE, linewidth=1.0)
+        with plot.style():
+            plot.finish(axes, y=words)
+    shaded = "a source of 8 Mbit/s that does not respond" if flood else "32 more connections"
+    for axes in drawn.axes:
+        axes.axvspan(10, 30, color=SKY, alpha=0.15, linewidth=0)
+        axes.set_xlim(0, 30)
+    drawn.axes[-1].set_xlabel(f"time (s); shaded: {shaded}")
+    return drawn
+
+
+DUMBBELL_PLACES = 150
+"""Waiting places at the bottleneck: twice the product of rate and round-trip time, in packets of 1040 B."""
+
+
+def goodputs(axes: Axes, found: SeriesData) -> None:
+    """Draw what the flood gets, and what each of the eight connections gets on average, over one second each."""
+    span = 20
+    for name, words, share, colour in (("tcp", "a connection, mean of 8", 8, BLUE), ("flood", "the flood", 1, RED)):
+        delivered = found["flows"][name]["delivered_bytes"]
+        rates = [(b - a) * 8e-6 / (span * 0.05) / share for a, b in zip(delivered, delivered[span:], strict=False)]
+        axes.plot(found["time_s"][span:], rates, color=colour, linewidth=1.2, label=words)
+    axes.axhline(10 / 9, color="#888888", linewidth=0.8, linestyle="--", zorder=1)
+    with plot.style():
+        plot.finish(axes, y="goodput (Mbit/s)", y_top=2)
 
 
 def save(name: str, drawn: Figure) -> Path:
@@ -530,6 +617,236 @@ def drop_head() -> Figure:
         plot.curve(axes, loads, points, label=name, index=index)
     with plot.style():
         plot.finish(axes, x="offered load", y="mean delay (ms)", ticks=loads)
+    return drawn
+
+
+@figure
+def drop_tail() -> Figure:
+    """A bottleneck under drop-tail."""
+    return bottleneck(discipline("drop-tail"))
+
+
+PROBABILITY = {"probability": ("probability", 1.0)}
+RED_BAND = kind("red", min="20packets", max="60packets", mean_packet="1040B", count="packets")
+"""RED with a band that suits the dumbbell; the rest is the default."""
+
+
+def red_band() -> Table:
+    """Return the same as a nested table."""
+    return {key: value for key, value in RED_BAND.items() if key != "kind"}
+
+
+@figure
+def red() -> Figure:
+    """A bottleneck under RED."""
+    return bottleneck(RED_BAND, average="average_packets", state=PROBABILITY)
+
+
+@figure
+def red_adaptive() -> Figure:
+    """A bottleneck under the adaptive RED of Floyd et al."""
+    queue = {**RED_BAND, "adaptive": kind("floyd")}
+    return bottleneck(queue, average="average_packets", state={"max_probability": ("max-p", 1.0)})
+
+
+@figure
+def blue() -> Figure:
+    """A bottleneck under Blue."""
+    return bottleneck(discipline("blue", ecn=True), ecn=True, state=PROBABILITY)
+
+
+@figure
+def sfb() -> Figure:
+    """A bottleneck under stochastic fair Blue."""
+    return bottleneck(discipline("sfb"), flood=True, state={"max_probability": ("largest probability", 1.0)})
+
+
+@figure
+def sfq() -> Figure:
+    """A bottleneck under stochastic fairness queueing."""
+    return bottleneck(discipline("sfq"), flood=True)
+
+
+@figure
+def sfq_red() -> Figure:
+    """A bottleneck under stochastic fairness queueing with RED."""
+    band = {**red_band(), "min": "2packets", "max": "6packets", "weight": 0.02}
+    return bottleneck(discipline("sfq-red", buckets=16, red=band), flood=True)
+
+
+@figure
+def drr() -> Figure:
+    """A bottleneck under deficit round robin."""
+    return bottleneck(discipline("drr"), flood=True)
+
+
+@figure
+def fred() -> Figure:
+    """A bottleneck under FRED."""
+    return bottleneck(discipline("fred", mean_packet="1040B"), flood=True, average="average_packets")
+
+
+@figure
+def sred() -> Figure:
+    """A bottleneck under stabilized RED."""
+    return bottleneck(discipline("sred"), flood=True, state={"estimated_flows": ("estimated flows", 1.0)})
+
+
+@figure
+def choke() -> Figure:
+    """A bottleneck under CHOKe."""
+    return bottleneck(discipline("choke", red=red_band()), flood=True, average="average_packets")
+
+
+@figure
+def red_pd() -> Figure:
+    """A bottleneck under RED-PD."""
+    filters = {"largest_filter_probability": ("filter's probability", 1.0)}
+    return bottleneck(discipline("red-pd", red=red_band()), flood=True, average="average_packets", state=filters)
+
+
+@figure
+def codel() -> Figure:
+    """A bottleneck under CoDel."""
+    return bottleneck(discipline("codel"), state={"count": ("count", 1.0)})
+
+
+@figure
+def fq_codel() -> Figure:
+    """A bottleneck under FQ-CoDel."""
+    return bottleneck(discipline("fq-codel"), flood=True)
+
+
+@figure
+def pie() -> Figure:
+    """A bottleneck under PIE."""
+    return bottleneck(discipline("pie"), state=PROBABILITY)
+
+
+@figure
+def fq_pie() -> Figure:
+    """A bottleneck under FQ-PIE."""
+    largest = {"largest_probability": ("largest probability", 1.0)}
+    return bottleneck(discipline("fq-pie"), flood=True, state=largest)
+
+
+@figure
+def cobalt() -> Figure:
+    """A bottleneck under COBALT."""
+    return bottleneck(discipline("cobalt"), flood=True, state=PROBABILITY)
+
+
+@figure
+def dualpi2() -> Figure:
+    """A bottleneck under DualPI2, with classic traffic only."""
+    return bottleneck(discipline("dualpi2"), state={"base_probability": ("p'", 1.0)})
+
+
+@figure
+def pi() -> Figure:
+    """A bottleneck under PI."""
+    return bottleneck(discipline("pi", mean_packet="1040B"), state=PROBABILITY)
+
+
+@figure
+def rem() -> Figure:
+    """A bottleneck under REM."""
+    return bottleneck(discipline("rem", mean_packet="1040B"), state=PROBABILITY)
+
+
+@figure
+def avq() -> Figure:
+    """A bottleneck under the adaptive virtual queue."""
+    rate = {"virtual_rate_bits_per_second": ("virtual rate (Mbit/s)", 1e-6)}
+    return bottleneck(discipline("avq", mean_packet="1040B"), state=rate)
+
+
+@figure
+def fair_queueing() -> Figure:
+    """The delay of a sparse flow among backlogged ones, under each kind of tags."""
+    drawn = plot.new(1, 1, width=6.4, height=3.4)
+    (axes,) = drawn.axes
+    crowds = (2, 4, 8, 16, 32)
+    for index, name in enumerate(("drr", "scfq", "stfq", "virtual-clock", "wfq", "wf2q-plus")):
+        points = []
+        for count in crowds:
+            # Half of its fair share, in packets that come at random instants.
+            sparse = source("poisson", packet="1000B", rate=f"{5000 / (count + 1):.0f}kbit/s")
+            scenario = (
+                Scenario(duration="32s", warmup="2s", framing="none", buffer="unlimited")
+                .host("g", count=count)
+                .host("s")
+                .host("d")
+                .switch("sw", ports={"d": {"buffer": f"{20 * count}packets", "discipline": discipline(name)}})
+                .link(["g*", "sw"], rate="100Mbit/s", delay="0s")
+                .link(["s", "sw"], rate="100Mbit/s", delay="0s")
+                .link(["sw", "d"], rate="10Mbit/s", delay="0s")
+                .flow("greedy", "g*", "d", source("poisson", packet="1000B", rate=f"{20_000 / count:.0f}kbit/s"))
+                .flow("sparse", "s", "d", sparse)
+            )
+            points.append(interval(scenario, lambda report: 1e3 * report.mean_delay_s("sparse"), 3))
+        plot.curve(axes, crowds, points, label=name, index=index)
+    with plot.style():
+        plot.finish(axes, x="backlogged flows beside it", y="mean delay of the sparse flow (ms)", ticks=crowds)
+    return drawn
+
+
+@figure
+def tcp_recovery() -> Figure:
+    """The window of one connection through drop-tail, with each way of recovery."""
+    flavours = ("tahoe", "reno", "newreno", "sack")
+    drawn = plot.new(1, len(flavours), width=8.4, height=1.4, sharex=True, sharey=True)
+    for axes, name in zip(drawn.axes, flavours, strict=True):
+        scenario = (
+            Scenario(duration="20s", sample="20ms", framing="none", buffer="unlimited")
+            .host("s")
+            .host("t")
+            .switch("r0", ports={"r1": {"buffer": "30packets"}})
+            .switch("r1")
+            .link(["s", "r0"], rate="100Mbit/s", delay="1ms")
+            .link(["r0", "r1"], rate="4Mbit/s", delay="28ms")
+            .link(["r1", "t"], rate="100Mbit/s", delay="1ms")
+            .flow("tcp", "s", "t", source("bulk"), probe=True, transport=tcp(segment="1000B", recovery=kind(name)))
+        )
+        report = first(scenario)
+        found = series(report)
+        shown = found["transports"]["tcp"]
+        axes.plot(found["time_s"], shown["window_segments"], color=BLUE, linewidth=1.0, label="window")
+        axes.plot(found["time_s"], shown["outstanding_segments"], color=ORANGE, linewidth=0.8, label="outstanding")
+        with plot.style():
+            plot.finish(axes, title=name, y="segments")
+        if name != flavours[0]:
+            axes.get_legend().remove()
+        axes.set_xlim(0, 20)
+    drawn.axes[-1].set_xlabel("time (s)")
+    return drawn
+
+
+@figure
+def subtcp() -> Figure:
+    """Loss of many connections, with windows that grow by one segment and by a tenth."""
+    drawn = plot.new(1, 1, width=6.0, height=3.2)
+    (axes,) = drawn.axes
+    counts = (25, 50, 100, 200, 400)
+    for index, name in enumerate(("reno", "subtcp")):
+        points = []
+        for count in counts:
+            connection = tcp(segment="1000B", ecn="classic", congestion_control=kind(name))
+            scenario = (
+                Scenario(duration="60s", warmup="20s", framing="none", buffer="unlimited")
+                .host("s", count=count)
+                .host("t", count=count)
+                .switch("r0", ports={"r1": {"buffer": "150packets", "discipline": discipline("blue", ecn=True)}})
+                .switch("r1")
+                .link(["r0", "r1"], rate="10Mbit/s", delay="10ms")
+                .link(["s*", "r0"], rate="100Mbit/s", delay=["9ms", "29ms"])
+                .link(["r1", "t*"], rate="100Mbit/s", delay="1ms")
+                .flow("tcp", "s*", "t*", source("bulk"), pair="zip", start_spread="1s", transport=connection)
+            )
+            points.append(interval(scenario, lambda report: 100 * report.port_loss("r0->r1"), 3).clipped(0))
+        plot.curve(axes, counts, points, label=name, index=index)
+    with plot.style():
+        plot.finish(axes, x="connections over 10 Mbit/s", y="packets lost (%)", ticks=counts, legend="control")
     return drawn
 
 

@@ -36,7 +36,7 @@ def read(path: Path) -> _native.Scenario:
 
 
 def scenarios() -> list[tuple[str, _native.Scenario]]:
-    """Return every scenario that the repository holds, shortened, and one of every kind under every mechanism."""
+    """Return the repository's scenarios, shortened, and one of every kind under each mechanism and each discipline."""
     package = ROOT / "python" / "tailback"
     benchmarks = sorted((package / "bench").glob("*.toml"))
     gallery = sorted((package / "gallery").rglob("*.toml"))
@@ -76,6 +76,10 @@ def main() -> None:
         if report["packet_hops"] == 0:
             failed += 1
             verdict = "FAILED: no packet moved, so nothing was compared"
+        transports = [flow["transport"] for flow in report["flows"] if flow["transport"]]
+        if transports and not any(transport["goodput_bytes"] for transport in transports):
+            failed += 1
+            verdict = "FAILED: no transport delivered anything, so none was compared"
         print(f"{name}: {report['digest']}, {report['packet_hops']} packet-hops: {verdict}")
     print(f"{len(runs) - failed} passed, {failed} failed")
     sys.exit(failed > 0)

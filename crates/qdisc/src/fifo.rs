@@ -47,6 +47,10 @@ impl Fifo {
     pub fn is_full(&self, size: u16) -> bool {
         self.site.is_full(self.packets(), self.bytes, size)
     }
+    /// The oldest packet.
+    pub fn head(&self) -> Option<&Packet> {
+        self.waiting.front()
+    }
     /// Takes a packet, whether or not there is room.
     #[inline]
     pub fn push(&mut self, packet: Packet) {

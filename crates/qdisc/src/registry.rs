@@ -91,6 +91,11 @@ disciplines! {
     "red-pd" => RedPd(red_pd::Params => red_pd::RedPd),
     "fq-codel" => FqCodel(fq_codel::Params => fq_codel::FqCodel),
     "fq-pie" => FqPie(fq_pie::Params => fq_pie::FqPie),
+    "cobalt" => Cobalt(cobalt::Params => cobalt::Cobalt),
+    "dualpi2" => DualPi2(dualpi2::Params => dualpi2::DualPi2),
+    "pi" => Pi(pi::Params => pi::Pi),
+    "rem" => Rem(rem::Params => rem::Rem),
+    "avq" => Avq(avq::Params => avq::Avq),
 }
 
 impl Spec {

@@ -35,6 +35,16 @@ fn nothing_is_dropped_within_the_first_interval() {
     assert!((0.1..0.1003).contains(&first), "{first}");
 }
 
+// Linux's "after"; RFC 8289 would drop at the very instant.
+#[test]
+fn a_delay_must_have_stayed_above_target_for_longer_than_an_interval() {
+    for (wait, verdict) in [(Dur::from_ms(100), Verdict::Deliver), (Dur::from_ms(100) + Dur(1), Verdict::Drop)] {
+        let mut law = Codel::new(&Params::default());
+        law.judge(at(0), Dur::from_ms(5), LONG, false);
+        assert_eq!(law.judge(at(0) + wait, Dur::from_ms(5), LONG, false), verdict);
+    }
+}
+
 #[test]
 fn gaps_shrink_as_the_interval_over_the_root_of_the_count() {
     let drops = drops(&mut Codel::new(&Params::default()), 200);

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 use tailback_document::decode;
 use tailback_qdisc::{Reason, Site, Spec};
 use tailback_random::{Rng, maths};
-use tailback_units::{Rate, Time};
+use tailback_units::{Dur, Rate, Time};
 
 const RATE: Rate = Rate(10_000_000);
 const LIMIT: u64 = 60;
@@ -343,4 +343,32 @@ fn a_flood_is_held_down_the_better_the_more_is_known_of_it() {
     assert!(shares[0] < 0.269 && shares[1] < 0.1 && shares[2] < 0.1, "{shares:?}");
     // A little above one of 51 flows: with 60 places, others have nothing waiting now and then.
     assert!(shares[3] < 1.25 / 51.0, "{shares:?}");
+}
+
+#[test]
+fn red_pd_holds_a_flood_back_and_lets_it_go_when_it_has_mended_its_ways() {
+    // Flow 0 sends nine tenths of the link for 20 s and a fiftieth from then on; forty others half.
+    let mut rng = Rng::named(6, "flood");
+    let mut arrivals = Traffic { flows: 40, packets: 75_000, loads: &[1.4], ..Traffic::default() }.draw(6);
+    let change = Time::ZERO + Dur::from_secs(20);
+    arrivals.iter_mut().for_each(|a| a.flow += 1);
+    arrivals.iter_mut().filter(|_| rng.chance(9.0 / 14.0)).for_each(|a| a.flow = 0);
+    arrivals.retain(|a| a.flow > 0 || a.at < change || a.seq.is_multiple_of(50));
+    let mut document = json!({ "kind": "red-pd", "red": red() });
+    document["red"]["weight"] = json!(0.002);
+    let mut rig = Rig::new(&spec(document), &places(LIMIT, RATE), Rng::named(1, "port"));
+    let (mut during, mut after) = (0.0f64, f64::NAN);
+    let log = serve(&mut rig, RATE, &arrivals, |rig, now| {
+        if now < change {
+            during = during.max(rig.state("largest_filter_probability"));
+        }
+        after = rig.state("monitored_flows");
+    });
+    assert!(during > 0.2, "{during}");
+    assert_eq!(after, 0.0);
+    let fates = tally(&log);
+    let of_flood = |f: &Fate| *f == Fate::Dropped(Reason::Unresponsive);
+    assert!(fates[4] > 1_000, "{fates:?}");
+    let others = log.iter().filter(|(seq, f)| of_flood(f) && arrivals.iter().any(|a| a.seq == *seq && a.flow > 0));
+    assert!(others.count() * 10 < fates[4], "the filter is for the flood");
 }

@@ -21,7 +21,7 @@ fn saturated(flow: u32, n: usize, mut size: impl FnMut() -> u16) -> Vec<Arrival>
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn drr_serves_saturated_flows_alike_to_a_quantum_and_a_packet(seed in any::<u64>(), quantum in 100u64..4000, flows in 2u32..9) {

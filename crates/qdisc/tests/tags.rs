@@ -86,7 +86,7 @@ fn weights() -> impl Strategy<Value = Vec<f64>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn wfq_finishes_each_packet_within_one_packet_time_of_the_fluid_server(seed in any::<u64>(), weights in weights(), load in 0.6f64..1.3) {
@@ -228,5 +228,18 @@ fn the_packet_with_the_largest_tag_makes_room_and_its_flow_forgets_it() {
         let log = run(&mut build(json!({ "kind": kind }), &site), &arrivals, RATE, 1, Time::NEVER);
         let dropped: Vec<u32> = log.dropped.iter().map(|d| d.1).collect();
         assert!(dropped.iter().filter(|f| **f == 0).count() >= 2 && dropped.len() == 4, "{kind}: {dropped:?}");
+    }
+}
+
+#[test]
+fn after_an_idle_spell_nobody_is_ahead_of_a_flow_that_was_served_before() {
+    let packet = |flow, ms| Arrival { at: Time::ZERO + Dur::from_ms(ms), flow, bytes: 1000, ecn: Ecn::NotEct };
+    let mut arrivals = vec![packet(0, 0); 10];
+    // All together on an idle link: in the order of arrival.
+    arrivals.extend([packet(2, 100), packet(0, 100), packet(1, 100)]);
+    for kind in ["wfq", "wf2q-plus", "scfq", "stfq"] {
+        let log = run(&mut build(json!({ "kind": kind }), &SITE), &arrivals, RATE, 1, Time::NEVER);
+        let last: Vec<u32> = log.left[10..].iter().map(|d| d.flow).collect();
+        assert_eq!(last, [2, 0, 1], "{kind}");
     }
 }

@@ -27,7 +27,10 @@ impl Count {
 }
 
 /// One flow's account. The pairs are (only carried, measured).
+///
+/// What every packet touches comes first, in one cache line.
 #[derive(Debug, Default)]
+#[repr(C, align(64))]
 pub(crate) struct FlowAccount {
     pub offered: [Count; 2],
     pub delivered: [Count; 2],

@@ -10,6 +10,7 @@
 //! Time comes from the agenda alone, randomness from named streams alone: equal plans give equal
 //! digests on every platform.
 
+mod accounts;
 mod agenda;
 mod crossbar;
 mod detector;

@@ -140,7 +140,7 @@ fn link() -> impl Strategy<Value = LinkCase> {
     let spec = prop_oneof![
         6 => Just(Spec::default()),
         1 => Just(Spec::DropHead(drop_head::Params {})),
-        1 => Just(Spec::DropTail(drop_tail::Params { packets: Some(5) })),
+        1 => Just(Spec::DropTail(drop_tail::Params { packets: Some(5), ..drop_tail::Params::default() })),
     ];
     let loss = select(vec![0.0, 0.0, 0.0, 0.05]);
     let jitter = select(vec![Dur::ZERO, Dur::ZERO, Dur::from_us(200)]);

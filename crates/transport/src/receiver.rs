@@ -7,6 +7,12 @@ use crate::wire::{Ack, Block};
 use tailback_units::{Dur, Time};
 
 /// The receiving end of a connection.
+///
+/// After each call arm one timer for [`Receiver::deadline`].
+///
+/// Differs from RFC 7323 section 4.3: the acknowledgement of a segment out of order echoes that
+/// segment, not the last one in order. No round trip is measured by it, and RACK (RFC 8985 section
+/// 6.2 step 2), which compares it with the time of a retransmission, needs it so.
 #[derive(Debug)]
 pub struct Receiver {
     /// The next segment expected in order.
@@ -18,7 +24,7 @@ pub struct Receiver {
     every: u32,
     deadline: Time,
     timeout: Dur,
-    /// The timestamp to echo (TS.Recent of RFC 7323).
+    /// When the earliest segment not acknowledged was sent (TS.Recent of RFC 7323).
     recent: Time,
     delivered: u64,
     duplicates: u64,
@@ -62,15 +68,16 @@ impl Receiver {
                 sack: Default::default(),
             });
         }
-        // RFC 7323 section 4.3: the earliest segment that an acknowledgement covers is echoed, and
-        // while something is missing, the last one in order.
-        if !before(self.acknowledged, seq) {
+        // RFC 7323 section 4.3: of several segments in order the earliest is echoed.
+        let earliest = !before(self.acknowledged, seq);
+        if earliest {
             self.recent = sent;
         }
         let early = self.take_mark(ce, cwr);
         let mut duplicate = Block::default();
         let mut at_once = true;
-        if seq == self.next {
+        let in_order = seq == self.next;
+        if in_order {
             at_once = !self.held.is_empty();
             self.next = self.next.wrapping_add(1);
             self.delivered += u64::from(payload);
@@ -91,7 +98,8 @@ impl Receiver {
             return Some(early);
         }
         if at_once {
-            return Some(self.acknowledge(duplicate));
+            let echo = if earliest || in_order { self.recent } else { sent };
+            return Some(Ack { echo, ..self.acknowledge(duplicate) });
         }
         self.deadline = self.deadline.min(now + self.timeout);
         None
@@ -130,6 +138,12 @@ impl Receiver {
         self.acknowledged = self.next;
         let sack = self.held.blocks(duplicate);
         Ack { next: self.next, ece: self.ece, syn: false, echo: self.recent, sack }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn start_at(&mut self, seq: u32) {
+        self.next = seq;
+        self.acknowledged = seq;
     }
 
     /// The next segment expected in order.

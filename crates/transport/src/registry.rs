@@ -1,6 +1,6 @@
 //! All congestion controls, one line each.
 
-use crate::cc::{Acked, BackOff, Build, Congestion, CongestionControl, Window, reno, subtcp};
+use crate::cc::{Acked, BackOff, Build, Congestion, CongestionControl, Window, bbr, bbr3, cubic, dctcp, reno, subtcp};
 use crate::params::{EcnEcho, Tcp};
 use tailback_random::Rng;
 use tailback_units::{Dur, Time};
@@ -88,6 +88,10 @@ macro_rules! controls {
 controls! {
     "reno" => Reno(reno::Params => reno::Reno),
     "subtcp" => SubTcp(subtcp::Params => subtcp::SubTcp),
+    "cubic" => Cubic(cubic::Params => Box<cubic::Cubic>),
+    "dctcp" => Dctcp(dctcp::Params => Box<dctcp::Dctcp>),
+    "bbr" => Bbr(bbr::Params => Box<bbr::Bbr>),
+    "bbr3" => Bbr3(bbr3::Params => Box<bbr3::Bbr3>),
 }
 
 impl Default for Cc {

@@ -79,6 +79,12 @@ impl Rtt {
     /// The timer has expired (RFC 6298 section 5.5).
     pub(crate) fn back_off(&mut self) {
         self.doublings = (self.doublings + 1).min(20);
+        if self.coarse && self.doublings > 3 {
+            // After four expiries BSD distrusts the estimate and starts it anew with the next sample
+            // (RFC 6298 section 5 allows it).
+            self.rttvar += self.srtt >> 3;
+            self.srtt = 0;
+        }
     }
     /// A sample of new data has come (Karn and Partridge 1987).
     pub(crate) fn reset_back_off(&mut self) {

@@ -1,20 +1,25 @@
 //! The disciplines, one file each; `by_destination` is the variant of drop-tail that back-pressure
 //! with addresses needs, `fair` what the fair disciplines share.
 
+pub mod avq;
 pub mod blue;
 pub mod by_destination;
 pub mod choke;
+pub mod cobalt;
 pub mod codel;
 pub mod drop_head;
 pub mod drop_tail;
 pub mod drr;
+pub mod dualpi2;
 pub mod fair;
 pub mod fq_codel;
 pub mod fq_pie;
 pub mod fred;
+pub mod pi;
 pub mod pie;
 pub mod red;
 pub mod red_pd;
+pub mod rem;
 pub mod scfq;
 pub mod sfb;
 pub mod sfq;

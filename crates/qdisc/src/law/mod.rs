@@ -1,12 +1,18 @@
 //! Control laws: numbers in, a decision out. A law owns no packets and knows no queue; a discipline
 //! tells it what arrives and leaves, and does what it decides.
 
+pub mod avq;
 pub mod blue;
 mod blue_params;
+pub mod cobalt;
 pub mod codel;
+pub mod pi;
+pub mod pi2;
 pub mod pie;
 pub mod red;
 mod red_params;
+pub mod rem;
+pub mod rio;
 pub mod sfb;
 
 /// What waits in a queue, without the packet in transmission.

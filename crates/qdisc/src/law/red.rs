@@ -92,9 +92,7 @@ impl Red {
     /// A packet of `size` bytes arrives and finds `queue` waiting. After [`Decision::Early`],
     /// [`Red::may_mark`] says whether a mark will do.
     pub fn arrive(&mut self, now: Time, queue: Backlog, size: u16, rng: &mut Rng) -> Decision {
-        let waiting = if self.count_bytes_of_queue { queue.bytes } else { queue.packets };
-        self.estimate(now, waiting as f64);
-        self.adapt(now);
+        let waiting = self.observe(now, queue);
         self.since.packets += 1;
         self.since.bytes += u64::from(size);
         // One packet, or one byte: the reference compares in the unit of the queue.
@@ -119,6 +117,15 @@ impl Red {
         }
         self.forced();
         Decision::Early
+    }
+
+    /// A packet arrives that is not to be judged and finds `queue` waiting: it only makes the average.
+    /// What waits, in the unit of the average.
+    pub fn observe(&mut self, now: Time, queue: Backlog) -> u64 {
+        let waiting = if self.count_bytes_of_queue { queue.bytes } else { queue.packets };
+        self.estimate(now, waiting as f64);
+        self.adapt(now);
+        waiting
     }
 
     /// A packet is dropped for another reason, such as a full queue: the count starts anew.

@@ -43,10 +43,14 @@ impl<'a> Builder<'a> {
     /// Refuses each link that closes a cycle, and names the cycle.
     fn is_forest(&mut self, nodes: &Nodes<'a>, links: &[LinkOf<'a>]) -> bool {
         let mut tree: Vec<Vec<NodeId>> = vec![Vec::new(); nodes.list.len()];
+        let mut parts = Parts::new(nodes.list.len());
         let mut forest = true;
         for link in links {
             let [a, b] = link.ends;
-            if let Some(way) = way(&tree, a, b) {
+            if parts.join(a, b) {
+                tree[usize::from(a)].push(b);
+                tree[usize::from(b)].push(a);
+            } else if let Some(way) = way(&tree, a, b) {
                 forest = false;
                 let names: Vec<&str> = way.iter().chain([&a]).map(|id| nodes.name(*id)).collect();
                 let message = if way.len() == 2 {
@@ -56,12 +60,32 @@ impl<'a> Builder<'a> {
                 };
                 let help = "remove one of its links, or write `routing = \"shortest-path\"` under [network]";
                 self.complaints.value(entry("links", link.entry).join("between"), message, help);
-            } else {
-                tree[usize::from(a)].push(b);
-                tree[usize::from(b)].push(a);
             }
         }
         forest
+    }
+}
+
+/// Which nodes hang together (union-find with path halving).
+struct Parts(Vec<NodeId>);
+
+impl Parts {
+    fn new(count: usize) -> Parts {
+        Parts((0..count).map(|id| id as NodeId).collect())
+    }
+    fn root(&mut self, mut id: NodeId) -> NodeId {
+        while self.0[usize::from(id)] != id {
+            let up = self.0[usize::from(self.0[usize::from(id)])];
+            self.0[usize::from(id)] = up;
+            id = up;
+        }
+        id
+    }
+    /// Joins the parts of `a` and `b`; false if they were one already.
+    fn join(&mut self, a: NodeId, b: NodeId) -> bool {
+        let (a, b) = (self.root(a), self.root(b));
+        self.0[usize::from(a)] = b;
+        a != b
     }
 }
 

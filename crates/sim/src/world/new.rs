@@ -4,6 +4,7 @@ use super::emit::Flow;
 use super::observe::Recorder;
 use super::transport::{Transports, numbers};
 use super::{FabricState, Node, World};
+use crate::accounts::Accounts;
 use crate::agenda::{Agenda, Key, Kind};
 use crate::crossbar::Crossbar;
 use crate::detector::Detector;
@@ -12,7 +13,7 @@ use crate::notice::Notices;
 use crate::plan::{
     BackPressure, Change, ChangeKind, Engine, Fabric, Framing, LinkPlan, NO_ROUTE, NodeKind, NodePlan, Plan, Row, Scope,
 };
-use crate::port::{Base, ClassAccount, ClassQueue, Fifo, Loss, Managed, Port, Queue, Settled, Waiting};
+use crate::port::{Base, ClassQueue, Fifo, Loss, Managed, Port, Queue, Settled, Waiting};
 use crate::responder::Responder;
 use crate::ring::Ring;
 use std::collections::VecDeque;
@@ -230,7 +231,7 @@ fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize) -> Port {
         loss: (link.loss > 0.0)
             .then(|| Box::new(Loss { probability: link.loss, rng: Rng::named(plan.seed, &format!("loss {name}")) })),
         busy: 0,
-        classes: vec![ClassAccount::default(); classes],
+        classes: Accounts::new(classes),
         lost: Count::default(),
         refused: Count::default(),
         base: Base { classes: vec![Settled::default(); classes], ..Base::default() },

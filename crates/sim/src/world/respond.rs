@@ -74,7 +74,7 @@ impl World {
         }
         m.wake_at = Time::NEVER;
         let mut change = Time::NEVER;
-        for (queue, account) in m.queues.iter_mut().zip(&mut p.classes) {
+        for (queue, account) in m.queues.iter_mut().zip(p.classes.iter_mut()) {
             if let Waiting::Discipline(d) = &mut queue.waiting
                 && d.next_wakeup().is_some_and(|at| at <= now)
             {

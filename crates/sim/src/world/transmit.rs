@@ -229,7 +229,7 @@ impl World {
         let p = &mut self.ports[port as usize];
         let Queue::Managed(m) = &mut p.queue else { return };
         let mut wakeup = Time::NEVER;
-        for (queue, account) in m.queues.iter_mut().zip(&mut p.classes) {
+        for (queue, account) in m.queues.iter_mut().zip(p.classes.iter_mut()) {
             if let Waiting::Discipline(d) = &mut queue.waiting
                 && queue.watches_idle
                 && queue.backlog.packets == 0

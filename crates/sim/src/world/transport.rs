@@ -263,6 +263,8 @@ impl World {
         let incoming = &self.transports.incoming[connection as usize];
         let traits = Traits::data(incoming.class, false).with_echo(ack.ece);
         let mut packet = Packet::new(flow, traits, word, ack.next, incoming.to);
+        // Its word is no instant: to be at its holder at that time would keep a transmitter busy for ever.
+        packet.at = self.now;
         packet.size = incoming.size;
         packet.wire = incoming.wire;
         let port = incoming.port;

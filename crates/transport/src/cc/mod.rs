@@ -3,6 +3,12 @@
 //! Loss detection and recovery are the sender's work, done once for all. A congestion control sees
 //! what was acknowledged and sets the [`Window`]; windows are in segments.
 
+pub mod bbr;
+pub mod bbr3;
+pub mod cubic;
+pub mod dctcp;
+mod hystart;
+mod model;
 pub mod reno;
 pub mod subtcp;
 
@@ -80,7 +86,8 @@ pub enum Congestion {
     Loss,
     /// An echo of congestion experienced, at most once a window.
     Ecn,
-    /// The retransmission timer expired. The sender sets the window to one segment afterwards.
+    /// The retransmission timer expired, or with "tahoe" a loss was seen. The sender sets the window
+    /// to one segment afterwards.
     Timeout,
 }
 

@@ -26,11 +26,16 @@ impl Default for Recovery {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Tahoe {}
 
-/// Fast recovery that ends with the first new acknowledgement (RFC 2581): several losses in a
+/// Fast recovery that ends with the first new acknowledgement (RFC 5681): several losses in a
 /// window usually need the timer.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Reno {}
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Reno {
+    /// Reduce once for all that was sent before a fast retransmit, so that a second loss there needs
+    /// the timer, as with ns-2's `bugFix_`; false lets three more duplicates halve the window again,
+    /// as RFC 5681 does. Default true.
+    pub careful: bool,
+}
 
 /// Fast recovery that repairs one loss per round trip until all that was sent before it is
 /// acknowledged (RFC 6582).
@@ -58,6 +63,11 @@ pub struct Sack {
     pub tlp: bool,
 }
 
+impl Default for Reno {
+    fn default() -> Reno {
+        Reno { careful: true }
+    }
+}
 impl Default for NewReno {
     fn default() -> NewReno {
         NewReno { impatient: true, deflation: true }

@@ -5,7 +5,7 @@ use crate::cc::{Acked, CongestionControl};
 use crate::params::Recovery;
 use crate::seq::{before, later};
 use crate::wire::Ack;
-use tailback_units::Time;
+use tailback_units::{Dur, Time};
 
 /// What an acknowledgement delivered, as far as the congestion control and the timers care.
 #[derive(Clone, Copy, Default)]
@@ -14,8 +14,6 @@ pub(super) struct News {
     pub delivered: u32,
     /// When the newest of them was sent, if only once.
     pub newest: Option<Time>,
-    /// Segments newly taken for lost.
-    pub lost: u32,
     /// Whether this acknowledgement has ended a recovery, which has set the window.
     pub ended: bool,
     /// Whether the retransmission timer stays as it is although something was acknowledged.
@@ -37,91 +35,76 @@ impl Sender {
         let window_limited = before(old, self.full_at)
             || (self.window.cwnd < self.window.ssthresh && self.window.cwnd < 2.0 * f64::from(in_flight_before));
         self.control.on_echo(&mut self.window, advanced, ack.ece, ack.next, self.max);
-        if advanced > 0 {
-            self.measure(now, ack);
-        }
         let news = match self.flavour {
             Flavour::Sack => self.take_selective(now, ack, advanced),
             _ => self.take_plain(now, ack, advanced),
         };
         if let Some(sampler) = &mut self.sampler {
             sampler.advance(self.una);
-            sampler.lost(news.lost);
         }
+        // Before the sample is taken, as in ns-2: it ends the doubling, but not while echoes go on.
+        let waits = ack.ece && self.ecn && self.on_echo(now);
+        let rtt = if advanced > 0 { self.measure(now, ack) } else { None };
+        let rtt = if self.board.is_some() { news.newest.map(|sent| now.since(sent)) } else { rtt };
         let round = advanced > 0 && before(self.round_end, self.una);
         if round {
             self.round_end = self.max;
         }
-        self.grow(now, ack, advanced, in_flight_before, window_limited, round, &news);
-        if advanced > 0 {
-            self.restart_timer(now, news.keep_timer);
-            if !ack.ece {
-                self.floored = false;
-            }
-        }
-        if ack.ece && self.ecn && !self.control.handles_ecn() {
-            self.on_echo(now);
-        }
-    }
-
-    /// Takes a sample of the round-trip time (RFC 7323 section 4.1, or RFC 6298 section 3).
-    fn measure(&mut self, now: Time, ack: &Ack) {
-        let timers = &self.tcp.timers;
-        if self.tcp.timestamps {
-            self.rtt.sample(now, ack.echo, true, timers);
-        } else if self.timing && before(self.timed, ack.next) {
-            self.timing = false;
-            self.rtt.sample(now, self.timed_at, false, timers);
-        } else {
-            return;
-        }
-        if !(self.floored && ack.ece) {
-            self.rtt.reset_back_off();
-        }
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "one caller; these are what it has just found out")]
-    #[inline]
-    fn grow(
-        &mut self,
-        now: Time,
-        ack: &Ack,
-        advanced: u32,
-        in_flight_before: u32,
-        window_limited: bool,
-        round: bool,
-        news: &News,
-    ) {
-        let recovering = self.state == State::Recovery;
-        let own = self.control.controls_recovery();
-        // As in ns-2, an acknowledgement that asks for less does not open the window.
-        let asks_less = ack.ece && self.ecn && !self.control.handles_ecn();
-        if news.delivered == 0 || (!own && (recovering || news.ended || asks_less)) {
-            return;
-        }
-        let min_rtt = self.rtt.min();
-        let rate = self.sampler.as_mut().and_then(|sampler| sampler.sample(min_rtt));
-        let rtt = match (news.newest, self.tcp.timestamps) {
-            (Some(sent), _) => Some(now.since(sent)),
-            (None, true) if self.board.is_none() && advanced > 0 => Some(now.since(ack.echo)),
-            _ => None,
-        };
         let acked = Acked {
             now,
             delivered: news.delivered,
             advanced,
             rtt,
             srtt: self.rtt.srtt(),
-            min_rtt,
+            min_rtt: self.rtt.min(),
             in_flight_before,
             in_flight: self.in_flight(),
             window_limited,
             ece: ack.ece,
-            recovering,
+            recovering: self.state == State::Recovery,
             round,
-            lost: news.lost,
-            rate,
+            lost: self.lost,
+            rate: None,
         };
+        self.grow(acked, news.ended);
+        if waits {
+            self.expiry = now + self.rto();
+        } else if advanced > 0 {
+            self.restart_timer(now, news.keep_timer);
+            self.floored &= ack.ece;
+        }
+    }
+
+    /// Takes a sample of the round-trip time (RFC 7323 section 4.1, or RFC 6298 section 3).
+    fn measure(&mut self, now: Time, ack: &Ack) -> Option<Dur> {
+        let sent = if self.tcp.timestamps {
+            ack.echo
+        } else if self.timing && before(self.timed, ack.next) {
+            self.timing = false;
+            self.timed_at
+        } else {
+            return None;
+        };
+        self.rtt.sample(now, sent, self.tcp.timestamps, &self.tcp.timers);
+        if !(self.floored && ack.ece) {
+            self.rtt.reset_back_off();
+        }
+        Some(now.since(sent))
+    }
+
+    /// Tells the congestion control, where it is to be asked.
+    #[inline]
+    fn grow(&mut self, mut acked: Acked, ended: bool) {
+        // As in ns-2, an acknowledgement that asks for less does not open the window.
+        let asks_less = acked.ece && self.ecn && !self.control.handles_ecn();
+        let own = self.control.controls_recovery();
+        if acked.delivered == 0 || (!own && (acked.recovering || ended || asks_less)) {
+            return;
+        }
+        self.lost = 0;
+        if let Some(sampler) = &mut self.sampler {
+            acked.rate = sampler.sample(acked.min_rtt);
+        }
         self.control.on_ack(&mut self.window, &acked);
     }
 
@@ -144,7 +127,16 @@ impl Sender {
     pub(super) fn advance(&mut self, next: u32) -> bool {
         self.una = next;
         self.nxt = later(self.nxt, next);
-        !before(next, self.recover)
+        // A repair that a hold has kept back is no longer wanted.
+        self.force = false;
+        self.force_probe = false;
+        // Marks that lie behind stay just behind, so that comparing them survives the wrap.
+        let last = next.wrapping_sub(1);
+        let all = !before(next, self.recover);
+        for mark in [&mut self.recover, &mut self.reduced_at, &mut self.full_at] {
+            *mark = later(*mark, last);
+        }
+        all
     }
 
     /// Whether proportional rate reduction sets the window in recovery.

@@ -1,35 +1,36 @@
 //! The scoreboard: what is known of each outstanding segment when acknowledgements are selective.
+//! When one of them is taken for lost is in `mark`.
 
 use super::rack::Rack;
 use super::sampler::Sampler;
 use crate::seq::{before, later};
 use crate::wire::{Ack, Block};
 use std::collections::VecDeque;
-use tailback_units::{Dur, Time};
+use tailback_units::Time;
 
 /// Selectively acknowledged.
-const SACKED: u8 = 1;
+pub(super) const SACKED: u8 = 1;
 /// Taken for lost.
-const LOST: u8 = 2;
+pub(super) const LOST: u8 = 2;
 /// Retransmitted, and not taken for lost since.
-const RETRANSMITTED: u8 = 4;
+pub(super) const RETRANSMITTED: u8 = 4;
 /// Retransmitted at some time.
-const EVER: u8 = 8;
+pub(super) const EVER: u8 = 8;
 
 /// One outstanding segment.
 #[derive(Clone, Copy, Debug)]
-struct Slot {
+pub(super) struct Slot {
     /// Its last transmission.
-    sent: Time,
-    flags: u8,
+    pub sent: Time,
+    pub flags: u8,
 }
 
 impl Slot {
-    fn has(self, flag: u8) -> bool {
+    pub fn has(self, flag: u8) -> bool {
         self.flags & flag != 0
     }
     /// Lost and not retransmitted since.
-    fn due(self) -> bool {
+    pub fn due(self) -> bool {
         self.flags & (LOST | RETRANSMITTED | SACKED) == LOST
     }
 }
@@ -39,8 +40,6 @@ impl Slot {
 pub(super) struct Taken {
     /// Segments.
     pub delivered: u32,
-    /// Of these, selectively.
-    pub sacked: u32,
     /// When the one that was sent last was sent, if it was never retransmitted.
     pub newest: Option<Time>,
     /// Whether one below the recovery point was never retransmitted (RFC 5682).
@@ -57,29 +56,29 @@ pub(super) struct Taken {
 /// segment of which that is not yet so, and only moves up) or by time ([`Rack`]).
 #[derive(Debug)]
 pub(super) struct Board {
-    base: u32,
-    slots: VecDeque<Slot>,
-    sacked: u32,
-    lost: u32,
-    retransmitted: u32,
+    pub base: u32,
+    pub slots: VecDeque<Slot>,
+    pub sacked: u32,
+    pub lost: u32,
+    pub retransmitted: u32,
     /// Of the lost, not retransmitted since.
-    due: u32,
+    pub due: u32,
     /// No segment before it is due.
-    hint: u32,
+    pub hint: u32,
     /// One past the highest SACKed segment.
-    highest: u32,
-    edge: u32,
+    pub highest: u32,
+    pub edge: u32,
     /// SACKed segments at or above `edge`.
-    above: u32,
-    thresh: u32,
+    pub above: u32,
+    pub thresh: u32,
     /// One past the highest segment retransmitted in this recovery.
-    high_rxt: u32,
-    rescued: bool,
+    pub high_rxt: u32,
+    pub rescued: bool,
     /// Newly lost since asked.
     pub newly_lost: u32,
     /// Blocks of the last acknowledgement: their segments need no second look.
-    seen: [Block; 3],
-    pub rack: Option<Rack>,
+    pub seen: [Block; 3],
+    pub rack: Option<Box<Rack>>,
     pub prr: super::prr::Prr,
 }
 
@@ -101,12 +100,19 @@ impl Board {
             rescued: false,
             newly_lost: 0,
             seen: [Block::default(); 3],
-            rack,
+            rack: rack.map(Box::new),
             prr: Default::default(),
         }
     }
 
-    fn end(&self) -> u32 {
+    #[cfg(test)]
+    pub fn start_at(&mut self, seq: u32) {
+        for mark in [&mut self.base, &mut self.hint, &mut self.highest, &mut self.edge, &mut self.high_rxt] {
+            *mark = seq;
+        }
+    }
+
+    pub(super) fn end(&self) -> u32 {
         self.base.wrapping_add(self.slots.len() as u32)
     }
 
@@ -126,10 +132,6 @@ impl Board {
     #[inline]
     pub fn lost(&self) -> u32 {
         self.lost
-    }
-    /// Whether the segment has been retransmitted while outstanding; false if it is not outstanding.
-    pub fn was_retransmitted(&self, seq: u32) -> bool {
-        self.slots.get(seq.wrapping_sub(self.base) as usize).is_some_and(|slot| slot.has(EVER))
     }
 
     /// The next new segment is transmitted.
@@ -206,7 +208,6 @@ impl Board {
                 self.slots[i].flags = (slot.flags | SACKED) & !(LOST | RETRANSMITTED);
                 self.sacked += 1;
                 self.above += u32::from(!before(seq, self.edge));
-                taken.sacked += 1;
                 self.deliver(slot, seq, news, taken, sampler);
                 self.highest = later(self.highest, seq.wrapping_add(1));
             }
@@ -241,108 +242,6 @@ impl Board {
         if let Some(sampler) = sampler {
             sampler.delivered(seq, news.now);
         }
-    }
-
-    fn mark_lost(&mut self, seq: u32) {
-        let i = seq.wrapping_sub(self.base) as usize;
-        let slot = &mut self.slots[i];
-        if slot.has(SACKED) || slot.due() {
-            return;
-        }
-        self.retransmitted -= u32::from(slot.has(RETRANSMITTED));
-        self.lost += u32::from(!slot.has(LOST));
-        slot.flags = (slot.flags | LOST) & !RETRANSMITTED;
-        self.due += 1;
-        self.newly_lost += 1;
-        if before(seq, self.hint) {
-            self.hint = seq;
-        }
-    }
-
-    /// IsLost of RFC 6675 for all segments whose time has come: `thresh` segments above are SACKed.
-    pub fn mark_by_count(&mut self) {
-        while before(self.edge, self.highest) {
-            let i = self.edge.wrapping_sub(self.base) as usize;
-            let slot = self.slots[i];
-            let sacked = u32::from(slot.has(SACKED));
-            if self.above - sacked < self.thresh {
-                break;
-            }
-            if !slot.has(SACKED | LOST) {
-                // A segment that was retransmitted without being lost (rules 3 and 4) stays so.
-                self.slots[i].flags |= LOST;
-                self.lost += 1;
-                self.newly_lost += 1;
-                if !slot.has(RETRANSMITTED) {
-                    self.due += 1;
-                    if before(self.edge, self.hint) {
-                        self.hint = self.edge;
-                    }
-                }
-            }
-            self.above -= sacked;
-            self.edge = self.edge.wrapping_add(1);
-        }
-    }
-
-    /// RACK_detect_loss of RFC 8985 section 6.2 step 5: marks what is lost, and answers how long the
-    /// others that were sent before a delivered one may still wait; zero if there are none.
-    pub fn mark_by_time(&mut self, now: Time, srtt: Dur, recovering: bool) -> Dur {
-        let Some(mut rack) = self.rack.take() else { return Dur::ZERO };
-        let window = rack.window(srtt, recovering, self.sacked >= self.thresh);
-        let mut wait = Dur::ZERO;
-        let mut i = 0;
-        while let Some(&(sent, seq)) = rack.order.get(i) {
-            let slot = self.slots.get(seq.wrapping_sub(self.base) as usize);
-            let stale = slot.is_none_or(|slot| slot.sent != sent || slot.has(SACKED) || slot.due());
-            if !stale && !rack.is_after(sent, seq) {
-                break;
-            }
-            let deadline = sent + rack.rtt + window;
-            if stale || deadline <= now {
-                if !stale {
-                    self.mark_lost(seq);
-                }
-                // In front only: gaps in the middle are passed over again, which is cheap.
-                if i == 0 {
-                    rack.order.pop_front();
-                } else {
-                    i += 1;
-                }
-            } else {
-                wait = wait.max(deadline.since(now));
-                i += 1;
-            }
-        }
-        self.rack = Some(rack);
-        wait
-    }
-
-    /// The retransmission timer has expired. With RACK those that were sent recently may still
-    /// arrive (RFC 8985 section 6.3), without it all are lost.
-    pub fn mark_by_timeout(&mut self, now: Time, srtt: Dur) {
-        let window = self.rack.as_ref().map(|rack| rack.rtt + rack.window(srtt, true, true));
-        self.hint = self.base;
-        for i in 0..self.slots.len() {
-            let lost = window.is_none_or(|window| i == 0 || self.slots[i].sent + window <= now);
-            if lost {
-                self.mark_lost(self.base.wrapping_add(i as u32));
-            }
-        }
-        self.edge = self.end();
-        self.above = 0;
-    }
-
-    /// The timeout was spurious: what was not retransmitted is in the network.
-    pub fn unmark(&mut self) {
-        for slot in &mut self.slots {
-            if slot.due() {
-                slot.flags &= !LOST;
-                self.lost -= 1;
-                self.due -= 1;
-            }
-        }
-        self.newly_lost = 0;
     }
 
     /// Recovery begins.
@@ -382,7 +281,6 @@ impl Board {
     }
 
     /// Panics if the counts are not those of the slots.
-    #[cfg(any(test, debug_assertions))]
     pub fn audit(&self) {
         let count = |f: &dyn Fn(&Slot) -> bool| self.slots.iter().filter(|slot| f(slot)).count() as u32;
         assert_eq!(self.sacked, count(&|s| s.has(SACKED)), "sacked");

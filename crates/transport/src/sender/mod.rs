@@ -1,20 +1,21 @@
 //! The sending end of a connection.
 //!
-//! One struct, its verbs spread over files by what they deal with: [`mod@send`] chooses and transmits,
-//! [`mod@ack`] takes in acknowledgements, `plain` and `selective` find and repair losses without and
+//! One struct, its verbs spread over files by what they deal with: `send` chooses and transmits,
+//! `ack` takes in acknowledgements, `plain` and `selective` find and repair losses without and
 //! with SACK, `timeout` is the retransmission timer and its undoing, `ecn` the answer to echoes.
 //!
 //! ```text
 //! Closed ─offer─▶ Opening ─SYN-ACK─▶ Open ◀──────────────┐
-//!                                    │ ├─ECE──▶ Reduced ──┤ a window later
-//!                                    │ ├─loss─▶ Recovery ─┤ all acknowledged
-//!                                    └─┴─timer▶ Loss ─────┘ that was sent before
+//!                                    ├─ECE───▶ Reduced ──┤ a window later
+//!                                    ├─loss──▶ Recovery ─┤ all acknowledged
+//!                                    └─timer─▶ Loss ─────┘ that was sent before
 //! ```
 
 mod ack;
 mod board;
 mod close;
 mod ecn;
+mod mark;
 mod open;
 mod plain;
 mod prr;
@@ -22,6 +23,9 @@ mod rack;
 mod sampler;
 mod selective;
 mod send;
+mod state;
+#[cfg(test)]
+mod tests;
 mod timeout;
 
 use crate::cc::{BackOff, CongestionControl, Window};
@@ -31,81 +35,13 @@ use crate::rtt::Rtt;
 use board::Board;
 use rack::Rack;
 use sampler::Sampler;
+use state::{Flavour, Probe};
+pub use state::{State, Statistics};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use tailback_random::Rng;
 use tailback_units::{Dur, Time};
 use timeout::FRto;
-
-/// The state of a sender, for display.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
-    /// Nothing has been offered.
-    Closed,
-    /// The SYN is on its way.
-    Opening,
-    /// All is well, or losses are not certain yet.
-    Open,
-    /// The window was reduced after an echo of congestion, less than a window ago.
-    Reduced,
-    /// A loss is being repaired by fast retransmit.
-    Recovery,
-    /// The retransmission timer (or, with "tahoe", a loss) has set the window to one segment.
-    Loss,
-}
-
-impl State {
-    /// Its name in tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            State::Closed => "closed",
-            State::Opening => "opening",
-            State::Open => "open",
-            State::Reduced => "reduced",
-            State::Recovery => "recovery",
-            State::Loss => "loss",
-        }
-    }
-}
-
-/// Counts since the start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Statistics {
-    /// Transmissions of data segments, retransmissions included.
-    pub sent: u64,
-    /// Retransmissions of data segments.
-    pub retransmissions: u64,
-    /// Expiries of the retransmission timer with something outstanding.
-    pub timeouts: u64,
-    /// Recoveries begun by fast retransmit.
-    pub fast_retransmits: u64,
-    /// Reductions after an echo of congestion.
-    pub ecn_reductions: u64,
-    /// Reductions undone because the loss was none.
-    pub spurious: u64,
-    /// Tail loss probes.
-    pub probes: u64,
-}
-
-/// Which losses are repaired how.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Flavour {
-    Tahoe,
-    Reno,
-    NewReno,
-    Sack,
-}
-
-/// What `probe` is the deadline of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Probe {
-    /// Nothing.
-    Off,
-    /// A tail loss probe.
-    Tail,
-    /// Segments that RACK waits for.
-    Reordering,
-}
 
 /// The sending end of a connection: told what to send, what is acknowledged and that time has
 /// passed; asked what to transmit.
@@ -124,13 +60,15 @@ pub struct Sender {
     recover: u32,
     /// Segments offered and not yet transmitted.
     left: u64,
-    /// The first segment not outstanding when an echo last reduced the window.
+    /// `max` at the last reduction.
     reduced_at: u32,
     /// `max` when the window was full for the last time.
     full_at: u32,
     /// A round trip ends when this one is acknowledged.
     round_end: u32,
     dupacks: u32,
+    /// Segments taken for lost since the congestion control was last told.
+    lost: u32,
     /// Fast recovery's inflation of the window, segments.
     inflation: i32,
     state: State,
@@ -142,8 +80,10 @@ pub struct Sender {
     force_probe: bool,
     /// Wait for the timer before the next segment (RFC 3168 section 6.1.2).
     held: bool,
-    /// The last echo came at a window of one segment.
+    /// The last echo came at a window of one segment, which then waited.
     floored: bool,
+    /// Whether the last reduction answered an echo.
+    by_echo: bool,
     /// Set CWR on the next new segment.
     cwr: bool,
     ecn: bool,
@@ -174,8 +114,6 @@ struct Cold {
     statistics: Statistics,
     /// Segments that are not full: how many were offered before each, and its payload.
     short: VecDeque<(u64, u16)>,
-    /// Segments offered since the start.
-    offered: u64,
     /// The window before the last reduction.
     prior: Option<Window>,
     f_rto: FRto,
@@ -215,6 +153,7 @@ impl Sender {
             full_at: u32::MAX,
             round_end: 0,
             dupacks: 0,
+            lost: 0,
             inflation: 0,
             state: State::Closed,
             flavour,
@@ -223,6 +162,7 @@ impl Sender {
             force_probe: false,
             held: false,
             floored: false,
+            by_echo: false,
             cwr: false,
             ecn: false,
             paced_out: false,
@@ -251,10 +191,9 @@ impl Sender {
             return;
         }
         self.left = self.left.saturating_add(segments);
-        let cold = &mut *self.cold;
-        cold.offered = cold.offered.saturating_add(segments);
         if rest > 0 {
-            cold.short.push_back((cold.offered - 1, rest as u16));
+            let last = self.transmitted_once().saturating_add(self.left) - 1;
+            self.cold.short.push_back((last, rest as u16));
         }
         if self.state == State::Closed {
             self.open(now);
@@ -344,6 +283,17 @@ impl Sender {
         self.control.probe(f);
     }
 
+    /// Panics if its books do not balance; tests call it, at a cost that grows with the window.
+    pub fn audit(&self) {
+        let [used, outstanding] = [self.nxt, self.max].map(|seq| seq.wrapping_sub(self.una));
+        assert!(used <= outstanding && outstanding < 1 << 31, "segments {} {} {}", self.una, self.nxt, self.max);
+        assert!(self.window.cwnd > 0.0 && self.window.ssthresh >= 1.0, "{:?}", self.window);
+        assert!(self.una == self.max || self.expiry != Time::NEVER, "something is outstanding and no timer runs");
+        if let Some(board) = &self.board {
+            board.audit();
+        }
+    }
+
     /// Segments that the window allows: its integer part, at least 1.
     #[inline]
     fn allowed(&self) -> u32 {
@@ -358,6 +308,10 @@ impl Sender {
     fn back_off(&self) -> BackOff {
         let scenario = if self.tcp.ecn_floor { BackOff::Floor } else { BackOff::None };
         self.control.back_off().unwrap_or(scenario)
+    }
+    /// New segments transmitted since the start. Unlike `max` it does not wrap.
+    fn transmitted_once(&self) -> u64 {
+        self.cold.statistics.sent - self.cold.statistics.retransmissions
     }
     fn watches(&self, how: SpuriousTimeout) -> bool {
         self.tcp.spurious_timeout == how

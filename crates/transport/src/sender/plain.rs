@@ -3,7 +3,7 @@
 use super::ack::News;
 use super::{Flavour, Sender, State};
 use crate::cc::{Congestion, CongestionControl};
-use crate::params::Recovery;
+use crate::params::{NewReno, Recovery, Reno};
 use crate::seq::before;
 use crate::wire::Ack;
 use tailback_units::Time;
@@ -61,6 +61,7 @@ impl Sender {
 
     fn fast_retransmit(&mut self, now: Time) {
         self.begin_recovery(now);
+        self.count_lost(1);
         self.force = true;
         if self.flavour == Flavour::Tahoe {
             // Everything is sent again from the lost segment on, in slow start.
@@ -85,11 +86,14 @@ impl Sender {
             self.window.ssthresh = self.window.cwnd;
         } else {
             self.cold.prior = Some(self.window);
-            self.control.on_congestion(&mut self.window, Congestion::Loss, now, flight);
+            let tahoe = self.flavour == Flavour::Tahoe;
+            let why = if tahoe { Congestion::Timeout } else { Congestion::Loss };
+            self.control.on_congestion(&mut self.window, why, now, flight);
         }
         self.state = State::Recovery;
         self.recover = self.max;
         self.reduced_at = self.max;
+        self.by_echo = false;
         if !self.control.controls_recovery() && !self.reduces_proportionally() {
             self.window.cwnd = self.window.ssthresh;
         }
@@ -97,12 +101,14 @@ impl Sender {
 
     /// RFC 6582 section 3.2 step 3, partial acknowledgement.
     fn take_partial(&mut self, advanced: u32, news: &mut News) {
-        let Recovery::NewReno(newreno) = &self.tcp.recovery else { return };
+        let Recovery::NewReno(NewReno { impatient, deflation }) = self.tcp.recovery else { return };
         self.force = true;
-        self.dupacks = self.dupacks.saturating_sub(advanced);
-        news.keep_timer = newreno.impatient && self.cold.partial;
+        self.count_lost(1);
+        // One was the retransmission; the others had been counted as duplicates.
+        self.dupacks = self.dupacks.saturating_sub(advanced - 1);
+        news.keep_timer = impatient && self.cold.partial;
         self.cold.partial = true;
-        if newreno.deflation {
+        if deflation {
             let total = self.window.cwnd as i32 + self.inflation;
             let deflated = (total - advanced as i32 + 1).max(1);
             self.inflation = deflated - self.window.cwnd as i32;
@@ -114,8 +120,7 @@ impl Sender {
         self.state = State::Open;
         self.inflation = 0;
         self.dupacks = 0;
-        if self.flavour == Flavour::Reno {
-            // Whether this was all or a partial acknowledgement, Reno does not ask.
+        if let Recovery::Reno(Reno { careful: false }) = self.tcp.recovery {
             self.recover = self.una.wrapping_sub(1);
         }
         if self.control.controls_recovery() {

@@ -92,6 +92,8 @@ impl Rack {
         if !self.reordering && (recovering || many_sacked) {
             return Dur::ZERO;
         }
-        (self.min_rtt * u64::from(self.quarters) / 4).min(srtt)
+        let window = self.min_rtt * u64::from(self.quarters) / 4;
+        // Without any sample there is no bound yet.
+        if srtt == Dur::ZERO { window } else { window.min(srtt) }
     }
 }

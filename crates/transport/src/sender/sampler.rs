@@ -110,3 +110,93 @@ impl Sampler {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Dur::from_ms(ms)
+    }
+
+    /// Windows of `window` segments through a link of one segment per ms and a round trip of 50 ms;
+    /// the samples of `n` acknowledgements.
+    fn samples(window: u32, n: u32) -> Vec<RateSample> {
+        let mut sampler = Sampler::default();
+        let mut free = 0;
+        let mut acks = VecDeque::new();
+        let mut send = |sampler: &mut Sampler, seq: u32, now: u64, in_flight, acks: &mut VecDeque<u64>| {
+            sampler.sent(seq, at(now), in_flight);
+            free = now.max(free) + 1;
+            acks.push_back(free + 49);
+        };
+        for seq in 0..window {
+            send(&mut sampler, seq, 0, seq, &mut acks);
+        }
+        (0..n)
+            .filter_map(|seq| {
+                let now = acks.pop_front().expect("one for each segment");
+                sampler.delivered(seq, at(now));
+                sampler.advance(seq + 1);
+                let sample = sampler.sample(Dur::from_ms(50));
+                send(&mut sampler, seq + window, now, window - 1, &mut acks);
+                sample
+            })
+            .collect()
+    }
+
+    fn rate(sample: &RateSample) -> f64 {
+        f64::from(sample.delivered) / sample.interval.as_secs()
+    }
+
+    #[test]
+    fn a_full_link_gives_its_rate_and_a_small_window_what_it_sends() {
+        let full = samples(200, 1_000);
+        assert!(full[400..].iter().all(|s| (rate(s) - 1_000.0).abs() < 1.0), "{:?}", full.last());
+        // Ten segments a round trip of 50 ms, and no overestimate by their coming in a burst.
+        let small = samples(10, 1_000);
+        assert!(small[400..].iter().all(|s| (rate(s) - 200.0).abs() < 1.0), "{:?}", small.last());
+        let last = full.last().expect("there are samples");
+        assert_eq!((last.total_delivered, last.sent_in_flight, last.app_limited), (1_000, 200, false));
+    }
+
+    #[test]
+    fn a_segment_counts_once_and_losses_since_it_was_sent_are_told() {
+        let mut sampler = Sampler::default();
+        sampler.sent(0, at(0), 0);
+        sampler.sent(1, at(0), 1);
+        sampler.lost(1);
+        sampler.sent(0, at(60), 1);
+        sampler.delivered(1, at(100));
+        let sample = sampler.sample(Dur::from_ms(50)).expect("long enough");
+        assert_eq!((sample.delivered, sample.lost), (1, 1));
+        sampler.delivered(1, at(120));
+        sampler.delivered(0, at(120));
+        sampler.advance(2);
+        let sample = sampler.sample(Dur::from_ms(50)).expect("long enough");
+        assert_eq!((sample.total_delivered, sample.lost), (2, 0));
+    }
+
+    #[test]
+    fn samples_are_limited_by_the_application_until_what_was_in_flight_is_delivered() {
+        let mut sampler = Sampler::default();
+        sampler.sent(0, at(0), 0);
+        sampler.app_limited(1);
+        sampler.sent(1, at(10), 1);
+        sampler.delivered(0, at(50));
+        assert!(!sampler.sample(Dur::from_ms(50)).expect("long enough").app_limited);
+        sampler.delivered(1, at(60));
+        assert!(sampler.sample(Dur::from_ms(50)).expect("long enough").app_limited);
+        sampler.sent(2, at(60), 0);
+        sampler.delivered(2, at(110));
+        assert!(!sampler.sample(Dur::from_ms(50)).expect("long enough").app_limited);
+    }
+
+    #[test]
+    fn an_interval_below_the_smallest_round_trip_gives_no_sample() {
+        let mut sampler = Sampler::default();
+        sampler.sent(0, at(0), 0);
+        sampler.delivered(0, at(30));
+        assert!(sampler.sample(Dur::from_ms(50)).is_none());
+    }
+}

@@ -11,7 +11,10 @@ use tailback_units::Time;
 impl Sender {
     pub(super) fn take_selective(&mut self, now: Time, ack: &Ack, advanced: u32) -> News {
         let mut board = self.board.take().expect("the sender has a scoreboard");
-        let taken = board.take(now, ack, self.recover, self.sampler.as_deref_mut());
+        // Without timestamps nothing tells an original from its retransmission.
+        let echo = if self.tcp.timestamps { ack.echo } else { Time::NEVER };
+        let known = Ack { echo, ..*ack };
+        let taken = board.take(now, &known, self.recover, self.sampler.as_deref_mut());
         let all = if advanced > 0 { self.advance(ack.next) } else { false };
         if let (Some(_), Some(rack)) = (taken.duplicate, &mut board.rack) {
             rack.widen(self.una, self.max);
@@ -21,7 +24,7 @@ impl Sender {
         if advanced > 0 && self.check_eifel(ack) {
             news.ended = true;
         }
-        self.check_probe(now, ack, taken.duplicate.is_some(), taken.sacked);
+        self.check_probe(now, ack, taken.duplicate.is_some(), advanced);
         match self.state {
             State::Recovery if all => {
                 self.state = State::Open;
@@ -39,15 +42,17 @@ impl Sender {
         }
         self.find_losses(now);
         let board = self.board.as_mut().expect("put back above");
-        news.lost = std::mem::take(&mut board.newly_lost);
-        if self.state == State::Open && board.lost() > 0 && !self.f_rto_waits() {
+        let lost = std::mem::take(&mut board.newly_lost);
+        self.count_lost(lost);
+        if self.state == State::Open && self.board.as_ref().is_some_and(|board| board.lost() > 0) && !self.f_rto_waits()
+        {
             self.enter(now, taken.delivered);
         }
         if self.state == State::Recovery && taken.delivered > 0 && self.reduces_proportionally() {
             let board = self.board.as_mut().expect("put back above");
             let pipe = board.pipe();
             let ssthresh = (self.window.ssthresh as u32).max(1);
-            let safe = advanced > 0 && news.lost == 0;
+            let safe = advanced > 0 && lost == 0;
             let count = board.prr.send_count(taken.delivered, pipe, ssthresh, safe);
             self.window.cwnd = f64::from(pipe + count);
         }
@@ -110,9 +115,7 @@ impl Sender {
                 self.find_losses(now);
                 let board = self.board.as_mut().expect("the sender has a scoreboard");
                 let lost = std::mem::take(&mut board.newly_lost);
-                if let Some(sampler) = &mut self.sampler {
-                    sampler.lost(lost);
-                }
+                self.count_lost(lost);
                 if self.state == State::Open && lost > 0 {
                     self.enter(now, 0);
                     if self.reduces_proportionally() {
@@ -144,21 +147,30 @@ impl Sender {
     }
 
     /// RFC 8985 section 7.4: whether the probe repaired a loss that nothing else has shown.
-    fn check_probe(&mut self, now: Time, ack: &Ack, duplicate: bool, sacked: u32) {
+    fn check_probe(&mut self, now: Time, ack: &Ack, duplicate: bool, advanced: u32) {
         let Some(rack) = self.board.as_mut().and_then(|board| board.rack.as_mut()) else { return };
         let Some((end, again)) = rack.probe else { return };
-        if before(ack.next, end) {
+        let repaired = before(end, ack.next);
+        let arrived_twice = duplicate || (advanced == 0 && !ack.has_sack());
+        if before(ack.next, end) || (again && !repaired && !arrived_twice) {
             return;
         }
-        let no_loss = !again || duplicate || (ack.next == end && !before(end, self.una) && sacked == 0 && !again);
         rack.probe = None;
-        if !no_loss && before(end, ack.next) && self.state == State::Open && !self.is_reduced() {
+        if again && !duplicate && repaired && self.state == State::Open && !self.is_reduced() {
             let flight = self.flight_size();
             self.control.on_congestion(&mut self.window, Congestion::Loss, now, flight);
             self.reduced_at = self.max;
+            self.by_echo = false;
             if !self.control.controls_recovery() {
                 self.window.cwnd = self.window.ssthresh;
             }
+        }
+    }
+
+    pub(super) fn count_lost(&mut self, lost: u32) {
+        self.lost += lost;
+        if let Some(sampler) = &mut self.sampler {
+            sampler.lost(lost);
         }
     }
 }

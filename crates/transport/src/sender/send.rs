@@ -30,8 +30,8 @@ impl Sender {
             }
             self.restart_after_idle(now);
         }
-        // Losses are repaired at once; all else waits for its time.
-        if !(self.force || self.force_probe) && self.left + u64::from(self.nxt.wrapping_sub(self.una)) > 0 {
+        // The first repair of a loss leaves at once; all else waits for its time.
+        if !(self.force || self.force_probe) {
             let gap = self.control.interval();
             if gap > Dur::ZERO {
                 self.release = self.release.max(self.last_sent + gap);
@@ -47,7 +47,7 @@ impl Sender {
 
     /// RFC 5681 section 4.1.
     fn restart_after_idle(&mut self, now: Time) {
-        let idle = self.tcp.slow_start_restart && now.since(self.last_sent) > self.rto() && self.max != 0;
+        let idle = self.tcp.slow_start_restart && now.since(self.last_sent) > self.rto();
         if idle && !self.held && !self.control.controls_recovery() {
             self.window.cwnd = self.window.cwnd.min(f64::from(self.tcp.initial_window()));
         }
@@ -124,7 +124,6 @@ impl Sender {
 
     fn transmit(&mut self, now: Time, choice: Choice) -> Segment {
         let idle = self.una == self.max;
-        self.cold.statistics.sent += 1;
         let in_flight = if self.sampler.is_some() { self.in_flight() } else { 0 };
         let (seq, retransmission) = match choice {
             Choice::New => (self.max, false),
@@ -134,6 +133,7 @@ impl Sender {
             sampler.sent(seq, now, in_flight);
         }
         let payload = self.payload(seq);
+        self.cold.statistics.sent += 1;
         if retransmission {
             self.again(now, seq);
         } else {
@@ -154,7 +154,8 @@ impl Sender {
         }
         // RFC 6298 section 5.1; a retransmission of the first outstanding segment starts it again,
         // as in BSD, ns-2 and Linux.
-        if self.expiry == Time::NEVER || (retransmission && seq == self.una) {
+        let patient = self.flavour == Flavour::NewReno && self.state == State::Recovery && self.cold.partial;
+        if self.expiry == Time::NEVER || (retransmission && seq == self.una && !patient) {
             self.expiry = now + self.rto();
         }
         self.pace(now);
@@ -183,16 +184,16 @@ impl Sender {
         }
     }
 
+    /// Payload of segment `seq`, which is outstanding or the next new one.
     fn payload(&mut self, seq: u32) -> u16 {
         let full = self.tcp.payload();
-        let cold = &mut *self.cold;
-        if cold.short.is_empty() {
+        if self.cold.short.is_empty() {
             return full;
         }
-        // Segments are told apart by how many were offered before them: numbers wrap.
-        let first_new = cold.offered - self.left;
+        let first_new = self.transmitted_once();
         let index = |seq: u32| first_new - u64::from(self.max.wrapping_sub(seq));
         let (index, una) = (index(seq), index(self.una));
+        let cold = &mut *self.cold;
         while cold.short.front().is_some_and(|(i, _)| *i < una) {
             cold.short.pop_front();
         }
@@ -232,12 +233,9 @@ impl Sender {
         let mut wait = if srtt > Dur::ZERO { srtt * 2 } else { Dur::from_secs(1) };
         if board.pipe() == 1 {
             // The receiver may hold back the acknowledgement of a lone segment.
-            wait = wait + self.tcp.delayed_ack.timeout;
+            wait += self.tcp.delayed_ack.timeout;
         }
-        let at = now + wait;
-        if at < self.expiry {
-            self.probe = at;
-            self.probe_for = Probe::Tail;
-        }
+        self.probe = (now + wait).min(self.expiry);
+        self.probe_for = Probe::Tail;
     }
 }

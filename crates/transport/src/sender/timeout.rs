@@ -4,6 +4,7 @@ use super::board::Taken;
 use super::{Probe, Sender, State};
 use crate::cc::{Congestion, CongestionControl};
 use crate::params::SpuriousTimeout;
+use crate::seq::before;
 use crate::wire::Ack;
 use tailback_units::Time;
 
@@ -34,10 +35,14 @@ impl Sender {
         let rto = self.rto();
         let own = self.control.controls_recovery();
         // RFC 5681 section 3.1: once for each segment, however often it times out.
-        if self.cold.expired_at != Some(self.una) || self.state != State::Loss {
+        let again = self.state == State::Loss && self.cold.expired_at == Some(self.una);
+        if !again {
             if self.state != State::Loss {
                 self.cold.prior = Some(self.window);
             }
+            // What fast recovery had let out beyond the window has been answered by duplicates: it is
+            // not outstanding. Else each timeout in a recovery would double the threshold.
+            self.inflation = 0;
             let flight = self.flight_size();
             self.control.on_congestion(&mut self.window, Congestion::Timeout, now, flight);
         }
@@ -48,14 +53,20 @@ impl Sender {
         }
         self.rtt.back_off();
         self.watch_eifel();
-        // RFC 5682 section 2.1 step 1: not when the timeout interrupts an earlier one's repair.
-        let fresh = self.state != State::Loss;
-        self.cold.f_rto = if self.watches(SpuriousTimeout::FRto) && fresh { FRto::Retransmitted } else { FRto::Off };
+        // RFC 5682 section 3: not when the timeout interrupts a repair, unless it is only that of the
+        // same segment that has timed out again.
+        let fresh = !matches!(self.state, State::Loss | State::Recovery);
+        let same = again && self.cold.f_rto == FRto::Retransmitted;
+        let watch = self.watches(SpuriousTimeout::FRto) && (fresh || same);
+        self.cold.f_rto = if watch { FRto::Retransmitted } else { FRto::Off };
         self.state = State::Loss;
         self.recover = self.max;
+        // An echo that follows answers what is sent from now on, so that it counts, as in ns-2.
         self.reduced_at = self.una;
+        self.by_echo = false;
         self.dupacks = 0;
         self.inflation = 0;
+        let lost = self.nxt.wrapping_sub(self.una);
         self.nxt = self.una;
         self.timing = false;
         self.force = true;
@@ -63,18 +74,19 @@ impl Sender {
         self.probe = Time::NEVER;
         self.probe_for = Probe::Off;
         let srtt = self.rtt.srtt();
-        if let Some(board) = &mut self.board {
-            self.nxt = self.max;
-            board.mark_by_timeout(now, srtt);
-            board.begin();
-            let lost = std::mem::take(&mut board.newly_lost);
-            if let Some(rack) = &mut board.rack {
-                rack.probe = None;
+        let lost = match &mut self.board {
+            None => lost,
+            Some(board) => {
+                self.nxt = self.max;
+                board.mark_by_timeout(now, srtt);
+                board.begin();
+                if let Some(rack) = &mut board.rack {
+                    rack.probe = None;
+                }
+                std::mem::take(&mut board.newly_lost)
             }
-            if let Some(sampler) = &mut self.sampler {
-                sampler.lost(lost);
-            }
-        }
+        };
+        self.count_lost(lost);
         // `transmit` sets it again for the retransmission.
         self.expiry = now + self.rto();
     }
@@ -133,7 +145,7 @@ impl Sender {
 
     /// Step 2: the retransmission is acknowledged. Two new segments find out whether more is.
     fn f_rto_first(&mut self, all: bool) {
-        let possible = self.left > 0 && crate::seq::before(self.max, self.limit());
+        let possible = self.left > 0 && before(self.max, self.limit());
         if all || !possible {
             self.cold.f_rto = FRto::Off;
             return;
@@ -145,7 +157,9 @@ impl Sender {
     /// Step 3a: segments were lost indeed.
     fn f_rto_real(&mut self) {
         self.cold.f_rto = FRto::Off;
-        self.window.cwnd = self.window.cwnd.min(3.0);
+        if !self.control.controls_recovery() {
+            self.window.cwnd = self.window.cwnd.min(3.0);
+        }
         if self.board.is_none() {
             self.nxt = self.una;
         }

@@ -37,6 +37,8 @@ pub struct Net<F: FnMut(Time, &Segment) -> Fate, G: FnMut(Time, &Ack) -> Fate> {
     /// Every transmission.
     pub log: Vec<(Time, Segment)>,
     pub keep_log: bool,
+    /// Whether to check the sender's books at each transmission.
+    pub strict: bool,
     pub check: fn(&Sender, &Segment),
 }
 
@@ -50,6 +52,10 @@ pub fn answer(_: Time, _: &Ack) -> Fate {
 impl<F: FnMut(Time, &Segment) -> Fate, G: FnMut(Time, &Ack) -> Fate> Net<F, G> {
     pub fn new(tcp: Tcp, delay: Dur, forward: F, backward: G) -> Self {
         tcp.check().expect("the test's parameters make sense");
+        Net::unchecked(tcp, delay, forward, backward)
+    }
+
+    pub fn unchecked(tcp: Tcp, delay: Dur, forward: F, backward: G) -> Self {
         let tcp = Arc::new(tcp);
         Net {
             sender: Sender::new(&tcp, Rng::named(1, "sender")),
@@ -64,6 +70,7 @@ impl<F: FnMut(Time, &Segment) -> Fate, G: FnMut(Time, &Ack) -> Fate> Net<F, G> {
             serial: 0,
             log: Vec::new(),
             keep_log: true,
+            strict: false,
             check: |_, _| {},
         }
     }
@@ -85,6 +92,9 @@ impl<F: FnMut(Time, &Segment) -> Fate, G: FnMut(Time, &Ack) -> Fate> Net<F, G> {
             }
             (self.check)(&self.sender, &segment);
             let fate = (self.forward)(self.now, &segment);
+            if self.strict {
+                self.sender.audit();
+            }
             if fate.lost {
                 continue;
             }

@@ -1,1 +1,1 @@
-"""Experiments on TCP and active queue management (W. Feng's 1999 defence)."""
+"""TCP and active queue management: the experiments of Feng's thesis defence (1999)."""

@@ -42,6 +42,9 @@ pub fn check_weights(weights: &Weights, buckets: Buckets) -> Result<(), Invalid>
 }
 
 /// Sorts by flow: one queue for each, numbered in the order of their first packets, or by hash.
+///
+/// A flow on its own keeps its queue for the rest of the run, so memory grows with the flows seen
+/// and, by 4 bytes each, with the largest flow number.
 #[derive(Debug)]
 pub struct ByFlow {
     buckets: Buckets,

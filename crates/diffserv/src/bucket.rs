@@ -1,0 +1,73 @@
+//! The token bucket, in exact integers.
+
+use tailback_units::{Dur, Rate, Time};
+
+/// A token bucket of rate r and depth b: the bytes that conform in any interval of length t are at
+/// most b + r·t, exactly, whatever the instants.
+///
+/// Its level is counted in 10^-12 bit, the amount that 1 bit/s gives in a picosecond, so nothing is
+/// ever rounded.
+#[derive(Clone, Debug)]
+pub struct TokenBucket {
+    rate: u128,
+    /// 0 to `depth`.
+    level: u128,
+    depth: u128,
+    at: Time,
+}
+
+/// Units of a byte.
+const BYTE: u128 = 8_000_000_000_000;
+
+impl TokenBucket {
+    /// A full bucket at time zero: `rate`, and a depth of `burst` bytes.
+    pub fn new(rate: Rate, burst: u64) -> TokenBucket {
+        let depth = u128::from(burst) * BYTE;
+        TokenBucket { rate: u128::from(rate.0), level: depth, depth, at: Time::ZERO }
+    }
+    /// Adds the tokens up to `now`, which is not before the last call's. Returns those that found
+    /// no room, in 10^-12 bit.
+    pub fn fill(&mut self, now: Time) -> u128 {
+        let tokens = self.rate * u128::from(now.since(self.at).0);
+        self.at = self.at.max(now);
+        self.add(tokens)
+    }
+    /// Adds tokens, in 10^-12 bit; returns those that found no room.
+    pub fn add(&mut self, tokens: u128) -> u128 {
+        let sum = self.level + tokens;
+        self.level = sum.min(self.depth);
+        sum - self.level
+    }
+    /// Whether there are tokens for `bytes`, as of the last `fill`.
+    #[inline]
+    pub fn holds(&self, bytes: u32) -> bool {
+        self.level >= u128::from(bytes) * BYTE
+    }
+    /// Takes the tokens of `bytes`, if there are as many; whether there were.
+    #[inline]
+    pub fn take(&mut self, bytes: u32) -> bool {
+        let holds = self.holds(bytes);
+        if holds {
+            self.level -= u128::from(bytes) * BYTE;
+        }
+        holds
+    }
+    /// The first instant at which `bytes` will conform; none if the bucket is too shallow, or
+    /// nothing flows in.
+    pub fn ready_at(&self, bytes: u32) -> Option<Time> {
+        let need = u128::from(bytes) * BYTE;
+        if need > self.depth {
+            return None;
+        }
+        let wait = match need.saturating_sub(self.level) {
+            0 => 0,
+            missing if self.rate > 0 => missing.div_ceil(self.rate),
+            _ => return None,
+        };
+        Some(self.at + Dur(u64::try_from(wait).unwrap_or(u64::MAX)))
+    }
+    /// Whole bytes of tokens, as of the last `fill`.
+    pub fn bytes(&self) -> u64 {
+        (self.level / BYTE) as u64
+    }
+}

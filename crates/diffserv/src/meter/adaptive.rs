@@ -1,0 +1,104 @@
+//! The source-transparent packet marking engine.
+
+use crate::{Colour, SlidingWindow, check};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_document::Invalid;
+use tailback_random::Rng;
+use tailback_units::{Dur, Fraction, Rate, Time};
+
+/// Adaptive packet marking by an engine outside the host: it watches what bandwidth a connection,
+/// or a group of them, gets, and marks (green) only as large a part of its packets as it takes to
+/// reach the target; the rest is best effort (yellow). Every interval the probability moves by
+/// `increment`·|1 − observed/target|, up below the target and down from it on (Feng, Kandlur, Saha
+/// and Shin, ICNP 1998; IEEE/ACM ToN 7(5), 1999).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Params {
+    /// Bandwidth to reach.
+    pub target: Rate,
+    /// Time between two changes of the probability, above 0s. Default 100ms.
+    #[serde(default = "default_interval")]
+    pub interval: Dur,
+    /// Largest increase of the probability in an interval, above 0 and at most 1. Default 0.01.
+    #[serde(default = "default_increment")]
+    pub increment: Fraction,
+    /// Window over which the bandwidth is observed, above 0s: one to three round trips. Default 300ms.
+    #[serde(default = "default_window")]
+    pub window: Dur,
+}
+
+fn default_interval() -> Dur {
+    Dur::from_ms(100)
+}
+fn default_increment() -> Fraction {
+    Fraction(0.01)
+}
+fn default_window() -> Dur {
+    Dur::from_ms(300)
+}
+
+impl Params {
+    /// Times and increment are above 0, and there is a target.
+    pub fn check(&self) -> Result<(), Invalid> {
+        check::duration("interval", self.interval)?;
+        check::duration("window", self.window)?;
+        if self.increment.0 <= 0.0 {
+            return Err(Invalid::new("increment", "the probability would never move; write such as 0.01"));
+        }
+        if self.target == Rate(0) {
+            return Err(Invalid::new("target", "nothing is to be reached; write a rate above 0"));
+        }
+        Ok(())
+    }
+}
+
+/// The engine at work.
+#[derive(Clone, Debug)]
+pub struct Adaptive {
+    window: SlidingWindow,
+    probability: f64,
+    /// Bytes per second.
+    target: f64,
+    increment: f64,
+    interval: Dur,
+    /// When the probability changes next.
+    due: Time,
+}
+
+impl Adaptive {
+    /// It starts without marking, nothing having been observed.
+    pub fn new(params: &Params) -> Adaptive {
+        Adaptive {
+            window: SlidingWindow::new(params.window, Rate(0)),
+            probability: 0.0,
+            target: params.target.0 as f64 / 8.0,
+            increment: params.increment.0,
+            interval: params.interval,
+            due: Time::ZERO + params.interval,
+        }
+    }
+    /// Green with the probability of the moment, else yellow, whatever it was before.
+    pub fn mark(&mut self, now: Time, bytes: u32, _incoming: Colour, rng: &mut Rng) -> Colour {
+        self.catch_up(now);
+        self.window.arrive(now, bytes);
+        if rng.chance(self.probability) { Colour::Green } else { Colour::Yellow }
+    }
+    /// The marking probability as of the last packet.
+    pub fn probability(&self) -> f64 {
+        self.probability
+    }
+    /// Changes that were due since the last packet.
+    fn catch_up(&mut self, now: Time) {
+        while self.due <= now {
+            let ratio = self.window.at(self.due) / self.target;
+            self.probability = (self.probability + self.increment * (1.0 - ratio)).clamp(0.0, 1.0);
+            self.due += self.interval;
+            // The observed bandwidth only falls from here on, so the probability stays at its top.
+            if self.probability == 1.0 && ratio < 1.0 && self.due <= now {
+                let missed = now.since(self.due).0 / self.interval.0;
+                self.due += self.interval * (missed + 1);
+            }
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Single-rate three-colour marker (RFC 2697).
+
+use crate::{Colour, TokenBucket, check};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_document::Invalid;
+use tailback_random::Rng;
+use tailback_units::{Rate, Size, Time};
+
+/// Single-rate three-colour marker: green within the committed burst, yellow within the excess
+/// burst, else red; one rate fills the committed bucket first, then the excess one (RFC 2697).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Params {
+    /// Committed information rate.
+    pub cir: Rate,
+    /// Committed burst size; with `ebs` above 0 it may be "0B".
+    pub cbs: Size,
+    /// Excess burst size. Default "0B": nothing is yellow.
+    #[serde(default = "none")]
+    pub ebs: Size,
+    /// Whether a packet's colour before counts: it never gets a better one. Default false.
+    #[serde(default)]
+    pub colour_aware: bool,
+}
+
+fn none() -> Size {
+    Size(0)
+}
+
+impl Params {
+    /// One of the bursts is above 0 (RFC 2697 section 2).
+    pub fn check(&self) -> Result<(), Invalid> {
+        check::burst("cbs", self.cbs)?;
+        check::burst("ebs", self.ebs)?;
+        if self.cbs == Size(0) {
+            check::some_burst("ebs", self.ebs)?;
+        }
+        Ok(())
+    }
+}
+
+/// The marker at work.
+#[derive(Clone, Debug)]
+pub struct SrTcm {
+    committed: TokenBucket,
+    /// Filled only with what the committed bucket has no room for.
+    excess: TokenBucket,
+    colour_aware: bool,
+}
+
+impl SrTcm {
+    /// Both buckets are full.
+    pub fn new(params: &Params) -> SrTcm {
+        SrTcm {
+            committed: TokenBucket::new(params.cir, params.cbs.0),
+            excess: TokenBucket::new(Rate(0), params.ebs.0),
+            colour_aware: params.colour_aware,
+        }
+    }
+    /// RFC 2697 section 3.
+    pub fn mark(&mut self, now: Time, bytes: u32, incoming: Colour, _rng: &mut Rng) -> Colour {
+        let over = self.committed.fill(now);
+        self.excess.add(over);
+        let before = if self.colour_aware { incoming } else { Colour::Green };
+        if before == Colour::Green && self.committed.take(bytes) {
+            Colour::Green
+        } else if before <= Colour::Yellow && self.excess.take(bytes) {
+            Colour::Yellow
+        } else {
+            Colour::Red
+        }
+    }
+}

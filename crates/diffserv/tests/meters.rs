@@ -1,0 +1,318 @@
+//! Claims about meters, buckets, windows and codepoints.
+
+use proptest::prelude::*;
+use serde_json::json;
+use tailback_diffserv::{
+    Actions, Colour, Conditioner, Dscp, Marker, Meter, Outcome, Shaper, ShaperParams, SlidingWindow, TokenBucket,
+};
+use tailback_document::{Checked, decode};
+use tailback_random::Rng;
+use tailback_units::{Dur, Rate, Size, Time};
+
+fn meter(document: serde_json::Value) -> Marker {
+    let meter: Meter = decode(document).unwrap();
+    meter.check().unwrap();
+    meter.build()
+}
+
+fn rng() -> Rng {
+    Rng::named(1, "meter")
+}
+
+/// Gaps and sizes of packets: bursts, silences and all between, instants that no rate divides.
+fn stream() -> impl Strategy<Value = Vec<(u64, u32)>> {
+    let gap = prop_oneof![Just(0u64), 1u64..2_000_000_000, 1u64..300_000_000_000];
+    prop::collection::vec((gap, 1u32..3000), 1..300)
+}
+
+/// The instants of a stream.
+fn timed(stream: &[(u64, u32)]) -> Vec<(Time, u32)> {
+    let mut at = Time::ZERO;
+    stream
+        .iter()
+        .map(|(gap, bytes)| {
+            at += Dur(*gap);
+            (at, *bytes)
+        })
+        .collect()
+}
+
+/// Checks every interval that begins and ends with a packet, exactly.
+fn assert_within(passed: &[(Time, u32)], rate: u64, burst: u64) -> Result<(), TestCaseError> {
+    for first in 0..passed.len() {
+        let mut sum = 0u128;
+        for (at, bytes) in &passed[first..] {
+            sum += u128::from(*bytes);
+            let bound =
+                u128::from(burst) * 8_000_000_000_000 + u128::from(rate) * u128::from(at.since(passed[first].0).0);
+            prop_assert!(sum * 8_000_000_000_000 <= bound, "{sum} bytes since {:?}", passed[first].0);
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn bytes_that_conform_in_any_interval_are_at_most_b_plus_r_t(stream in stream(), rate in 1u64..200_000_000, burst in 1u64..20_000) {
+        let mut bucket = TokenBucket::new(Rate(rate), burst);
+        let passed: Vec<_> = timed(&stream).into_iter().filter(|(at, bytes)| { bucket.fill(*at); bucket.take(*bytes) }).collect();
+        assert_within(&passed, rate, burst)?;
+    }
+
+    #[test]
+    fn a_bucket_takes_what_the_bound_allows(rate in 1u64..200_000_000, burst in 1u64..20_000, after in 0u64..10_000_000_000_000) {
+        // Emptied at once, then asked for all that has flowed in: not a byte less than r t.
+        let mut bucket = TokenBucket::new(Rate(rate), burst);
+        prop_assert!(bucket.take(burst as u32));
+        bucket.fill(Time(after));
+        let flowed = (u128::from(rate) * u128::from(after) / 8_000_000_000_000).min(u128::from(burst)) as u64;
+        prop_assert_eq!(bucket.bytes(), flowed);
+    }
+
+    #[test]
+    fn a_shaper_releases_in_order_as_soon_as_the_stream_conforms(stream in stream(), rate in 1_000u64..200_000_000, burst in 3_000u64..20_000) {
+        let mut shaper = Shaper::new(&ShaperParams { rate: Rate(rate), burst: Size(burst) });
+        let mut left: Vec<(Time, u32)> = Vec::new();
+        for (at, bytes) in timed(&stream) {
+            let release = shaper.release(at, bytes).unwrap();
+            prop_assert!(release >= at && left.last().is_none_or(|(before, _)| *before <= release));
+            if release > at && left.last().is_none_or(|(before, _)| *before < release) {
+                // A picosecond earlier it would not have conformed.
+                let mut bucket = TokenBucket::new(Rate(rate), burst);
+                for (at, bytes) in &left {
+                    bucket.fill(*at);
+                    prop_assert!(bucket.take(*bytes));
+                }
+                bucket.fill(Time(release.0 - 1));
+                prop_assert!(!bucket.holds(bytes));
+            }
+            left.push((release, bytes));
+        }
+        assert_within(&left, rate, burst)?;
+    }
+
+    #[test]
+    fn sr_tcm_colours_as_rfc_2697_does(stream in stream(), cbs in 0u32..9_000, ebs in 1u32..9_000, aware in any::<bool>(), colours in any::<u64>()) {
+        // 8 Mbit/s: a token, one byte, each microsecond, counted one by one as in the RFC's section 3.
+        let mut ours = meter(json!({ "kind": "sr-tcm", "cir": "8Mbit/s", "cbs": format!("{cbs}B"), "ebs": format!("{ebs}B"), "colour-aware": aware }));
+        let (mut tc, mut te, mut tick) = (cbs, ebs, 0);
+        for (i, (at, bytes)) in timed(&stream).into_iter().enumerate() {
+            // On whole microseconds, where counting tokens one by one is exact.
+            let at = Time(at.0 / 1_000_000 * 1_000_000);
+            while tick < at.0 / 1_000_000 {
+                tick += 1;
+                if tc < cbs { tc += 1 } else if te < ebs { te += 1 }
+                if tc == cbs && te == ebs { tick = at.0 / 1_000_000 }
+            }
+            let before = Colour::ALL[((colours >> (i % 60)) % 3) as usize];
+            let pre = if aware { before } else { Colour::Green };
+            let theirs = if pre == Colour::Green && tc >= bytes {
+                tc -= bytes;
+                Colour::Green
+            } else if (pre == Colour::Green || pre == Colour::Yellow) && te >= bytes {
+                te -= bytes;
+                Colour::Yellow
+            } else {
+                Colour::Red
+            };
+            prop_assert_eq!(ours.mark(at, bytes, before, &mut rng()), theirs, "packet {}", i);
+        }
+    }
+
+    #[test]
+    fn tr_tcm_colours_as_rfc_2698_does(stream in stream(), cbs in 1u32..9_000, pbs in 1u32..9_000, aware in any::<bool>(), colours in any::<u64>()) {
+        // 8 and 16 Mbit/s: one and two tokens each microsecond.
+        let mut ours = meter(json!({ "kind": "tr-tcm", "cir": "8Mbit/s", "cbs": format!("{cbs}B"), "pir": "16Mbit/s", "pbs": format!("{pbs}B"), "colour-aware": aware }));
+        let (mut tc, mut tp, mut tick) = (cbs, pbs, 0);
+        for (i, (at, bytes)) in timed(&stream).into_iter().enumerate() {
+            let at = Time(at.0 / 1_000_000 * 1_000_000);
+            while tick < at.0 / 1_000_000 {
+                tick += 1;
+                tc = (tc + 1).min(cbs);
+                tp = (tp + 2).min(pbs);
+                if tc == cbs && tp == pbs { tick = at.0 / 1_000_000 }
+            }
+            let before = Colour::ALL[((colours >> (i % 60)) % 3) as usize];
+            let pre = if aware { before } else { Colour::Green };
+            let theirs = if pre == Colour::Red || tp < bytes {
+                Colour::Red
+            } else if pre == Colour::Yellow || tc < bytes {
+                tp -= bytes;
+                Colour::Yellow
+            } else {
+                tp -= bytes;
+                tc -= bytes;
+                Colour::Green
+            };
+            prop_assert_eq!(ours.mark(at, bytes, before, &mut rng()), theirs, "packet {}", i);
+        }
+    }
+
+    #[test]
+    fn aware_of_colour_nobody_gets_a_better_one(stream in stream(), colours in any::<u64>()) {
+        for document in [
+            json!({ "kind": "sr-tcm", "cir": "1Mbit/s", "cbs": "5kB", "ebs": "5kB", "colour-aware": true }),
+            json!({ "kind": "tr-tcm", "cir": "1Mbit/s", "cbs": "5kB", "pir": "3Mbit/s", "pbs": "5kB", "colour-aware": true }),
+        ] {
+            let mut marker = meter(document);
+            for (i, (at, bytes)) in timed(&stream).into_iter().enumerate() {
+                let before = Colour::ALL[((colours >> (i % 60)) % 3) as usize];
+                prop_assert!(marker.mark(at, bytes, before, &mut rng()) >= before);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_sliding_window_converges_to_a_constant_rate_in_its_own_time() {
+    // 1000 B each millisecond is 1 MB/s; a window of 1 s.
+    let mut window = SlidingWindow::new(Dur::from_secs(1), Rate(0));
+    let mut rates = Vec::new();
+    for k in 1..=12_000u64 {
+        rates.push(window.arrive(Time::ZERO + Dur::from_ms(k), 1000) / 1e6);
+    }
+    assert!((rates[11_999] - 1.0).abs() < 1e-4, "{}", rates[11_999]);
+    let after = |n: f64| 1.0 - tailback_random::maths::exp(-n);
+    for (k, n) in [(500, 0.5), (1_000, 1.0), (3_000, 3.0)] {
+        assert!((rates[k - 1] - after(n)).abs() < 2e-3, "after {n} T: {} for {}", rates[k - 1], after(n));
+    }
+    // Silence: what is left of it is known without a packet.
+    let end = Time::ZERO + Dur::from_ms(12_000);
+    assert!((window.at(end + Dur::from_secs(1)) / window.at(end) - 0.5).abs() < 1e-9);
+}
+
+/// Parts of the colours of 1000 B packets that come evenly at `rate`, after 10 s.
+fn parts(document: serde_json::Value, rate: Rate) -> [f64; 3] {
+    let mut marker = meter(document);
+    let mut rng = rng();
+    let mut counts = [0.0; 3];
+    let n = 100_000u64;
+    for k in 1..=n {
+        let at = Time((u128::from(k) * 8_000_000_000_000_000 / u128::from(rate.0)) as u64);
+        let colour = marker.mark(at, 1000, Colour::Green, &mut rng);
+        if k > n / 10 {
+            counts[colour as usize] += 1.0 / (n as f64 * 0.9);
+        }
+    }
+    counts
+}
+
+#[test]
+fn tsw_markers_colour_the_part_that_is_beyond_each_rate() {
+    let close = |found: [f64; 3], wanted: [f64; 3]| {
+        assert!(found.iter().zip(wanted).all(|(f, w)| (f - w).abs() < 0.01), "{found:?}, not {wanted:?}");
+    };
+    let three = json!({ "kind": "tsw3cm", "cir": "2Mbit/s", "pir": "5Mbit/s" });
+    close(parts(three.clone(), Rate::mbit(1)), [1.0, 0.0, 0.0]);
+    close(parts(three.clone(), Rate::mbit(4)), [0.5, 0.5, 0.0]);
+    close(parts(three, Rate::mbit(10)), [0.2, 0.3, 0.5]);
+    let two = json!({ "kind": "tsw2cm", "cir": "2Mbit/s" });
+    close(parts(two.clone(), Rate::mbit(1)), [1.0, 0.0, 0.0]);
+    close(parts(two, Rate::mbit(8)), [0.25, 0.75, 0.0]);
+}
+
+#[test]
+fn buckets_colour_a_constant_stream_by_their_rates() {
+    let close = |found: [f64; 3], wanted: [f64; 3]| {
+        assert!(found.iter().zip(wanted).all(|(f, w)| (f - w).abs() < 0.001), "{found:?}, not {wanted:?}");
+    };
+    let one = json!({ "kind": "token-bucket", "rate": "3Mbit/s", "burst": "3kB" });
+    close(parts(one, Rate::mbit(4)), [0.75, 0.0, 0.25]);
+    let single = json!({ "kind": "sr-tcm", "cir": "3Mbit/s", "cbs": "3kB", "ebs": "3kB" });
+    close(parts(single, Rate::mbit(4)), [0.75, 0.0, 0.25]);
+    let two = json!({ "kind": "tr-tcm", "cir": "2Mbit/s", "cbs": "3kB", "pir": "3Mbit/s", "pbs": "3kB" });
+    close(parts(two, Rate::mbit(4)), [0.5, 0.25, 0.25]);
+}
+
+/// Runs the engine for `secs` seconds over a connection that gets `best_effort` and, for each part of
+/// its packets that is marked, as much of `marked` more, in bit/s, after a round trip. The mean rate
+/// and part of marked packets in the last third.
+fn engine(target: &str, best_effort: f64, marked: f64, secs: u64) -> (f64, f64) {
+    let mut marker = meter(json!({ "kind": "adaptive", "target": target }));
+    let mut rng = rng();
+    let (mut at, mut part) = (Time::ZERO, 0.0);
+    let (mut bits, mut green, mut all) = (0.0, 0.0, 0.0);
+    while at < Time::ZERO + Dur::from_secs(secs) {
+        at += Dur::from_secs_f64(8_000.0 / (best_effort + marked * part));
+        let is_green = marker.mark(at, 1000, Colour::Yellow, &mut rng) == Colour::Green;
+        part += 0.02 * (f64::from(u8::from(is_green)) - part);
+        if at > Time::ZERO + Dur::from_secs(secs * 2 / 3) {
+            (bits, green, all) = (bits + 8_000.0, green + f64::from(u8::from(is_green)), all + 1.0);
+        }
+    }
+    (bits / (secs as f64 / 3.0), green / all)
+}
+
+#[test]
+fn the_marking_engine_marks_as_much_as_the_target_takes_and_no_more() {
+    let (rate, part) = engine("4Mbit/s", 1e6, 8e6, 300);
+    assert!((rate / 4e6 - 1.0).abs() < 0.05, "{rate}");
+    assert!((part - 3.0 / 8.0).abs() < 0.05, "{part}");
+    let (_, part) = engine("4Mbit/s", 5e6, 8e6, 120);
+    assert!(part < 0.01, "best effort is enough: {part}");
+    let (rate, part) = engine("4Mbit/s", 1e6, 2e6, 300);
+    assert!(part > 0.99 && rate < 3.1e6, "out of reach, all are marked: {part} {rate}");
+}
+
+#[test]
+fn the_marking_engine_moves_by_the_relative_shortfall_each_interval() {
+    let params =
+        decode(json!({ "target": "1Mbit/s", "interval": "100ms", "increment": 0.02, "window": "1ms" })).unwrap();
+    let mut engine = tailback_diffserv::meter::adaptive::Adaptive::new(&params);
+    // One packet only: observed is 0 at every change from then on, so each adds the whole increment.
+    engine.mark(Time::ZERO, 1, Colour::Green, &mut rng());
+    engine.mark(Time::ZERO + Dur::from_ms(1_050), 1, Colour::Green, &mut rng());
+    assert!((engine.probability() - 10.0 * 0.02).abs() < 1e-3, "{}", engine.probability());
+    engine.mark(Time::ZERO + Dur::from_secs(100_000), 1, Colour::Green, &mut rng());
+    assert_eq!(engine.probability(), 1.0);
+}
+
+#[test]
+fn codepoints_have_the_values_and_names_of_the_rfcs() {
+    let all = ["default", "af11", "af12", "af13", "af21", "af32", "af43", "ef", "cs1", "cs7"];
+    let values = all.map(|name| name.parse::<Dscp>().unwrap().codepoint());
+    assert_eq!(values, [0, 10, 12, 14, 18, 28, 38, 46, 8, 56]);
+    for codepoint in 0..64 {
+        let dscp = Dscp::new(codepoint).unwrap();
+        assert_eq!(dscp.to_string().parse::<Dscp>().unwrap(), dscp);
+        assert_eq!(decode::<Dscp>(json!(codepoint)).unwrap(), dscp);
+    }
+    for wrong in ["af14", "af51", "cs8", "64", "ef1", ""] {
+        assert!(wrong.parse::<Dscp>().is_err(), "{wrong}");
+    }
+    assert_eq!(Dscp::af(2, 1).unwrap().coloured(Colour::Red), Dscp::af(2, 3).unwrap());
+    assert_eq!(Dscp::EF.coloured(Colour::Red), Dscp::EF);
+}
+
+#[test]
+fn a_conditioner_polices_and_remarks_by_colour() {
+    let actions: Actions = decode(json!({
+        "meter": { "kind": "sr-tcm", "cir": "8kbit/s", "cbs": "1000B", "ebs": "1000B", "colour-aware": true },
+        "green": { "mark": "af11" }, "red": "drop",
+    }))
+    .unwrap();
+    actions.check().unwrap();
+    let mut conditioner: Conditioner = actions.build();
+    let mut go = |dscp: &str| conditioner.condition(Time::ZERO, 1000, dscp.parse().unwrap(), &mut rng());
+    let af = |n| Dscp::af(1, n).unwrap();
+    assert_eq!(go("default"), Outcome::Pass(Colour::Green, af(1)));
+    assert_eq!(go("af11"), Outcome::Pass(Colour::Yellow, af(2)));
+    assert_eq!(go("af11"), Outcome::Drop(Colour::Red));
+    assert_eq!(serde_json::to_value(&actions).unwrap()["green"], json!({ "mark": "af11" }));
+}
+
+#[test]
+fn nonsense_is_refused_with_the_name_of_the_parameter() {
+    let refused = |document: serde_json::Value, field: &str| {
+        let meter: Meter = decode(document.clone()).unwrap();
+        assert_eq!(meter.check().expect_err(&document.to_string()).path, field, "{document}");
+    };
+    refused(json!({ "kind": "token-bucket", "rate": "1Mbit/s", "burst": "0B" }), "burst");
+    refused(json!({ "kind": "sr-tcm", "cir": "1Mbit/s", "cbs": "0B" }), "ebs");
+    refused(json!({ "kind": "tr-tcm", "cir": "2Mbit/s", "cbs": "1kB", "pir": "1Mbit/s", "pbs": "1kB" }), "pir");
+    refused(json!({ "kind": "tsw2cm", "cir": "1Mbit/s", "window": "0s" }), "window");
+    refused(json!({ "kind": "tsw3cm", "cir": "2Mbit/s", "pir": "1Mbit/s" }), "pir");
+    refused(json!({ "kind": "adaptive", "target": "1Mbit/s", "increment": 0.0 }), "increment");
+}

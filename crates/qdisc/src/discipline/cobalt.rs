@@ -1,0 +1,64 @@
+//! A FIFO under COBALT.
+
+use crate::fifo::Fifo;
+use crate::law::cobalt;
+use crate::law::codel::Verdict;
+use crate::{Cx, Gate, Packet, Qdisc, Reason, Site, Victim};
+use tailback_units::{Rate, Time};
+
+pub use crate::law::cobalt::Params;
+
+impl Params {
+    /// The queue at its site.
+    pub fn build(&self, site: &Site) -> Cobalt {
+        Cobalt { queue: Fifo::new(site), law: cobalt::Cobalt::new(self, site.rate), victim: self.victim }
+    }
+}
+
+/// A FIFO with limits whose leaving packets the law marks or drops.
+#[derive(Debug)]
+pub struct Cobalt {
+    queue: Fifo,
+    law: cobalt::Cobalt,
+    victim: Victim,
+}
+
+impl Qdisc for Cobalt {
+    fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut Cx<'_>) {
+        if self.queue.push_and_trim(packet, self.victim, cx) {
+            self.law.overflow(now);
+        }
+    }
+    fn dequeue(&mut self, now: Time, gate: &Gate, cx: &mut Cx<'_>) -> Option<Packet> {
+        while let Some(mut packet) = self.queue.pop(gate) {
+            let last = self.queue.packets() == 0;
+            match self.law.judge(now, now.since(packet.at), last, packet.is_ect(), cx.rng) {
+                Verdict::Deliver => return Some(packet),
+                Verdict::Mark => {
+                    cx.mark(&mut packet);
+                    return Some(packet);
+                }
+                Verdict::Drop => cx.drop(packet, Reason::Early),
+            }
+        }
+        None
+    }
+    fn packets(&self) -> u64 {
+        self.queue.packets()
+    }
+    fn visit(&self, f: &mut dyn FnMut(&Packet)) {
+        self.queue.visit(f);
+    }
+    fn watches_idle(&self) -> bool {
+        true
+    }
+    fn idle(&mut self, now: Time, _cx: &mut Cx<'_>) {
+        self.law.empty(now);
+    }
+    fn set_rate(&mut self, rate: Rate) {
+        self.law.set_rate(rate);
+    }
+    fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        self.law.probe(f);
+    }
+}

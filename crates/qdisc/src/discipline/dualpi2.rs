@@ -1,0 +1,250 @@
+//! DualPI2: a low-latency and a classic queue under one controller (RFC 9332).
+//!
+//! Packets with ECT(1) or CE wait in the L queue, all others in the C queue. Decisions fall when a
+//! packet is taken out, as in RFC 9332 appendix A and in Linux.
+
+use crate::fifo::Fifo;
+use crate::law::Backlog;
+use crate::law::pi2::{Gains, Pi2};
+use crate::{Cx, Ecn, Gate, Packet, Qdisc, Reason, Site, check};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_document::Invalid;
+use tailback_units::{Dur, Size, Time};
+
+/// DualPI2 (RFC 9332): two queues, one for ECT(1) and CE, coupled such that scalable and classic flows
+/// of one round-trip time share the link equally. The defaults are those of Linux's `sch_dualpi2`.
+/// ECN-capable packets are always marked, but for overload.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Params {
+    /// Delay that the controller aims at, above 0s. Default 15ms.
+    pub target: Dur,
+    /// Time between two updates of the probability, above 0s. Default 16ms.
+    pub update: Dur,
+    /// Probability per update and second of delay above `target`, in Hz. Default 0.16.
+    pub alpha: f64,
+    /// Probability per update and second by which the delay has risen, in Hz. Default 3.2.
+    pub beta: f64,
+    /// Coupling factor k: scalable flows see k times the root of what classic ones see. Default 2.
+    pub coupling: f64,
+    /// Delay in the L queue above which its packets are marked. Default 1ms.
+    pub step: Dur,
+    /// Length of a ramp on which that probability rises from 0 at `step` to 1, in place of the step. Default 0s.
+    pub ramp: Dur,
+    /// Whether classic drops fall on both queues once scalable flows see a probability of 1; if not,
+    /// the probability stops there, and the queue overflows. Default true.
+    pub drop_on_overload: bool,
+    /// How the two queues share the link: "weighted-round-robin" or "time-shifted-fifo". Default
+    /// "weighted-round-robin".
+    pub scheduler: Scheduler,
+    /// Share of the C queue in the round robin, 0.001 to 0.999. Default 0.1.
+    pub classic_share: f64,
+    /// By how much longer a classic packet must have waited to go first in the time-shifted FIFO. Default 50ms.
+    pub time_shift: Dur,
+    /// Size of a full packet: with less than two of them waiting, p' chooses nothing. Default 1514 B.
+    pub mtu: Size,
+}
+
+/// How the two queues share the link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scheduler {
+    /// By bytes, in proportion to weights, while both have packets.
+    #[default]
+    WeightedRoundRobin,
+    /// The packet that has waited longer, L packets having waited longer by a constant.
+    TimeShiftedFifo,
+}
+
+impl Default for Params {
+    fn default() -> Params {
+        Params {
+            target: Dur::from_ms(15),
+            update: Dur::from_ms(16),
+            alpha: 0.16,
+            beta: 3.2,
+            coupling: 2.0,
+            step: Dur::from_ms(1),
+            ramp: Dur::ZERO,
+            drop_on_overload: true,
+            scheduler: Scheduler::default(),
+            classic_share: 0.1,
+            time_shift: Dur::from_ms(50),
+            mtu: Size(1514),
+        }
+    }
+}
+
+impl Params {
+    /// Times, gains and shares are above zero.
+    pub fn check(&self) -> Result<(), Invalid> {
+        check::duration("target", self.target)?;
+        check::duration("update", self.update)?;
+        check::above("alpha", self.alpha, 0.0, 1e6)?;
+        check::above("beta", self.beta, 0.0, 1e6)?;
+        check::within("coupling", self.coupling, 1.0, 1e3)?;
+        check::pause("step", self.step)?;
+        check::pause("ramp", self.ramp)?;
+        check::within("classic-share", self.classic_share, 1e-3, 1.0 - 1e-3)?;
+        check::pause("time-shift", self.time_shift)?;
+        check::packet("mtu", self.mtu)
+    }
+
+    /// The queues at their site; its limits are those of both together.
+    pub fn build(&self, site: &Site) -> DualPi2 {
+        let gains = Gains { target: self.target, update: self.update, alpha: self.alpha, beta: self.beta };
+        let most = if self.drop_on_overload { 1.0 } else { 1.0 / self.coupling };
+        let mut queues = DualPi2 {
+            params: self.clone(),
+            site: *site,
+            low: Fifo::new(&Site::default()),
+            classic: Fifo::new(&Site::default()),
+            law: Pi2::new(gains, most),
+            credit: 0,
+        };
+        queues.reset_credit();
+        queues
+    }
+}
+
+/// The two queues at work.
+#[derive(Debug)]
+pub struct DualPi2 {
+    params: Params,
+    site: Site,
+    low: Fifo,
+    classic: Fifo,
+    law: Pi2,
+    /// Bytes times thousandths by which the C queue has fallen behind; up to 0 the L queue goes first.
+    credit: i64,
+}
+
+impl DualPi2 {
+    fn backlog(&self) -> Backlog {
+        let (low, classic) = (self.low.backlog(), self.classic.backlog());
+        Backlog { packets: low.packets + classic.packets, bytes: low.bytes + classic.bytes }
+    }
+    fn reset_credit(&mut self) {
+        self.credit = self.params.mtu.0 as i64 * (2 * self.classic_weight() - 1000);
+    }
+    /// Thousandths of the link that are the C queue's.
+    fn classic_weight(&self) -> i64 {
+        (self.params.classic_share * 1000.0 + 0.5) as i64
+    }
+    /// Whether the L queue goes first, both having packets.
+    fn low_first(&self, now: Time) -> bool {
+        match self.params.scheduler {
+            Scheduler::WeightedRoundRobin => self.credit <= 0,
+            Scheduler::TimeShiftedFifo => {
+                let waited = |queue: &Fifo| queue.head().map_or(Dur::ZERO, |head| now.since(head.at));
+                waited(&self.low) + self.params.time_shift >= waited(&self.classic)
+            }
+        }
+    }
+    /// The next packet, whether it is from the L queue, and what it does to the credit.
+    fn take(&mut self, now: Time, gate: &Gate) -> Option<(Packet, bool, i64)> {
+        let both = self.low.packets() > 0 && self.classic.packets() > 0;
+        let low_first = self.low.packets() > 0 && (!both || self.low_first(now));
+        for low in [low_first, !low_first] {
+            if let Some(packet) = if low { &mut self.low } else { &mut self.classic }.pop(gate) {
+                let weight = self.classic_weight() - if low { 0 } else { 1000 };
+                let credit = if both { weight * i64::from(packet.size) } else { 0 };
+                return Some((packet, low, credit));
+            }
+        }
+        None
+    }
+    /// Whether a classic choice falls: two draws, both below p'.
+    fn is_chosen(&self, cx: &mut Cx<'_>) -> bool {
+        let p = self.law.p();
+        cx.rng.chance(p) && cx.rng.chance(p)
+    }
+    /// Marks the packet, drops it, or leaves it as it is.
+    fn judge(&mut self, now: Time, mut packet: Packet, low: bool, cx: &mut Cx<'_>) -> Option<Packet> {
+        let coupled = self.params.coupling * self.law.p();
+        let overload = coupled > 1.0;
+        let few = self.backlog().bytes < 2 * self.params.mtu.0;
+        if !low {
+            let signal = !few && self.is_chosen(cx);
+            return if signal { cx.signal(packet, !overload, Reason::Early) } else { Some(packet) };
+        }
+        let coupled_mark = if few {
+            false
+        } else if overload {
+            if self.params.drop_on_overload && self.is_chosen(cx) {
+                cx.drop(packet, Reason::Early);
+                return None;
+            }
+            true
+        } else {
+            cx.rng.chance(coupled)
+        };
+        if coupled_mark || self.native(now.since(packet.at), cx) {
+            cx.mark(&mut packet);
+        }
+        Some(packet)
+    }
+    /// The L queue's own mark, by its delay.
+    fn native(&self, waited: Dur, cx: &mut Cx<'_>) -> bool {
+        let above = waited - self.params.step;
+        match self.params.ramp {
+            Dur::ZERO => above > Dur::ZERO,
+            ramp => cx.rng.chance(above.0 as f64 / ramp.0 as f64),
+        }
+    }
+}
+
+impl Qdisc for DualPi2 {
+    fn enqueue(&mut self, _now: Time, packet: Packet, cx: &mut Cx<'_>) {
+        let queued = self.backlog();
+        if self.site.is_full(queued.packets, queued.bytes, packet.size) {
+            cx.drop(packet, Reason::BufferFull);
+        } else if matches!(packet.ecn(), Ecn::Ect1 | Ecn::Ce) {
+            self.low.push(packet);
+        } else {
+            self.classic.push(packet);
+        }
+    }
+    fn dequeue(&mut self, now: Time, gate: &Gate, cx: &mut Cx<'_>) -> Option<Packet> {
+        while let Some((packet, low, credit)) = self.take(now, gate) {
+            if let Some(packet) = self.judge(now, packet, low, cx) {
+                self.credit += credit;
+                return Some(packet);
+            }
+        }
+        if self.packets() == 0 {
+            self.reset_credit();
+        }
+        None
+    }
+    fn packets(&self) -> u64 {
+        self.low.packets() + self.classic.packets()
+    }
+    fn visit(&self, f: &mut dyn FnMut(&Packet)) {
+        self.low.visit(f);
+        self.classic.visit(f);
+    }
+    fn next_wakeup(&self) -> Option<Time> {
+        Some(self.law.next_update())
+    }
+    fn wake(&mut self, now: Time, _cx: &mut Cx<'_>) {
+        if now >= self.law.next_update() {
+            let waited = |queue: &Fifo| queue.head().map_or(Dur::ZERO, |head| now.since(head.at));
+            self.law.update(now, waited(&self.low).max(waited(&self.classic)));
+        }
+    }
+    fn watches_idle(&self) -> bool {
+        true
+    }
+    fn idle(&mut self, _now: Time, _cx: &mut Cx<'_>) {
+        self.reset_credit();
+    }
+    fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        f("base_probability", self.law.p());
+        f("classic_probability", self.law.classic());
+        f("scalable_probability", self.law.scalable(self.params.coupling));
+        f("low_latency_packets", self.low.packets() as f64);
+        f("classic_packets", self.classic.packets() as f64);
+    }
+}

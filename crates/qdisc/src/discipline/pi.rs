@@ -1,0 +1,58 @@
+//! A FIFO under the proportional integral controller.
+
+use crate::fifo::Fifo;
+use crate::law::{Decision, pi};
+use crate::{Cx, Gate, Packet, Qdisc, Reason, Site};
+use tailback_units::Time;
+
+pub use crate::law::pi::Params;
+
+impl Params {
+    /// The queue at its site.
+    pub fn build(&self, site: &Site) -> Pi {
+        Pi { queue: Fifo::new(site), law: pi::Pi::new(self), ecn: self.ecn }
+    }
+}
+
+/// A FIFO with limits whose arriving packets the law marks or drops.
+#[derive(Debug)]
+pub struct Pi {
+    queue: Fifo,
+    law: pi::Pi,
+    ecn: bool,
+}
+
+impl Qdisc for Pi {
+    fn enqueue(&mut self, _now: Time, packet: Packet, cx: &mut Cx<'_>) {
+        if self.queue.is_full(packet.size) {
+            return cx.drop(packet, Reason::BufferFull);
+        }
+        let packet = match self.law.arrive(packet.size, cx.rng) {
+            Decision::Pass => Some(packet),
+            Decision::Early | Decision::Forced => cx.signal(packet, self.ecn, Reason::Early),
+        };
+        if let Some(packet) = packet {
+            self.queue.push(packet);
+        }
+    }
+    fn dequeue(&mut self, _now: Time, gate: &Gate, _cx: &mut Cx<'_>) -> Option<Packet> {
+        self.queue.pop(gate)
+    }
+    fn packets(&self) -> u64 {
+        self.queue.packets()
+    }
+    fn visit(&self, f: &mut dyn FnMut(&Packet)) {
+        self.queue.visit(f);
+    }
+    fn next_wakeup(&self) -> Option<Time> {
+        Some(self.law.next_update())
+    }
+    fn wake(&mut self, now: Time, _cx: &mut Cx<'_>) {
+        if now >= self.law.next_update() {
+            self.law.update(now, self.queue.backlog());
+        }
+    }
+    fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        self.law.probe(f);
+    }
+}

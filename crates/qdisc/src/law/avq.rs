@@ -1,0 +1,117 @@
+//! The adaptive virtual queue (Kunniyur and Srikant, SIGCOMM 2001), as ns-2.35 has it.
+
+use super::Decision;
+use crate::check;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_document::Invalid;
+use tailback_units::{Fraction, Rate, Size, Time};
+
+/// The adaptive virtual queue (Kunniyur and Srikant 2001): a queue that exists only as a number is
+/// served more slowly than the link could; a packet that overflows it is marked or dropped, and its
+/// rate moves such that what arrives is a wanted share of the link. The defaults are those of ns-2.35.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Params {
+    /// Share of the link to be used, above 0 and at most 1. Default 0.98.
+    pub gamma: Fraction,
+    /// How fast the virtual rate follows, above 0. Default 0.15.
+    pub alpha: f64,
+    /// The virtual rate at the start, as a share of the link's, above 0. Default 0.8.
+    pub initial: Fraction,
+    /// Size of the virtual buffer. Default: that of the queue in bytes, or its places times
+    /// `mean-packet`, whichever is less; without any limit nothing is ever marked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub buffer: Option<Size>,
+    /// Mean size of a packet. Default 1000 B.
+    pub mean_packet: Size,
+    /// Whether ECN-capable packets are marked rather than dropped. Default false.
+    pub ecn: bool,
+}
+
+impl Default for Params {
+    fn default() -> Params {
+        Params {
+            gamma: Fraction(0.98),
+            alpha: 0.15,
+            initial: Fraction(0.8),
+            buffer: None,
+            mean_packet: Size(1000),
+            ecn: false,
+        }
+    }
+}
+
+impl Params {
+    /// Shares are above zero.
+    pub fn check(&self) -> Result<(), Invalid> {
+        check::some("gamma", self.gamma)?;
+        check::above("alpha", self.alpha, 0.0, 1e6)?;
+        check::some("initial", self.initial)?;
+        check::packet("mean-packet", self.mean_packet)
+    }
+}
+
+/// The law at work on one queue, measured in bytes.
+#[derive(Clone, Debug)]
+pub struct Avq {
+    gamma: f64,
+    alpha: f64,
+    buffer: f64,
+    /// Bytes per second of the link and of the virtual queue.
+    rate: f64,
+    virtual_rate: f64,
+    virtual_queue: f64,
+    /// When the virtual queue was last served, and when its rate last moved.
+    served: Time,
+    adapted: Time,
+    started: bool,
+}
+
+impl Avq {
+    /// The law for a queue of `buffer` bytes in front of a link of `rate`. The parameters have passed `check`.
+    pub fn new(params: &Params, buffer: f64, rate: Rate) -> Avq {
+        let bytes = rate.0 as f64 / 8.0;
+        Avq {
+            gamma: params.gamma.0,
+            alpha: params.alpha,
+            buffer: params.buffer.map_or(buffer, |buffer| buffer.0 as f64),
+            rate: bytes,
+            virtual_rate: bytes * params.initial.0,
+            virtual_queue: 0.0,
+            served: Time::ZERO,
+            adapted: Time::ZERO,
+            started: false,
+        }
+    }
+    /// The link's rate has changed.
+    pub fn set_rate(&mut self, rate: Rate) {
+        self.rate = rate.0 as f64 / 8.0;
+    }
+    /// A packet of `size` bytes arrives.
+    pub fn arrive(&mut self, now: Time, size: u16) -> Decision {
+        if !self.started {
+            (self.started, self.served, self.adapted) = (true, now, now);
+        }
+        let served = self.virtual_rate * now.since(self.served).as_secs();
+        self.served = now;
+        self.virtual_queue = f64::max(0.0, self.virtual_queue - served) + f64::from(size);
+        if self.virtual_queue <= self.buffer {
+            return Decision::Pass;
+        }
+        self.virtual_queue = f64::max(0.0, self.virtual_queue - f64::from(size));
+        Decision::Early
+    }
+    /// The packet was not dropped by the law: the virtual rate moves. Dropped ones do not count as load.
+    pub fn accept(&mut self, now: Time, size: u16) {
+        let wanted = self.alpha * self.gamma * self.rate * now.since(self.adapted).as_secs();
+        self.adapted = now;
+        let rate = self.virtual_rate + wanted - self.alpha * f64::from(size);
+        self.virtual_rate = rate.clamp(0.0, self.rate);
+    }
+    /// Shows the virtual queue and its rate.
+    pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        f("virtual_queue_bytes", self.virtual_queue);
+        f("virtual_rate_bits_per_second", self.virtual_rate * 8.0);
+    }
+}

@@ -1,0 +1,169 @@
+//! COBALT (Høiland-Jørgensen, Täht and Morton, LANMAN 2018): CoDel for flows that respond and Blue for
+//! those that do not, as Linux's `sch_cake` has it.
+
+use crate::law::blue::{Stepped, Timers};
+use crate::law::codel::{Verdict, control_law};
+use crate::{Victim, check};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_document::Invalid;
+use tailback_random::Rng;
+use tailback_units::{Dur, Rate, Size, Time};
+
+/// COBALT (LANMAN 2018): CoDel signals to flows that respond; Blue drops, never marks, if the queue
+/// overflows all the same. The defaults are those of Linux's `sch_cake`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Params {
+    /// Acceptable standing delay, above 0s, and time between two steps of Blue. Default 5ms. Four
+    /// transmission times of `mtu` are acceptable in any case.
+    pub target: Dur,
+    /// How long the delay must stay above it before the first signal. Default 100ms.
+    pub interval: Dur,
+    /// Size of a full packet. Default 1514 B.
+    pub mtu: Size,
+    /// By how much an overflow raises Blue's probability, above 0 and at most 1. Default 1/256.
+    pub increment: f64,
+    /// By how much an empty queue lowers it. Default 1/4096.
+    pub decrement: f64,
+    /// Whether CoDel marks ECN-capable packets rather than dropping them. Default false.
+    pub ecn: bool,
+    /// Which packet goes when the queue is full: "tail", "head" or "random". Default "head".
+    pub victim: Victim,
+}
+
+impl Default for Params {
+    fn default() -> Params {
+        Params {
+            target: Dur::from_ms(5),
+            interval: Dur::from_ms(100),
+            mtu: Size(1514),
+            increment: 1.0 / 256.0,
+            decrement: 1.0 / 4096.0,
+            ecn: false,
+            victim: Victim::Head,
+        }
+    }
+}
+
+impl Params {
+    /// Times and steps are above zero.
+    pub fn check(&self) -> Result<(), Invalid> {
+        check::duration("target", self.target)?;
+        check::duration("interval", self.interval)?;
+        check::packet("mtu", self.mtu)?;
+        check::above("increment", self.increment, 0.0, 1.0)?;
+        check::above("decrement", self.decrement, 0.0, 1.0)
+    }
+}
+
+/// The law at work on one queue.
+#[derive(Clone, Debug)]
+pub struct Cobalt {
+    params: Params,
+    /// Transmission time of a full packet.
+    mtu_time: Dur,
+    dropping: bool,
+    /// Pace of the signals: the interval over the root of it lies between two.
+    count: u32,
+    /// When the next signal is due, or the pace falls.
+    next: Time,
+    blue: Stepped,
+}
+
+impl Cobalt {
+    /// The law for a queue in front of a link of `rate`. The parameters have passed `check`.
+    pub fn new(params: &Params, rate: Rate) -> Cobalt {
+        let mut law = Cobalt {
+            params: params.clone(),
+            mtu_time: Dur::ZERO,
+            dropping: false,
+            count: 0,
+            next: Time::ZERO,
+            blue: Stepped::new(Timers::Shared),
+        };
+        law.set_rate(rate);
+        law
+    }
+
+    /// The link's rate has changed.
+    pub fn set_rate(&mut self, rate: Rate) {
+        self.mtu_time = rate.clock().tx_time(self.params.mtu.0 as u32);
+    }
+
+    /// A packet is dropped because the queue is full.
+    pub fn overflow(&mut self, now: Time) {
+        self.blue.raise(now, self.params.increment, self.params.target);
+        self.dropping = true;
+        self.next = now;
+        self.count = self.count.max(1);
+    }
+
+    /// The link has asked for a packet and there is none.
+    pub fn empty(&mut self, now: Time) {
+        if self.blue.p() > 0.0 {
+            self.blue.lower(now, self.params.decrement, self.params.target);
+        }
+        self.dropping = false;
+        if self.count > 0 && now >= self.next {
+            self.slow_down();
+        }
+    }
+
+    /// A packet that has waited for `sojourn` has been taken from the queue; `ect` says whether it is
+    /// ECN-capable, `last` whether it leaves the queue empty. After a drop the next one is judged.
+    pub fn judge(&mut self, now: Time, sojourn: Dur, last: bool, ect: bool, rng: &mut Rng) -> Verdict {
+        let above = sojourn > self.params.target && sojourn > self.mtu_time * 4;
+        let mut due = self.count > 0 && now >= self.next;
+        // Whether the deadline has passed; the one that follows does not count here.
+        let mut late = now > self.next;
+        if above {
+            if !self.dropping {
+                self.dropping = true;
+                self.next = control_law(now, self.params.interval, self.count);
+            }
+            self.count = self.count.max(1);
+        } else {
+            self.dropping = false;
+        }
+        let mut verdict = Verdict::Deliver;
+        if due && self.dropping {
+            verdict = if ect && self.params.ecn { Verdict::Mark } else { Verdict::Drop };
+            self.count = self.count.saturating_add(1);
+            self.next = control_law(self.next, self.params.interval, self.count);
+            late = now > self.next;
+        } else {
+            while due {
+                self.slow_down();
+                late = now > self.next;
+                due = self.count > 0 && now >= self.next;
+            }
+        }
+        if self.blue.p() > 0.0 && rng.chance(self.blue.p()) {
+            verdict = Verdict::Drop;
+        }
+        if self.count == 0 {
+            self.next = now + self.params.interval;
+        } else if late && verdict != Verdict::Drop {
+            self.next = now;
+        }
+        // As in Linux, the last packet is never dropped.
+        if verdict == Verdict::Drop && last { Verdict::Deliver } else { verdict }
+    }
+
+    /// Blue's probability.
+    pub fn probability(&self) -> f64 {
+        self.blue.p()
+    }
+    /// Shows whether CoDel is signalling and at which pace, and Blue's probability.
+    pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        f("dropping", f64::from(u8::from(self.dropping)));
+        f("count", f64::from(self.count));
+        f("probability", self.blue.p());
+    }
+
+    fn slow_down(&mut self) {
+        self.count -= 1;
+        self.next = control_law(self.next, self.params.interval, self.count);
+    }
+}

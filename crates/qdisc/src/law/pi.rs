@@ -1,0 +1,114 @@
+//! The proportional integral controller (Hollot, Misra, Towsley and Gong, INFOCOM 2001), as ns-2.35 has it.
+
+use super::{Backlog, Decision};
+use crate::check;
+pub use crate::law::red::Count;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_document::Invalid;
+use tailback_random::Rng;
+use tailback_units::{Amount, Dur, Size, Time};
+
+/// The proportional integral controller (Hollot et al. 2001): at a constant frequency the queue's
+/// distance from a reference, and from the one before, move the probability with which arriving
+/// packets are marked or dropped. The defaults are those of ns-2.35.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Params {
+    /// Probability per packet of the queue above `reference`, above 0. Default 1.822e-5.
+    pub a: f64,
+    /// Probability per packet of the queue before above it, above 0 and below `a`. Default 1.816e-5.
+    pub b: f64,
+    /// Updates per second, 0.001 to 1e6. Default 170.
+    pub frequency: f64,
+    /// Queue aimed at. Default 50packets.
+    pub reference: Amount,
+    /// Whether the queue is measured in "bytes" or in "packets". Default "packets".
+    pub count: Count,
+    /// Mean size of a packet, by which packets and bytes are converted. Default 500 B.
+    pub mean_packet: Size,
+    /// Whether a packet's probability is in proportion to its size. Default false.
+    pub byte_mode: bool,
+    /// Whether ECN-capable packets are marked rather than dropped. Default false.
+    pub ecn: bool,
+}
+
+impl Default for Params {
+    fn default() -> Params {
+        Params {
+            a: 1.822e-5,
+            b: 1.816e-5,
+            frequency: 170.0,
+            reference: Amount::packets(50),
+            count: Count::Packets,
+            mean_packet: Size(500),
+            byte_mode: false,
+            ecn: false,
+        }
+    }
+}
+
+impl Params {
+    /// Gains and frequency are above zero.
+    pub fn check(&self) -> Result<(), Invalid> {
+        check::above("a", self.a, 0.0, 1.0)?;
+        check::above("b", self.b, 0.0, self.a)?;
+        check::within("frequency", self.frequency, 1e-3, 1e6)?;
+        check::packet("mean-packet", self.mean_packet)
+    }
+}
+
+/// The law at work on one queue.
+#[derive(Clone, Debug)]
+pub struct Pi {
+    params: Params,
+    reference: f64,
+    period: Dur,
+    probability: f64,
+    /// The queue at the last update, packets.
+    old: f64,
+    due: Time,
+}
+
+impl Pi {
+    /// The law with parameters that have passed `check`.
+    pub fn new(params: &Params) -> Pi {
+        Pi {
+            reference: params.reference.in_packets(params.mean_packet.0 as f64),
+            period: Dur::from_secs_f64(1.0 / params.frequency),
+            params: params.clone(),
+            probability: 0.0,
+            old: 0.0,
+            due: Time::ZERO,
+        }
+    }
+    /// A packet of `size` bytes arrives.
+    pub fn arrive(&mut self, size: u16, rng: &mut Rng) -> Decision {
+        let share = if self.params.byte_mode { f64::from(size) / self.params.mean_packet.0 as f64 } else { 1.0 };
+        if rng.chance(self.probability * share) { Decision::Early } else { Decision::Pass }
+    }
+    /// When [`Pi::update`] is due; the first time at the start of the run.
+    pub fn next_update(&self) -> Time {
+        self.due
+    }
+    /// The probability is updated, `queue` waiting.
+    pub fn update(&mut self, now: Time, queue: Backlog) {
+        let waiting = match self.params.count {
+            Count::Packets => queue.packets as f64,
+            Count::Bytes => queue.bytes as f64 / self.params.mean_packet.0 as f64,
+        };
+        let Params { a, b, .. } = self.params;
+        let p = a * (waiting - self.reference) - b * (self.old - self.reference) + self.probability;
+        self.probability = p.clamp(0.0, 1.0);
+        self.old = waiting;
+        self.due = now + self.period;
+    }
+    /// The probability with which packets are chosen.
+    pub fn probability(&self) -> f64 {
+        self.probability
+    }
+    /// Shows the probability.
+    pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        f("probability", self.probability);
+    }
+}

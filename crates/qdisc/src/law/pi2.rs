@@ -1,0 +1,60 @@
+//! The controller of PI² (De Schepper et al., CoNEXT 2016) and of DualPI2 (RFC 9332 appendix A): a
+//! linear probability p', of which scalable flows see a multiple and classic ones the square.
+
+use tailback_units::{Dur, Time};
+
+/// Gains and times of the controller.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Gains {
+    /// Delay aimed at.
+    pub target: Dur,
+    /// Time between two updates.
+    pub update: Dur,
+    /// Probability per update and second of delay above the target, Hz.
+    pub alpha: f64,
+    /// Probability per update and second by which the delay has risen, Hz.
+    pub beta: f64,
+}
+
+/// The controller.
+#[derive(Clone, Debug)]
+pub struct Pi2 {
+    gains: Gains,
+    /// Largest p'.
+    most: f64,
+    p: f64,
+    old_delay: f64,
+    due: Time,
+}
+
+impl Pi2 {
+    /// A controller that keeps p' from 0 to `most`, started at the beginning of the run.
+    pub fn new(gains: Gains, most: f64) -> Pi2 {
+        Pi2 { gains, most, p: 0.0, old_delay: 0.0, due: Time::ZERO + gains.update }
+    }
+    /// When [`Pi2::update`] is due.
+    pub fn next_update(&self) -> Time {
+        self.due
+    }
+    /// The delay is `delay` now.
+    pub fn update(&mut self, now: Time, delay: Dur) {
+        let delay = delay.as_secs();
+        let Gains { target, alpha, beta, update } = self.gains;
+        let step = alpha * (delay - target.as_secs()) + beta * (delay - self.old_delay);
+        self.p = (self.p + step).clamp(0.0, self.most);
+        self.old_delay = delay;
+        self.due = now + update;
+    }
+    /// p', the probability before it is squared or multiplied.
+    pub fn p(&self) -> f64 {
+        self.p
+    }
+    /// The probability that classic flows see, p'².
+    pub fn classic(&self) -> f64 {
+        self.p * self.p
+    }
+    /// The probability that scalable flows see, k·p', at most 1.
+    pub fn scalable(&self, k: f64) -> f64 {
+        f64::min(1.0, k * self.p)
+    }
+}

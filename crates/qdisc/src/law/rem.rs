@@ -1,0 +1,146 @@
+//! Random exponential marking (Athuraliya, Li, Low and Yin, IEEE Network 2001), as ns-2.35 has it.
+
+use super::{Backlog, Decision};
+use crate::check;
+pub use crate::law::red::Count;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_document::Invalid;
+use tailback_random::{Rng, maths};
+use tailback_units::{Amount, Dur, Rate, Size, Time};
+
+/// Random exponential marking (Athuraliya et al. 2001): a price follows the mismatch of rate and
+/// queue, and arriving packets are marked or dropped with probability 1 − phi^(−price), so that
+/// the price of a path is the sum of its links'. The defaults are those of ns-2.35.
+///
+/// Differs from ns-2.35, which marks when packets leave and then spares those that are not ECN-capable.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Params {
+    /// Step of the price, above 0. Default 0.001.
+    pub gamma: f64,
+    /// Base of the exponential, above 1. Default 1.001.
+    pub phi: f64,
+    /// Weight of a new sample in the average input rate, above 0 and at most 1. Default 1.
+    pub weight: f64,
+    /// Weight of the queue's mismatch against that of the rate. Default 0.1.
+    pub queue_weight: f64,
+    /// Queue aimed at. Default 20packets.
+    pub target: Amount,
+    /// Time between two updates of the price, above 0s. Default 2ms.
+    pub update: Dur,
+    /// Whether rate and queue are measured in "bytes", and packets chosen in proportion to their
+    /// size, or in "packets". Default "packets".
+    pub count: Count,
+    /// Mean size of a packet, by which packets and bytes are converted. Default 1000 B.
+    pub mean_packet: Size,
+    /// Whether ECN-capable packets are marked rather than dropped. Default false.
+    pub ecn: bool,
+}
+
+impl Default for Params {
+    fn default() -> Params {
+        Params {
+            gamma: 0.001,
+            phi: 1.001,
+            weight: 1.0,
+            queue_weight: 0.1,
+            target: Amount::packets(20),
+            update: Dur::from_ms(2),
+            count: Count::Packets,
+            mean_packet: Size(1000),
+            ecn: false,
+        }
+    }
+}
+
+impl Params {
+    /// Steps and times are above zero.
+    pub fn check(&self) -> Result<(), Invalid> {
+        check::above("gamma", self.gamma, 0.0, 1e6)?;
+        check::above("phi", self.phi, 1.0, 1e6)?;
+        check::above("weight", self.weight, 0.0, 1.0)?;
+        check::above("queue-weight", self.queue_weight, 0.0, 1e3)?;
+        check::duration("update", self.update)?;
+        check::packet("mean-packet", self.mean_packet)
+    }
+}
+
+/// The law at work on one queue.
+#[derive(Clone, Debug)]
+pub struct Rem {
+    params: Params,
+    target: f64,
+    /// Packets that the link sends between two updates.
+    capacity: f64,
+    /// What has arrived since the last update.
+    arrived: Backlog,
+    /// Average of what arrives between two updates, packets.
+    average: f64,
+    price: f64,
+    probability: f64,
+    due: Time,
+}
+
+impl Rem {
+    /// The law for a queue in front of a link of `rate`. The parameters have passed `check`.
+    pub fn new(params: &Params, rate: Rate) -> Rem {
+        let mut law = Rem {
+            target: params.target.in_packets(params.mean_packet.0 as f64),
+            params: params.clone(),
+            capacity: 0.0,
+            arrived: Backlog::default(),
+            average: 0.0,
+            price: 0.0,
+            probability: 0.0,
+            due: Time::ZERO + params.update,
+        };
+        law.set_rate(rate);
+        law
+    }
+    /// The link's rate has changed.
+    pub fn set_rate(&mut self, rate: Rate) {
+        let packets_per_second = rate.0 as f64 / (8.0 * self.params.mean_packet.0 as f64);
+        self.capacity = self.params.update.as_secs() * packets_per_second;
+    }
+    /// A packet of `size` bytes arrives, whether or not there is room for it.
+    pub fn count(&mut self, size: u16) {
+        self.arrived.packets += 1;
+        self.arrived.bytes += u64::from(size);
+    }
+    /// Whether a packet of `size` bytes, for which there is room, is chosen.
+    pub fn choose(&mut self, size: u16, rng: &mut Rng) -> Decision {
+        let share = match self.params.count {
+            Count::Packets => 1.0,
+            Count::Bytes => f64::from(size) / self.params.mean_packet.0 as f64,
+        };
+        if rng.chance(self.probability * share) { Decision::Early } else { Decision::Pass }
+    }
+    /// When [`Rem::update`] is due.
+    pub fn next_update(&self) -> Time {
+        self.due
+    }
+    /// Price and probability are updated, `queue` waiting.
+    pub fn update(&mut self, now: Time, queue: Backlog) {
+        let in_packets = |amount: Backlog| match self.params.count {
+            Count::Packets => amount.packets as f64,
+            Count::Bytes => amount.bytes as f64 / self.params.mean_packet.0 as f64,
+        };
+        let Params { gamma, phi, weight, queue_weight, update, .. } = self.params;
+        self.average = self.average * (1.0 - weight) + weight * in_packets(self.arrived);
+        let mismatch = self.average + queue_weight * (in_packets(queue) - self.target) - self.capacity;
+        self.price = f64::max(0.0, self.price + gamma * mismatch);
+        self.probability = 1.0 - maths::pow(phi, -self.price);
+        self.arrived = Backlog::default();
+        self.due = now + update;
+    }
+    /// The probability with which packets are chosen.
+    pub fn probability(&self) -> f64 {
+        self.probability
+    }
+    /// Shows price and probability.
+    pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        f("price", self.price);
+        f("probability", self.probability);
+    }
+}

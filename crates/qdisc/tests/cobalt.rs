@@ -1,0 +1,216 @@
+//! COBALT: CoDel's share and Blue's, and a literal transcription of Linux's `sch_cake`.
+
+mod common;
+
+use common::*;
+use std::collections::VecDeque;
+use tailback_qdisc::law::cobalt::{Cobalt, Params};
+use tailback_qdisc::law::codel::Verdict;
+use tailback_qdisc::{Reason, Spec};
+use tailback_random::Rng;
+use tailback_units::{Dur, Rate, Time};
+
+fn at(ms: u64) -> Time {
+    Time::ZERO + Dur::from_ms(ms)
+}
+
+#[test]
+fn the_first_signal_comes_an_interval_after_the_delay_has_risen() {
+    let mut law = Cobalt::new(&Params::default(), Rate::mbit(100));
+    let rng = &mut Rng::named(1, "cobalt");
+    let first = (0..).find(|ms| law.judge(at(*ms), Dur::from_ms(20), false, false, rng) == Verdict::Drop);
+    assert_eq!(first, Some(100));
+}
+
+// Linux uses the deadline as an activity timeout, too, and finds it passed.
+#[test]
+fn a_delay_that_is_high_after_an_interval_without_packets_is_signalled_at_once() {
+    for (pause, verdict) in [(90, Verdict::Deliver), (110, Verdict::Drop)] {
+        let mut law = Cobalt::new(&Params::default(), Rate::mbit(100));
+        let rng = &mut Rng::named(1, "cobalt");
+        law.judge(at(1000), Dur::ZERO, false, false, rng);
+        law.judge(at(1000 + pause), Dur::from_ms(20), false, false, rng);
+        assert_eq!(law.judge(at(1001 + pause), Dur::from_ms(20), false, false, rng), verdict);
+    }
+}
+
+#[test]
+fn blue_drops_what_codel_would_mark_and_never_the_last_packet() {
+    let params = Params { increment: 1.0, ecn: true, ..Params::default() };
+    let mut law = Cobalt::new(&params, Rate::mbit(100));
+    let rng = &mut Rng::named(1, "cobalt");
+    law.overflow(at(10));
+    assert_eq!(law.probability(), 1.0);
+    assert_eq!(law.judge(at(11), Dur::ZERO, false, true, rng), Verdict::Drop);
+    assert_eq!(law.judge(at(12), Dur::ZERO, true, true, rng), Verdict::Deliver);
+}
+
+#[test]
+fn blue_steps_at_most_once_per_target() {
+    let mut law = Cobalt::new(&Params::default(), Rate::mbit(100));
+    for us in 0..20_000 {
+        law.overflow(Time::ZERO + Dur::from_us(us));
+    }
+    assert_eq!(law.probability(), 3.0 / 256.0);
+    for us in 20_000..41_000 {
+        law.empty(Time::ZERO + Dur::from_us(us));
+    }
+    assert_eq!(law.probability(), 3.0 / 256.0 - 5.0 / 4096.0);
+}
+
+#[test]
+fn on_a_slow_link_four_full_packets_are_acceptable() {
+    // 1514 B take 121 ms at 100 kbit/s.
+    let mut law = Cobalt::new(&Params::default(), Rate(100_000));
+    let rng = &mut Rng::named(1, "cobalt");
+    assert!((0..2000).all(|ms| law.judge(at(ms), Dur::from_ms(480), false, false, rng) == Verdict::Deliver));
+}
+
+#[test]
+fn nonsense_is_refused_with_advice() {
+    let refuse = |params: Params, path: &str| assert_eq!(params.check().unwrap_err().path, path);
+    refuse(Params { target: Dur::ZERO, ..Params::default() }, "target");
+    refuse(Params { increment: 1.5, ..Params::default() }, "increment");
+}
+
+/// `cobalt_queue_full`, `cobalt_queue_empty` and `cobalt_should_drop` with 32-bit probabilities, as
+/// `cake_dequeue` calls them for one flow. The root is exact.
+struct Cake {
+    rng: Rng,
+    ecn: bool,
+    q: VecDeque<Held>,
+    limit: usize,
+    count: u32,
+    drop_next: i64,
+    blue_timer: i64,
+    p_drop: u32,
+    dropping: bool,
+    mtu_time: i64,
+}
+
+const TARGET: i64 = 5_000_000_000;
+const INTERVAL: i64 = 100_000_000_000;
+
+impl Cake {
+    fn control(&self, t: i64) -> i64 {
+        t + (INTERVAL as f64 / f64::from(self.count.max(1)).sqrt()) as i64
+    }
+    fn should_drop(&mut self, now: i64, packet: &mut Held) -> bool {
+        let sojourn = now - packet.at.0 as i64;
+        let mut schedule = now - self.drop_next;
+        let over_target = sojourn > TARGET && sojourn > self.mtu_time * 2 && sojourn > self.mtu_time * 4;
+        let mut next_due = self.count > 0 && schedule >= 0;
+        let mut drop = false;
+        if over_target {
+            if !self.dropping {
+                self.dropping = true;
+                self.drop_next = self.control(now);
+            }
+            if self.count == 0 {
+                self.count = 1;
+            }
+        } else if self.dropping {
+            self.dropping = false;
+        }
+        if next_due && self.dropping {
+            if self.ecn && packet.ect {
+                packet.marked = true;
+            } else {
+                drop = true;
+            }
+            self.count += 1;
+            self.drop_next = self.control(self.drop_next);
+            schedule = now - self.drop_next;
+        } else {
+            while next_due {
+                self.count -= 1;
+                self.drop_next = self.control(self.drop_next);
+                schedule = now - self.drop_next;
+                next_due = self.count > 0 && schedule >= 0;
+            }
+        }
+        if self.p_drop > 0 {
+            drop |= ((self.rng.uniform() * 4_294_967_296.0) as u32) < self.p_drop;
+        }
+        if self.count == 0 {
+            self.drop_next = now + INTERVAL;
+        } else if schedule > 0 && !drop {
+            self.drop_next = now;
+        }
+        drop
+    }
+}
+
+impl Queue for Cake {
+    fn arrive(&mut self, arrival: &Arrival, log: &mut Log) {
+        let now = arrival.at.0 as i64;
+        self.q.push_back(Held::new(arrival));
+        while self.q.len() > self.limit {
+            if now - self.blue_timer > TARGET {
+                self.p_drop = self.p_drop.saturating_add(1 << 24);
+                self.blue_timer = now;
+            }
+            self.dropping = true;
+            self.drop_next = now;
+            if self.count == 0 {
+                self.count = 1;
+            }
+            log.push((self.q.pop_front().unwrap().seq, Fate::Dropped(Reason::BufferFull)));
+        }
+    }
+    fn leave(&mut self, now: Time, log: &mut Log) -> Option<u16> {
+        loop {
+            let mut packet = self.q.pop_front()?;
+            if !self.should_drop(now.0 as i64, &mut packet) || self.q.is_empty() {
+                log.push((packet.seq, packet.sent()));
+                return Some(packet.size);
+            }
+            log.push((packet.seq, Fate::Dropped(Reason::Early)));
+        }
+    }
+    fn idle(&mut self, now: Time, _log: &mut Log) {
+        let now = now.0 as i64;
+        if self.p_drop > 0 && now - self.blue_timer > TARGET {
+            self.p_drop = self.p_drop.saturating_sub(1 << 20);
+            self.blue_timer = now;
+        }
+        self.dropping = false;
+        if self.count > 0 && now - self.drop_next >= 0 {
+            self.count -= 1;
+            self.drop_next = self.control(self.drop_next);
+        }
+    }
+}
+
+#[test]
+fn it_decides_as_linux_for_each_of_150_000_packets() {
+    let traffic = Traffic {
+        sizes: &[1500, 1500, 300],
+        packets: 150_000,
+        loads: &[0.3, 0.9, 1.02, 1.3, 3.0],
+        phase: Dur::from_secs(1),
+        ..Traffic::default()
+    };
+    for (seed, ecn) in [(1, false), (2, true)] {
+        let rng = Rng::named(seed, "port");
+        let mut reference = Cake {
+            rng: rng.clone(),
+            ecn,
+            q: VecDeque::new(),
+            limit: 300,
+            count: 0,
+            drop_next: 0,
+            blue_timer: 0,
+            p_drop: 0,
+            dropping: false,
+            mtu_time: traffic.rate.clock().tx_time(1514).0 as i64,
+        };
+        let arrivals = traffic.draw(seed);
+        let params = Params { ecn, ..Params::default() };
+        let mut ours = Rig::new(&Spec::Cobalt(params), &places(300, traffic.rate), rng);
+        let log = serve(&mut ours, traffic.rate, &arrivals, |_, _| {});
+        assert_same(&log, &serve(&mut reference, traffic.rate, &arrivals, |_, _| {}));
+        let tally = tally(&log);
+        assert!(tally[2] > 100 && tally[3] > 100 && (!ecn || tally[1] > 100), "{tally:?}");
+    }
+}

@@ -1,0 +1,218 @@
+//! DualPI2: the square law, its schedulers, and a literal transcription of Linux's `sch_dualpi2`.
+
+mod common;
+
+use common::*;
+use std::collections::VecDeque;
+use tailback_qdisc::discipline::dualpi2::{Params, Scheduler};
+use tailback_qdisc::law::pi2::{Gains, Pi2};
+use tailback_qdisc::{Ecn, Reason, Spec};
+use tailback_random::Rng;
+use tailback_units::{Dur, Rate, Time};
+
+#[test]
+fn scalable_flows_see_twice_the_root_of_what_classic_ones_see() {
+    let gains = Gains { target: Dur::from_ms(15), update: Dur::from_ms(16), alpha: 0.16, beta: 3.2 };
+    let mut law = Pi2::new(gains, 1.0);
+    for n in 0..200 {
+        law.update(law.next_update(), Dur::from_ms(10 + n % 30));
+        assert!((law.scalable(2.0) - 2.0 * law.classic().sqrt()).abs() < 1e-12);
+    }
+    assert!(law.classic() > 0.0);
+    // Windows of equal round trips: 1/√p_C and 1.22/√p_C.
+    let (prague, reno) = (2.0 / law.scalable(2.0), 1.22 / law.classic().sqrt());
+    assert!((prague / reno - 0.82).abs() < 0.001);
+}
+
+#[test]
+fn classic_packets_are_dropped_with_the_square_of_p_while_scalable_ones_are_all_marked() {
+    // Overload without drops of L packets holds p' at 1/k: L packets see 1, C packets 1/k².
+    for coupling in [2.0, 4.0] {
+        let traffic = Traffic { ect: 0.5, l4s: 1.0, loads: &[2.0], packets: 100_000, ..Traffic::default() };
+        let params = Params { coupling, drop_on_overload: false, classic_share: 0.5, ..Params::default() };
+        let mut rig =
+            Rig::new(&Spec::DualPi2(params), &places(u64::MAX, traffic.rate), Rng::named(coupling as u64, "port"));
+        let arrivals = traffic.draw(1);
+        let log = serve(&mut rig, traffic.rate, &arrivals, |_, _| {});
+        let settled = &log[20_000..80_000];
+        let of = |ecn: Ecn| -> Vec<Fate> {
+            settled.iter().filter(|(seq, _)| arrivals[*seq as usize].ecn == ecn).map(|(_, fate)| *fate).collect()
+        };
+        assert!(of(Ecn::Ect1).iter().all(|fate| *fate == Fate::Sent { marked: true }));
+        let classic = of(Ecn::NotEct);
+        let dropped = classic.iter().filter(|fate| **fate == Fate::Dropped(Reason::Early)).count();
+        let share = dropped as f64 / classic.len() as f64;
+        assert!((share * coupling * coupling - 1.0).abs() < 0.07, "{coupling}: {share}");
+    }
+}
+
+#[test]
+fn the_round_robin_gives_the_classic_queue_its_tenth() {
+    let traffic = Traffic { ect: 0.5, l4s: 1.0, loads: &[4.0], packets: 40_000, ..Traffic::default() };
+    let params = Params { target: Dur::from_secs(3600), step: Dur::from_secs(3600), ..Params::default() };
+    let mut rig = Rig::new(&Spec::DualPi2(params), &places(u64::MAX, traffic.rate), Rng::named(1, "port"));
+    let arrivals = traffic.draw(1);
+    let log = serve(&mut rig, traffic.rate, &arrivals, |_, _| {});
+    // Both queues have packets while the first 8000 leave.
+    let classic = log[1000..8000].iter().filter(|(seq, _)| arrivals[*seq as usize].ecn == Ecn::NotEct).count();
+    assert!((690..=710).contains(&classic), "{classic}");
+}
+
+#[test]
+fn the_time_shifted_fifo_lets_a_classic_packet_first_that_has_waited_longer_by_the_shift() {
+    let shift = Dur::from_ms(50);
+    let params = Params { scheduler: Scheduler::TimeShiftedFifo, time_shift: shift, ..Params::default() };
+    for (gap, first) in [(50_000, 1), (50_001, 0)] {
+        let mut rig = Rig::new(&Spec::DualPi2(params.clone()), &places(10, Rate::mbit(10)), Rng::named(1, "port"));
+        let mut log = Log::new();
+        let later = Time::ZERO + Dur::from_us(gap);
+        rig.arrive(&Arrival { at: Time::ZERO, seq: 0, flow: 0, size: 1000, ecn: Ecn::NotEct }, &mut log);
+        rig.arrive(&Arrival { at: later, seq: 1, flow: 1, size: 1000, ecn: Ecn::Ect1 }, &mut log);
+        rig.leave(later, &mut log);
+        assert_eq!(log[0].0, first);
+    }
+}
+
+#[test]
+fn nonsense_is_refused_with_advice() {
+    let refuse = |params: Params, path: &str| assert_eq!(params.check().unwrap_err().path, path);
+    refuse(Params { coupling: 0.5, ..Params::default() }, "coupling");
+    refuse(Params { classic_share: 1.0, ..Params::default() }, "classic-share");
+    refuse(Params { update: Dur::ZERO, ..Params::default() }, "update");
+}
+
+/// `sch_dualpi2` with its defaults; the probability in reals.
+struct Kernel {
+    rng: Rng,
+    drop_overload: bool,
+    c: VecDeque<Held>,
+    l: VecDeque<Held>,
+    limit: usize,
+    prob: f64,
+    last_qdelay: f64,
+    credit: i64,
+    due: Time,
+}
+
+const MTU: i64 = 1514;
+
+impl Kernel {
+    fn roll(&mut self, prob: f64) -> bool {
+        self.rng.uniform() < prob
+    }
+    fn must_drop(&mut self, packet: &mut Held) -> bool {
+        let backlog: i64 = self.c.iter().chain(&self.l).map(|h| i64::from(h.size)).sum();
+        if backlog < 2 * MTU {
+            return false;
+        }
+        let (prob, local_l_prob) = (self.prob, self.prob * 2.0);
+        let overload = local_l_prob > 1.0;
+        if !packet.l4s {
+            if self.roll(prob) && self.roll(prob) {
+                if overload || !packet.ect {
+                    return true;
+                }
+                packet.marked = true;
+            }
+            return false;
+        }
+        if overload {
+            if self.drop_overload && self.roll(prob) && self.roll(prob) {
+                return true;
+            }
+            packet.marked = true;
+        } else if self.roll(local_l_prob) {
+            packet.marked = true;
+        }
+        false
+    }
+}
+
+impl Queue for Kernel {
+    fn arrive(&mut self, arrival: &Arrival, log: &mut Log) {
+        if self.c.len() + self.l.len() >= self.limit {
+            log.push((arrival.seq, Fate::Dropped(Reason::BufferFull)));
+            return;
+        }
+        let packet = Held::new(arrival);
+        if packet.l4s { self.l.push_back(packet) } else { self.c.push_back(packet) }
+    }
+    fn leave(&mut self, now: Time, log: &mut Log) -> Option<u16> {
+        loop {
+            let mut change = 0;
+            let (c_len, l_len) = (self.c.len(), self.l.len());
+            let mut packet = if l_len > 0 && (c_len == 0 || self.credit <= 0) {
+                if c_len > 0 {
+                    change = 10;
+                }
+                self.l.pop_front().unwrap()
+            } else if c_len > 0 {
+                if l_len > 0 {
+                    change = -90;
+                }
+                self.c.pop_front().unwrap()
+            } else {
+                self.credit = MTU * (10 - 90);
+                return None;
+            };
+            change *= i64::from(packet.size);
+            if self.must_drop(&mut packet) {
+                log.push((packet.seq, Fate::Dropped(Reason::Early)));
+                continue;
+            }
+            if packet.l4s && now.since(packet.at) > Dur::from_ms(1) {
+                packet.marked = true;
+            }
+            self.credit += change;
+            log.push((packet.seq, packet.sent()));
+            return Some(packet.size);
+        }
+    }
+    fn wake_at(&self) -> Option<Time> {
+        Some(self.due)
+    }
+    fn wake(&mut self, now: Time, _log: &mut Log) {
+        let waited = |q: &VecDeque<Held>| q.front().map_or(0.0, |h| now.since(h.at).as_secs());
+        let qdelay = f64::max(waited(&self.c), waited(&self.l));
+        let delta = (qdelay - 0.015) * 0.16 + (qdelay - self.last_qdelay) * 3.2;
+        self.last_qdelay = qdelay;
+        self.prob = (self.prob + delta).clamp(0.0, 1.0);
+        if !self.drop_overload {
+            self.prob = self.prob.min(0.5);
+        }
+        self.due = now + Dur::from_ms(16);
+    }
+}
+
+#[test]
+fn it_decides_as_linux_for_each_of_150_000_packets() {
+    let traffic = Traffic {
+        sizes: &[1500, 1500, 300],
+        packets: 150_000,
+        loads: &[0.3, 0.9, 1.1, 1.6, 3.0],
+        phase: Dur::from_secs(2),
+        l4s: 0.5,
+        ..Traffic::default()
+    };
+    for (seed, drop_overload) in [(1, true), (2, false)] {
+        let rng = Rng::named(seed, "port");
+        let mut reference = Kernel {
+            rng: rng.clone(),
+            drop_overload,
+            c: VecDeque::new(),
+            l: VecDeque::new(),
+            limit: 150,
+            prob: 0.0,
+            last_qdelay: 0.0,
+            credit: MTU * (10 - 90),
+            due: Time::ZERO + Dur::from_ms(16),
+        };
+        let arrivals = traffic.draw(seed);
+        let params = Params { drop_on_overload: drop_overload, ..Params::default() };
+        let mut ours = Rig::new(&Spec::DualPi2(params), &places(150, traffic.rate), rng);
+        let log = serve(&mut ours, traffic.rate, &arrivals, |_, _| {});
+        assert_same(&log, &serve(&mut reference, traffic.rate, &arrivals, |_, _| {}));
+        let tally = tally(&log);
+        assert!(tally[..4].iter().all(|n| *n > 100), "{tally:?}");
+    }
+}

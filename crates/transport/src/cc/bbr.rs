@@ -1,0 +1,384 @@
+//! BBR, version 1: paces at the measured bottleneck bandwidth and bounds what is outstanding by a
+//! multiple of the bandwidth-delay product (Cardwell and others 2016,
+//! draft-cardwell-iccrg-bbr-congestion-control-00).
+
+use super::model::{self, HeldBack, MIN_PIPE, Repair, Rounds, Saved, WindowedMax};
+use super::{Acked, Build, Congestion, CongestionControl, Window};
+use crate::params::{Tcp, number};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_document::Invalid;
+use tailback_random::Rng;
+use tailback_units::{Dur, Time};
+
+/// BBRHighGain, 2/ln 2: the least gain that doubles the rate each round trip.
+const HIGH_GAIN: f64 = 2.885;
+/// Gain of the window outside Startup and Drain.
+const CWND_GAIN: f64 = 2.0;
+/// Pacing gains of ProbeBW, one per smallest round-trip time.
+const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+/// Startup ends when the bandwidth has grown by less than this factor in three rounds.
+const GROWTH: f64 = 1.25;
+const FLAT_ROUNDS: u32 = 3;
+
+/// BBR version 1 (2016): measures the bottleneck's bandwidth and the smallest round-trip time, paces
+/// at the one and keeps about twice their product outstanding. It answers neither loss nor marks but
+/// in recovery itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Params {
+    /// Rounds over which the greatest delivery rate is the bandwidth, 2 to 1000. Default 10.
+    pub bandwidth_window: u32,
+    /// Age at which the smallest round-trip time is measured anew, with 4 segments outstanding, 1 ms
+    /// to 1000 s. Default 10 s.
+    pub min_rtt_window: Dur,
+    /// Least duration of that, 1 ms to 10 s. Default 200 ms.
+    pub probe_rtt: Dur,
+}
+
+impl Default for Params {
+    fn default() -> Params {
+        Params { bandwidth_window: 10, min_rtt_window: Dur::from_secs(10), probe_rtt: Dur::from_ms(200) }
+    }
+}
+
+impl Params {
+    /// Whether the parameters make sense.
+    pub fn check(&self) -> Result<(), Invalid> {
+        number("bandwidth-window", self.bandwidth_window, 2, 1000)?;
+        if !(Dur::from_ms(1)..=Dur::from_secs(1_000)).contains(&self.min_rtt_window) {
+            return Err(Invalid::new(
+                "min-rtt-window",
+                format!("{} is out of range; write 1ms to 1000s", self.min_rtt_window),
+            ));
+        }
+        if !(Dur::from_ms(1)..=Dur::from_secs(10)).contains(&self.probe_rtt) {
+            return Err(Invalid::new("probe-rtt", format!("{} is out of range; write 1ms to 10s", self.probe_rtt)));
+        }
+        Ok(())
+    }
+}
+
+impl Build for Params {
+    type Control = Bbr;
+    fn build(&self, tcp: &Tcp, rng: Rng) -> Bbr {
+        let initial = f64::from(tcp.initial_window());
+        Bbr {
+            params: self.clone(),
+            rng,
+            bits: model::segment_bits(tcp),
+            initial,
+            mode: Mode::Startup,
+            pacing_gain: HIGH_GAIN,
+            cwnd_gain: HIGH_GAIN,
+            pacing_rate: HIGH_GAIN * initial / 1e-3,
+            rounds: Rounds::default(),
+            bandwidth: WindowedMax::default(),
+            held_back: HeldBack::default(),
+            min_rtt: None,
+            min_rtt_at: Time::ZERO,
+            full: false,
+            full_bandwidth: 0.0,
+            flat_rounds: 0,
+            cycle: 0,
+            cycle_at: Time::ZERO,
+            probe_rtt_until: None,
+            probe_rtt_round: false,
+            idle_restart: false,
+            conservation: false,
+            saved: Saved::default(),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Startup,
+    Drain,
+    ProbeBw,
+    ProbeRtt,
+}
+
+/// BBR at work.
+///
+/// By the draft, with these readings: without offloading, `send_quantum` (section 4.2.2) only enters
+/// the three quanta of slack in the window; the samples of ProbeRTT are set aside here, not in the
+/// sampler; the repair of a timeout ends when all is acknowledged that was sent before it. The bound
+/// on long-term rate (policers) of Linux, which the draft leaves out, is left out. Echoes of
+/// congestion change nothing, as in Linux.
+#[derive(Debug)]
+pub struct Bbr {
+    params: Params,
+    rng: Rng,
+    bits: f64,
+    initial: f64,
+    mode: Mode,
+    pacing_gain: f64,
+    cwnd_gain: f64,
+    /// Segments per second.
+    pacing_rate: f64,
+    rounds: Rounds,
+    /// BtlBw, segments per second.
+    bandwidth: WindowedMax,
+    held_back: HeldBack,
+    /// RTprop.
+    min_rtt: Option<Dur>,
+    min_rtt_at: Time,
+    /// Startup has filled the pipe.
+    full: bool,
+    full_bandwidth: f64,
+    flat_rounds: u32,
+    cycle: usize,
+    cycle_at: Time,
+    /// When ProbeRTT may end, once little enough is outstanding.
+    probe_rtt_until: Option<Time>,
+    probe_rtt_round: bool,
+    idle_restart: bool,
+    /// The first round of fast recovery: one segment for each delivered.
+    conservation: bool,
+    saved: Saved,
+}
+
+impl Bbr {
+    /// Segments to have outstanding at `gain` times the bandwidth-delay product.
+    fn inflight(&self, gain: f64) -> f64 {
+        let Some(rtt) = self.min_rtt else { return self.initial };
+        gain * self.bandwidth.get() * rtt.as_secs() + 3.0 * self.quantum()
+    }
+
+    /// BBRSetSendQuantum.
+    fn quantum(&self) -> f64 {
+        let rate = self.pacing_rate * self.bits;
+        if rate < 1.2e6 {
+            1.0
+        } else if rate < 24e6 {
+            2.0
+        } else {
+            (self.pacing_rate * 1e-3).min(64.0 * 1024.0 * 8.0 / self.bits)
+        }
+    }
+
+    fn pace(&mut self, gain: f64) {
+        let rate = gain * self.bandwidth.get();
+        if rate > 0.0 && (self.full || rate > self.pacing_rate) {
+            self.pacing_rate = rate;
+        }
+    }
+
+    fn limited(&self, acked: &Acked) -> bool {
+        acked.rate.as_ref().is_none_or(|sample| self.held_back.limits(sample))
+    }
+
+    fn update_bandwidth(&mut self, acked: &Acked) {
+        let Some(sample) = &acked.rate else { return };
+        let rate = model::rate(sample);
+        if rate >= self.bandwidth.get() || !self.limited(acked) {
+            self.bandwidth.update(u64::from(self.params.bandwidth_window), self.rounds.count, rate);
+        }
+    }
+
+    fn check_cycle(&mut self, acked: &Acked) {
+        if self.mode != Mode::ProbeBw {
+            return;
+        }
+        let in_flight = f64::from(acked.in_flight_before);
+        let whole = acked.now.since(self.cycle_at) > self.min_rtt.unwrap_or(Dur::ZERO);
+        let over = if self.pacing_gain > 1.0 {
+            whole && (acked.lost > 0 || in_flight >= self.inflight(self.pacing_gain))
+        } else if self.pacing_gain < 1.0 {
+            whole || in_flight <= self.inflight(1.0)
+        } else {
+            whole
+        };
+        if over {
+            self.advance_cycle(acked.now);
+        }
+    }
+
+    fn advance_cycle(&mut self, now: Time) {
+        self.cycle = (self.cycle + 1) % CYCLE.len();
+        self.cycle_at = now;
+        self.pacing_gain = CYCLE[self.cycle];
+    }
+
+    fn check_full(&mut self, acked: &Acked) {
+        if self.full || !self.rounds.start || self.limited(acked) {
+            return;
+        }
+        if self.bandwidth.get() >= self.full_bandwidth * GROWTH {
+            self.full_bandwidth = self.bandwidth.get();
+            self.flat_rounds = 0;
+            return;
+        }
+        self.flat_rounds += 1;
+        self.full = self.flat_rounds >= FLAT_ROUNDS;
+    }
+
+    fn check_drain(&mut self, acked: &Acked) {
+        if self.mode == Mode::Startup && self.full {
+            self.mode = Mode::Drain;
+            self.pacing_gain = 1.0 / HIGH_GAIN;
+            self.cwnd_gain = HIGH_GAIN;
+        }
+        if self.mode == Mode::Drain && f64::from(acked.in_flight) <= self.inflight(1.0) {
+            self.enter_probe_bw(acked.now);
+        }
+    }
+
+    fn enter_startup(&mut self) {
+        self.mode = Mode::Startup;
+        self.pacing_gain = HIGH_GAIN;
+        self.cwnd_gain = HIGH_GAIN;
+    }
+
+    fn enter_probe_bw(&mut self, now: Time) {
+        self.mode = Mode::ProbeBw;
+        self.cwnd_gain = CWND_GAIN;
+        // Any phase but that which drains.
+        self.cycle = CYCLE.len() - 1 - self.rng.below(7) as usize;
+        self.advance_cycle(now);
+    }
+
+    /// Whether the smallest round-trip time was too old.
+    fn update_min_rtt(&mut self, acked: &Acked) -> bool {
+        let expired = self.min_rtt.is_some() && acked.now.since(self.min_rtt_at) > self.params.min_rtt_window;
+        if let Some(rtt) = acked.rtt
+            && (expired || self.min_rtt.is_none_or(|least| rtt <= least))
+        {
+            self.min_rtt = Some(rtt);
+            self.min_rtt_at = acked.now;
+        }
+        expired
+    }
+
+    fn check_probe_rtt(&mut self, window: &mut Window, acked: &Acked, expired: bool) {
+        if self.mode != Mode::ProbeRtt && expired && !self.idle_restart {
+            self.saved.save(window, false);
+            self.mode = Mode::ProbeRtt;
+            self.pacing_gain = 1.0;
+            self.cwnd_gain = 1.0;
+            self.probe_rtt_until = None;
+            self.held_back.begin(self.rounds.delivered);
+        }
+        if self.mode == Mode::ProbeRtt {
+            self.held_back.extend(self.rounds.delivered, acked.in_flight);
+            match self.probe_rtt_until {
+                None if f64::from(acked.in_flight) <= MIN_PIPE => {
+                    self.probe_rtt_until = Some(acked.now + self.params.probe_rtt);
+                    self.probe_rtt_round = false;
+                    self.rounds.restart();
+                }
+                None => {}
+                Some(until) => {
+                    self.probe_rtt_round |= self.rounds.start;
+                    if self.probe_rtt_round && acked.now > until {
+                        self.min_rtt_at = acked.now;
+                        self.saved.restore(window);
+                        if self.full { self.enter_probe_bw(acked.now) } else { self.enter_startup() }
+                    }
+                }
+            }
+        }
+        self.idle_restart = false;
+    }
+
+    fn set_window(&mut self, window: &mut Window, acked: &Acked) {
+        if acked.lost > 0 {
+            window.cwnd = (window.cwnd - f64::from(acked.lost)).max(1.0);
+        }
+        let delivered = f64::from(acked.delivered);
+        if self.conservation {
+            window.cwnd = window.cwnd.max(f64::from(acked.in_flight) + delivered);
+        } else {
+            let target = self.inflight(self.cwnd_gain);
+            if self.full {
+                window.cwnd = (window.cwnd + delivered).min(target);
+            } else if window.cwnd < target || (self.rounds.delivered as f64) < self.initial {
+                window.cwnd += delivered;
+            }
+            window.cwnd = window.cwnd.max(MIN_PIPE);
+        }
+        if self.mode == Mode::ProbeRtt {
+            window.cwnd = window.cwnd.min(MIN_PIPE);
+        }
+    }
+}
+
+impl CongestionControl for Bbr {
+    fn on_ack(&mut self, window: &mut Window, acked: &Acked) {
+        if self.min_rtt.is_none() && acked.min_rtt > Dur::ZERO {
+            // The first round trip is known: a rate for the initial window.
+            self.min_rtt = Some(acked.min_rtt);
+            self.min_rtt_at = acked.now;
+            self.pacing_rate = HIGH_GAIN * self.initial / acked.srtt.as_secs();
+        }
+        self.rounds.update(acked.rate.as_ref());
+        if self.saved.follow_fast(window, acked, self.mode == Mode::ProbeRtt) {
+            window.cwnd = f64::from(acked.in_flight + acked.delivered.max(1));
+            self.conservation = true;
+            self.rounds.restart();
+        } else if !acked.recovering || self.rounds.start {
+            self.conservation = false;
+        }
+        self.update_bandwidth(acked);
+        self.check_cycle(acked);
+        self.check_full(acked);
+        self.check_drain(acked);
+        let expired = self.update_min_rtt(acked);
+        self.check_probe_rtt(window, acked, expired);
+        self.pace(self.pacing_gain);
+        self.set_window(window, acked);
+    }
+
+    fn on_congestion(&mut self, window: &mut Window, why: Congestion, _: Time, _: u32) {
+        // Fast recovery is seen to begin by the acknowledgements.
+        if why == Congestion::Timeout {
+            self.saved.save(window, self.mode == Mode::ProbeRtt);
+            self.saved.repair = Repair::TimedOut;
+            self.conservation = false;
+            window.cwnd = 1.0;
+        }
+    }
+
+    fn on_echo(&mut self, window: &mut Window, _: u32, _: bool, una: u32, next: u32) {
+        self.saved.follow(window, una, next);
+    }
+
+    fn on_spurious(&mut self, window: &mut Window) {
+        self.saved.repair = Repair::None;
+        self.conservation = false;
+        self.saved.restore(window);
+    }
+
+    fn on_sent(&mut self, _: Time, idle: bool) {
+        if idle && self.rounds.delivered > 0 {
+            self.idle_restart = true;
+            if self.mode == Mode::ProbeBw {
+                self.pace(1.0);
+            }
+        }
+    }
+
+    fn pacing_rate(&self) -> Option<f64> {
+        Some(self.pacing_rate)
+    }
+
+    fn samples_rate(&self) -> bool {
+        true
+    }
+
+    fn controls_recovery(&self) -> bool {
+        true
+    }
+
+    fn handles_ecn(&self) -> bool {
+        true
+    }
+
+    fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        f("bandwidth", self.bandwidth.get());
+        f("min-rtt", self.min_rtt.unwrap_or(Dur::ZERO).as_secs());
+        f("pacing-gain", self.pacing_gain);
+        f("mode", f64::from(self.mode as u8));
+    }
+}

@@ -1,0 +1,394 @@
+//! BBR, version 3: version 1's model, bounded by what loss shows to be too much
+//! (draft-ietf-ccwg-bbr-05; the sections below are its).
+
+mod bounds;
+mod cycle;
+
+use super::model::{self, HeldBack, MIN_PIPE, Repair, Rounds, Saved, WindowedMax};
+use super::{Acked, Build, Congestion, CongestionControl, Window};
+use crate::params::{Recovery, Tcp};
+use bounds::Bounds;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_document::Invalid;
+use tailback_random::Rng;
+use tailback_units::{Dur, Time};
+
+// All constants stand in the text of draft-ietf-ccwg-bbr-05. Earlier drafts and Linux differ in
+// DRAIN_GAIN (1/2.77 = 0.36, Linux 0.35), which is marked.
+
+/// StartupPacingGain, 4·ln 2 (section 5.3.1.1).
+const STARTUP_GAIN: f64 = 2.77;
+/// DrainPacingGain (section 5.3.2); draft -00 and Linux have about 0.35.
+const DRAIN_GAIN: f64 = 0.5;
+/// DefaultCwndGain (section 5.6.1).
+const CWND_GAIN: f64 = 2.0;
+/// PacingMarginPercent of 1 (section 5.6.2).
+const PACING_MARGIN: f64 = 0.99;
+/// LossThresh (section 3.2): loss per round trip that is too much.
+const LOSS_THRESH: f64 = 0.02;
+/// Beta (section 5.5.10.2).
+const BETA: f64 = 0.7;
+/// Headroom (section 5.3.3.1, and 0.85 in the table of section 5.6.1).
+const HEADROOM: f64 = 0.15;
+/// BBRStartupFullLossCnt (section 5.3.1.3).
+const STARTUP_LOSSES: u32 = 6;
+/// ExtraAckedFilterLen, rounds (section 2.11).
+const EXTRA_ACKED_ROUNDS: u64 = 10;
+/// MinRTTFilterLen (section 2.13.1).
+const MIN_RTT_WINDOW: Dur = Dur::from_secs(10);
+/// ProbeRTTInterval, ProbeRTTDuration and ProbeRTTCwndGain (section 2.13.2).
+const PROBE_RTT_INTERVAL: Dur = Dur::from_secs(5);
+const PROBE_RTT: Dur = Dur::from_ms(200);
+const PROBE_RTT_GAIN: f64 = 0.5;
+
+/// BBR version 3 (draft-ietf-ccwg-bbr): paces at the measured bandwidth and keeps about twice the
+/// bandwidth-delay product outstanding, less where more than 2% of a round trip was lost.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Params {}
+
+impl Params {
+    /// Has nothing to refuse.
+    pub fn check(&self) -> Result<(), Invalid> {
+        Ok(())
+    }
+}
+
+impl Build for Params {
+    type Control = Bbr3;
+    fn build(&self, tcp: &Tcp, rng: Rng) -> Bbr3 {
+        let initial = f64::from(tcp.initial_window());
+        Bbr3 {
+            rng,
+            bits: model::segment_bits(tcp),
+            initial,
+            selective: matches!(tcp.recovery, Recovery::Sack(_)),
+            state: State::Startup,
+            pacing_gain: STARTUP_GAIN,
+            cwnd_gain: CWND_GAIN,
+            pacing_rate: STARTUP_GAIN * initial / 1e-3,
+            rounds: Rounds::default(),
+            max_bw: [0.0; 2],
+            held_back: HeldBack::default(),
+            bounds: Bounds::default(),
+            full: Full::default(),
+            extra_acked: WindowedMax::default(),
+            extra_delivered: 0.0,
+            extra_since: Time::ZERO,
+            min_rtt: None,
+            min_rtt_at: Time::ZERO,
+            probe_delay: None,
+            probe_delay_at: Time::ZERO,
+            probe_rtt_until: None,
+            probe_rtt_round: false,
+            idle_restart: false,
+            drain_round: 0,
+            startup_losses: 0,
+            recovery_round: 0,
+            cycle: cycle::Cycle::default(),
+            limited_last: false,
+            limited_now: false,
+            saved: Saved::default(),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    Startup,
+    Drain,
+    Down,
+    Cruise,
+    Refill,
+    Up,
+    ProbeRtt,
+}
+
+/// The estimator of a full pipe: three rounds without a quarter more (section 5.3.1.2).
+#[derive(Clone, Copy, Debug, Default)]
+struct Full {
+    bandwidth: f64,
+    rounds: u32,
+    now: bool,
+    reached: bool,
+}
+
+impl Full {
+    fn reset(&mut self, bandwidth: f64) {
+        *self = Full { bandwidth, rounds: 0, now: false, reached: self.reached };
+    }
+}
+
+/// BBR version 3 at work.
+///
+/// By the draft's pseudocode, with these readings:
+/// - Loss is judged once per acknowledgement that reports it, by the sample of the newest segment
+///   delivered (as up to draft -01), not by the state at the transmission of each lost segment
+///   (section 5.5.10.2): the sender reports counts.
+/// - For the six discontiguous ranges that end Startup acknowledgements with new losses are counted,
+///   as in Linux.
+/// - After the first round that follows a probe the filter of the bandwidth does not advance again
+///   until the next (section 5.5.6; the pseudocode of section 5.3.3.6 lacks the line that Linux has).
+/// - An echo of congestion counts as a loss above the threshold, at most once a window: the draft
+///   (section 3.7) demands some answer and specifies none.
+#[derive(Debug)]
+pub struct Bbr3 {
+    rng: Rng,
+    bits: f64,
+    initial: f64,
+    /// Whether more than one loss in a round trip can be seen.
+    selective: bool,
+    state: State,
+    pacing_gain: f64,
+    cwnd_gain: f64,
+    /// Segments per second.
+    pacing_rate: f64,
+    rounds: Rounds,
+    /// Greatest delivery rate of the last cycle and of this.
+    max_bw: [f64; 2],
+    held_back: HeldBack,
+    bounds: Bounds,
+    full: Full,
+    extra_acked: WindowedMax,
+    extra_delivered: f64,
+    extra_since: Time,
+    min_rtt: Option<Dur>,
+    min_rtt_at: Time,
+    /// probe_rtt_min_delay and its stamp.
+    probe_delay: Option<Dur>,
+    probe_delay_at: Time,
+    probe_rtt_until: Option<Time>,
+    probe_rtt_round: bool,
+    idle_restart: bool,
+    drain_round: u64,
+    startup_losses: u32,
+    /// The round in which fast recovery began.
+    recovery_round: u64,
+    cycle: cycle::Cycle,
+    /// Whether the window was full in the last round and in this.
+    limited_last: bool,
+    limited_now: bool,
+    saved: Saved,
+}
+
+impl Bbr3 {
+    fn max_bw(&self) -> f64 {
+        self.max_bw[0].max(self.max_bw[1])
+    }
+
+    /// Bandwidth with the short-term bound (BBRBoundBWForModel).
+    fn bw(&self) -> f64 {
+        self.max_bw().min(self.bounds.bw_short)
+    }
+
+    fn bdp(&self, bw: f64, gain: f64) -> f64 {
+        self.min_rtt.map_or(self.initial, |rtt| gain * bw * rtt.as_secs())
+    }
+
+    /// BBRQuantizationBudget, with BBRSetSendQuantum.
+    fn budget(&self, segments: f64) -> f64 {
+        let quantum = (self.pacing_rate * 1e-3).min(64.0 * 1024.0 * 8.0 / self.bits).max(2.0);
+        let up = if self.state == State::Up { 2.0 } else { 0.0 };
+        segments.max(3.0 * quantum).max(MIN_PIPE) + up
+    }
+
+    fn probing_bw(&self) -> bool {
+        matches!(self.state, State::Startup | State::Refill | State::Up)
+    }
+
+    fn in_probe_bw(&self) -> bool {
+        matches!(self.state, State::Down | State::Cruise | State::Refill | State::Up)
+    }
+
+    fn limited(&self, acked: &Acked) -> bool {
+        acked.rate.as_ref().is_none_or(|sample| self.held_back.limits(sample))
+    }
+
+    fn enter(&mut self, state: State) {
+        self.state = state;
+        (self.pacing_gain, self.cwnd_gain) = match state {
+            State::Startup => (STARTUP_GAIN, CWND_GAIN),
+            State::Drain => (DRAIN_GAIN, CWND_GAIN),
+            State::Down => (0.9, CWND_GAIN),
+            State::Cruise | State::Refill => (1.0, CWND_GAIN),
+            State::Up => (1.25, 2.25),
+            State::ProbeRtt => (1.0, PROBE_RTT_GAIN),
+        };
+    }
+
+    fn pace(&mut self, gain: f64) {
+        let rate = gain * self.bw() * PACING_MARGIN;
+        if rate > 0.0 && (self.full.reached || rate > self.pacing_rate) {
+            self.pacing_rate = rate;
+        }
+    }
+
+    /// BBRUpdateACKAggregation (section 5.5.9).
+    fn update_aggregation(&mut self, window: &Window, acked: &Acked) {
+        let mut expected = self.bw() * acked.now.since(self.extra_since).as_secs();
+        if self.extra_delivered <= expected {
+            self.extra_delivered = 0.0;
+            self.extra_since = acked.now;
+            expected = 0.0;
+        }
+        self.extra_delivered += f64::from(acked.delivered);
+        let extra = (self.extra_delivered - expected).min(window.cwnd);
+        let rounds = if self.full.reached { EXTRA_ACKED_ROUNDS } else { 1 };
+        self.extra_acked.update(rounds, self.rounds.count, extra);
+    }
+
+    /// BBRCheckFullBWReached (section 5.3.1.2).
+    fn check_full(&mut self, acked: &Acked, rate: f64) {
+        if self.full.now || !self.rounds.start || self.limited(acked) {
+            return;
+        }
+        if rate >= self.full.bandwidth * 1.25 {
+            self.full.reset(rate);
+            return;
+        }
+        self.full.rounds += 1;
+        self.full.now = self.full.rounds >= 3;
+        self.full.reached |= self.full.now;
+    }
+
+    fn check_startup_and_drain(&mut self, acked: &Acked) {
+        self.check_startup_loss(acked);
+        if self.state == State::Startup && self.full.reached {
+            self.enter(State::Drain);
+            self.drain_round = self.rounds.count;
+        }
+        if self.state == State::Drain {
+            let drained = f64::from(acked.in_flight) <= self.budget(self.bdp(self.bw(), 1.0));
+            if drained || self.rounds.count > self.drain_round + 3 {
+                self.start_down(acked.now);
+            }
+        }
+    }
+
+    /// Whether the window was full at some time in the last round trip.
+    fn track_limit(&mut self, window: &Window, acked: &Acked) {
+        if self.rounds.start {
+            self.limited_last = std::mem::take(&mut self.limited_now);
+        }
+        self.limited_now |= acked.in_flight_before >= window.cwnd as u32;
+    }
+
+    fn cwnd_limited(&self) -> bool {
+        self.limited_last || self.limited_now
+    }
+
+    /// BBRSetCwnd (section 5.6.4.6).
+    fn set_window(&mut self, window: &mut Window, acked: &Acked) {
+        let delivered = f64::from(acked.delivered);
+        let most = self.budget(self.bdp(self.bw(), self.cwnd_gain) + self.extra_acked.get());
+        if self.full.reached {
+            window.cwnd = (window.cwnd + delivered).min(most);
+        } else if window.cwnd < most || (self.rounds.delivered as f64) < self.initial {
+            window.cwnd += delivered;
+        }
+        window.cwnd = window.cwnd.max(MIN_PIPE);
+        if self.state == State::ProbeRtt {
+            window.cwnd = window.cwnd.min(self.probe_rtt_window());
+        }
+        // BBRBoundCwndForModel (section 5.6.4.7).
+        let bound = match self.state {
+            State::Down | State::Refill | State::Up => self.bounds.inflight_long,
+            State::Cruise | State::ProbeRtt => self.with_headroom(),
+            State::Startup | State::Drain => f64::INFINITY,
+        };
+        window.cwnd = window.cwnd.min(bound.min(self.bounds.inflight_short).max(MIN_PIPE));
+    }
+}
+
+impl CongestionControl for Bbr3 {
+    fn on_ack(&mut self, window: &mut Window, acked: &Acked) {
+        if self.min_rtt.is_none() && acked.min_rtt > Dur::ZERO {
+            self.min_rtt = Some(acked.min_rtt);
+            self.min_rtt_at = acked.now;
+            self.probe_delay = self.min_rtt;
+            self.probe_delay_at = acked.now;
+            self.extra_since = acked.now;
+            self.pacing_rate = STARTUP_GAIN * self.initial / acked.srtt.as_secs();
+        }
+        if self.saved.follow_fast(window, acked, self.state == State::ProbeRtt) {
+            self.recovery_round = self.rounds.count;
+            self.save_state();
+        }
+        self.rounds.update(acked.rate.as_ref());
+        self.cycle.count_round(self.rounds.start);
+        self.track_limit(window, acked);
+        let rate = acked.rate.as_ref().map_or(0.0, model::rate);
+        self.take_losses(window, acked);
+        self.update_latest(acked, rate);
+        self.update_max_bw(acked, rate);
+        self.adapt_short(window);
+        self.update_aggregation(window, acked);
+        self.check_full(acked, rate);
+        self.check_startup_and_drain(acked);
+        self.update_cycle(window, acked, rate);
+        let expired = self.update_min_rtt(acked);
+        self.check_probe_rtt(window, acked, expired);
+        self.advance_latest(acked, rate);
+        self.pace(self.pacing_gain);
+        self.set_window(window, acked);
+    }
+
+    fn on_congestion(&mut self, window: &mut Window, why: Congestion, now: Time, in_flight: u32) {
+        match why {
+            // Told by the acknowledgements.
+            Congestion::Loss => {}
+            Congestion::Ecn => self.too_high(window, Some(in_flight), now),
+            Congestion::Timeout => {
+                self.saved.save(window, self.state == State::ProbeRtt);
+                self.saved.repair = Repair::TimedOut;
+                self.save_state();
+                window.cwnd = 1.0;
+            }
+        }
+    }
+
+    fn on_echo(&mut self, window: &mut Window, _: u32, _: bool, una: u32, next: u32) {
+        self.saved.follow(window, una, next);
+    }
+
+    fn on_spurious(&mut self, window: &mut Window) {
+        self.saved.repair = Repair::None;
+        self.saved.restore(window);
+        self.undo(window);
+    }
+
+    /// BBRHandleRestartFromIdle (section 5.4.1).
+    fn on_sent(&mut self, now: Time, idle: bool) {
+        if idle && self.rounds.delivered > 0 {
+            self.idle_restart = true;
+            self.extra_since = now;
+            if self.in_probe_bw() {
+                self.pace(1.0);
+            }
+        }
+    }
+
+    fn pacing_rate(&self) -> Option<f64> {
+        Some(self.pacing_rate)
+    }
+
+    fn samples_rate(&self) -> bool {
+        true
+    }
+
+    fn controls_recovery(&self) -> bool {
+        true
+    }
+
+    fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        f("bandwidth", self.max_bw());
+        f("bandwidth-short", self.bounds.bw_short);
+        f("in-flight-short", self.bounds.inflight_short);
+        f("in-flight-long", self.bounds.inflight_long);
+        f("min-rtt", self.min_rtt.unwrap_or(Dur::ZERO).as_secs());
+        f("pacing-gain", self.pacing_gain);
+        f("mode", f64::from(self.state as u8));
+    }
+}

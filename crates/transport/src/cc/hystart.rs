@@ -1,0 +1,106 @@
+//! HyStart++: leaving the first slow start when round trips lengthen, before losses come (RFC 9406).
+
+use super::{Acked, Window};
+use crate::params::Tcp;
+use tailback_units::Dur;
+
+/// MIN_RTT_THRESH of RFC 9406 section 4.3: smaller increases of the round-trip time are noise.
+const MIN_RTT_THRESH: Dur = Dur::from_ms(4);
+/// MAX_RTT_THRESH.
+const MAX_RTT_THRESH: Dur = Dur::from_ms(16);
+/// MIN_RTT_DIVISOR.
+const MIN_RTT_DIVISOR: u64 = 8;
+/// N_RTT_SAMPLE: samples that a round must have before it is judged.
+const N_RTT_SAMPLE: u32 = 8;
+/// CSS_GROWTH_DIVISOR: how much slower conservative slow start grows.
+const CSS_GROWTH_DIVISOR: f64 = 4.0;
+/// CSS_ROUNDS: rounds of conservative slow start before congestion avoidance.
+const CSS_ROUNDS: u32 = 5;
+/// L: segments that one acknowledgement may count for when the sender does not pace.
+const L: u32 = 8;
+
+/// "infinity" of the RFC.
+const NONE: Dur = Dur(u64::MAX);
+
+/// Slow start for any control that grows by acknowledgements. Only the first slow start is watched,
+/// as RFC 9406 section 4.3 advises; the control calls [`HyStart::stop`] at the first congestion.
+#[derive(Debug)]
+pub(crate) struct HyStart {
+    limit: u32,
+    last_min: Dur,
+    current_min: Dur,
+    samples: u32,
+    /// In conservative slow start: the round-trip time at its beginning, and rounds since.
+    conservative: Option<(Dur, u32)>,
+    active: bool,
+}
+
+impl HyStart {
+    /// For a sender of `tcp`, inactive if not `wanted`.
+    pub(crate) fn new(tcp: &Tcp, wanted: bool) -> HyStart {
+        HyStart {
+            limit: if tcp.pacing { u32::MAX } else { L },
+            last_min: NONE,
+            current_min: NONE,
+            samples: 0,
+            conservative: None,
+            active: wanted,
+        }
+    }
+
+    /// Whether it governs slow start.
+    #[inline]
+    pub(crate) fn active(&self) -> bool {
+        self.active
+    }
+
+    /// Congestion has been seen: slow start is an ordinary one from now on.
+    pub(crate) fn stop(&mut self) {
+        self.active = false;
+    }
+
+    /// An acknowledgement in slow start: grows the window, or ends slow start by setting the threshold.
+    pub(crate) fn on_ack(&mut self, window: &mut Window, acked: &Acked) {
+        if acked.round && self.end_round() {
+            window.ssthresh = window.cwnd;
+            self.active = false;
+            return;
+        }
+        if acked.window_limited {
+            let segments = f64::from(acked.advanced.min(self.limit));
+            window.cwnd += if self.conservative.is_some() { segments / CSS_GROWTH_DIVISOR } else { segments };
+        }
+        if let Some(rtt) = acked.rtt {
+            self.current_min = self.current_min.min(rtt);
+            self.samples += 1;
+            self.judge();
+        }
+    }
+
+    /// Whether conservative slow start has lasted long enough.
+    fn end_round(&mut self) -> bool {
+        self.last_min = self.current_min;
+        self.current_min = NONE;
+        self.samples = 0;
+        // The round in which it began counts, however short the rest of it was.
+        let Some((_, rounds)) = &mut self.conservative else { return false };
+        *rounds += 1;
+        *rounds >= CSS_ROUNDS
+    }
+
+    fn judge(&mut self) {
+        if self.samples < N_RTT_SAMPLE {
+            return;
+        }
+        match self.conservative {
+            None if self.last_min != NONE => {
+                let threshold = Dur(self.last_min.0 / MIN_RTT_DIVISOR).min(MAX_RTT_THRESH).max(MIN_RTT_THRESH);
+                if self.current_min >= self.last_min + threshold {
+                    self.conservative = Some((self.current_min, 0));
+                }
+            }
+            Some((baseline, _)) if self.current_min < baseline => self.conservative = None,
+            _ => {}
+        }
+    }
+}

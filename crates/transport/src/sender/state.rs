@@ -1,0 +1,71 @@
+//! What a sender shows of itself, and the kinds it is of.
+
+/// The state of a sender, for display.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Nothing has been offered.
+    Closed,
+    /// The SYN is on its way.
+    Opening,
+    /// All is well, or losses are not certain yet.
+    Open,
+    /// The window was reduced after an echo of congestion, less than a window ago.
+    Reduced,
+    /// A loss is being repaired by fast retransmit.
+    Recovery,
+    /// The retransmission timer (or, with "tahoe", a loss) has set the window to one segment.
+    Loss,
+}
+
+impl State {
+    /// Its name in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            State::Closed => "closed",
+            State::Opening => "opening",
+            State::Open => "open",
+            State::Reduced => "reduced",
+            State::Recovery => "recovery",
+            State::Loss => "loss",
+        }
+    }
+}
+
+/// Counts since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Transmissions of data segments, retransmissions included.
+    pub sent: u64,
+    /// Retransmissions of data segments.
+    pub retransmissions: u64,
+    /// Expiries of the retransmission timer with something outstanding.
+    pub timeouts: u64,
+    /// Recoveries begun by fast retransmit.
+    pub fast_retransmits: u64,
+    /// Reductions after an echo of congestion.
+    pub ecn_reductions: u64,
+    /// Reductions undone because the loss was none.
+    pub spurious: u64,
+    /// Tail loss probes.
+    pub probes: u64,
+}
+
+/// Which losses are repaired how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Flavour {
+    Tahoe,
+    Reno,
+    NewReno,
+    Sack,
+}
+
+/// What `probe` is the deadline of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Probe {
+    /// Nothing.
+    Off,
+    /// A tail loss probe.
+    Tail,
+    /// Segments that RACK waits for.
+    Reordering,
+}

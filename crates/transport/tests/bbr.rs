@@ -1,0 +1,152 @@
+//! BBR on a link of fixed rate: what it measures, what it keeps outstanding, when it probes.
+
+mod common;
+
+use common::{MS, Net, answer, at, deliver, tcp};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use tailback_units::{Dur, Time};
+
+/// The control's own state after each step of 1 ms, and segments outstanding.
+struct Trace {
+    rows: Vec<(Time, u32, BTreeMap<&'static str, f64>)>,
+    retransmissions: u64,
+    delivered: u32,
+}
+
+/// A link of 1000 segments per second, round trip 100 ms (100 segments fill it), an endless queue.
+fn run(control: Value, seconds: u64) -> Trace {
+    let mut net = Net::new(tcp(json!({ "congestion-control": control })), MS(50), deliver, answer);
+    net.per_segment = Dur::from_ms(1);
+    net.keep_log = false;
+    net.offer(u64::MAX);
+    let mut rows = Vec::new();
+    for ms in 0..seconds * 1_000 {
+        net.run_until(at(ms));
+        let mut state = BTreeMap::new();
+        net.sender.probe(&mut |name, value| {
+            state.insert(name, value);
+        });
+        rows.push((net.now, net.sender.in_flight(), state));
+    }
+    Trace { rows, retransmissions: net.sender.statistics().retransmissions, delivered: net.receiver.next() }
+}
+
+impl Trace {
+    /// The stretches of time in which the mode is `mode`.
+    fn stretches(&self, mode: f64) -> Vec<(Time, Dur)> {
+        let mut found: Vec<(Time, Dur)> = Vec::new();
+        let mut last = None;
+        for (now, _, state) in &self.rows {
+            let is = state["mode"] == mode;
+            match (is, last) {
+                (true, None) => {
+                    found.push((*now, Dur::ZERO));
+                    last = Some(*now);
+                }
+                (true, Some(start)) => found.last_mut().expect("begun").1 = now.since(start),
+                (false, _) => last = None,
+            }
+        }
+        found
+    }
+    fn print(&self) {
+        let mut last = f64::NAN;
+        for (now, in_flight, state) in &self.rows {
+            if state["mode"] != last {
+                println!("{now:?} in flight {in_flight} {state:?}");
+                last = state["mode"];
+            }
+        }
+    }
+}
+
+#[test]
+fn version_1_finds_the_bandwidth_and_the_smallest_round_trip() {
+    let trace = run(json!({ "kind": "bbr" }), 30);
+    for (_, _, state) in &trace.rows[3_000..] {
+        assert!((state["bandwidth"] / 1_000.0 - 1.0).abs() < 0.02, "{state:?}");
+        // ProbeRTT begins by believing the first sample, of a queue.
+        assert!(state["mode"] == 3.0 || (0.1..0.102).contains(&state["min-rtt"]), "{state:?}");
+    }
+    assert_eq!(trace.retransmissions, 0);
+    println!("delivered {} of 30000", trace.delivered);
+    // ProbeRTT and the drain of Startup's queue cost a little.
+    assert!(trace.delivered > 28_500);
+}
+
+#[test]
+fn version_1_keeps_one_to_two_times_the_bandwidth_delay_product_outstanding() {
+    let trace = run(json!({ "kind": "bbr" }), 30);
+    let (mut sum, mut n) = (0.0, 0);
+    for (now, in_flight, state) in &trace.rows[3_000..] {
+        let bdp = 100.0;
+        // Two times it, and three quanta of two segments.
+        assert!(f64::from(*in_flight) <= 2.0 * bdp * 1.1 + 6.0, "{now:?}: {in_flight} in flight {state:?}");
+        if state["mode"] == 2.0 {
+            sum += f64::from(*in_flight) / bdp;
+            n += 1;
+        }
+    }
+    let mean = sum / f64::from(n);
+    println!("mean in flight {mean:.3} times the bandwidth-delay product");
+    assert!((0.95..1.5).contains(&mean), "{mean}");
+}
+
+#[test]
+fn version_1_probes_for_the_round_trip_every_10_s_for_200_ms() {
+    let trace = run(json!({ "kind": "bbr" }), 45);
+    trace.print();
+    let probes = trace.stretches(3.0);
+    assert!(probes.len() >= 3, "{probes:?}");
+    for pair in probes.windows(2) {
+        // Ten seconds after the last sample of the smallest round trip: until a queue has formed again,
+        // within one gain cycle.
+        let idle = pair[1].0.since(pair[0].0 + pair[0].1).as_secs();
+        assert!((9.9..10.9).contains(&idle), "{probes:?}");
+    }
+    for (_, lasts) in &probes {
+        // 200 ms from when four segments are outstanding, which takes a round trip, and whole round trips.
+        assert!((0.2..0.55).contains(&lasts.as_secs()), "{probes:?}");
+    }
+    for (start, _) in &probes {
+        let least = trace.rows.iter().filter(|(t, ..)| t.since(*start) < MS(300) && t >= start).map(|r| r.1).min();
+        assert!(least.is_some_and(|n| n <= 4), "{least:?} outstanding at least");
+    }
+}
+
+#[test]
+fn version_1_leaves_startup_after_three_rounds_without_growth() {
+    let trace = run(json!({ "kind": "bbr" }), 5);
+    let startup = trace.stretches(0.0);
+    assert_eq!(startup.len(), 1, "{startup:?}");
+    let end = startup[0].1.as_secs();
+    let full = trace.rows.iter().find(|(_, _, s)| s["bandwidth"] > 950.0).expect("it finds the bandwidth").0.as_secs();
+    println!("bandwidth found at {full:.3} s, Startup left at {end:.3} s");
+    // Three rounds, stretched by a queue of up to 1.9 times what fills the link.
+    assert!(end - full > 0.2 && end - full < 1.0, "{full} to {end}");
+    let drain = trace.stretches(1.0);
+    assert_eq!(drain.len(), 1);
+    assert!(drain[0].1.as_secs() < 0.5, "{drain:?}");
+}
+
+#[test]
+fn version_3_finds_the_path_and_keeps_about_its_product_outstanding() {
+    let trace = run(json!({ "kind": "bbr3" }), 30);
+    trace.print();
+    let (mut sum, mut n) = (0.0, 0);
+    for (now, in_flight, state) in &trace.rows[3_000..] {
+        assert!((state["bandwidth"] / 1_000.0 - 1.0).abs() < 0.02, "{now:?} {state:?}");
+        assert!(*in_flight <= 240, "{now:?}: {in_flight} {state:?}");
+        if state["mode"] != 6.0 {
+            assert!((0.1..0.102).contains(&state["min-rtt"]), "{now:?} {state:?}");
+            sum += f64::from(*in_flight) / 100.0;
+            n += 1;
+        }
+    }
+    let mean = sum / f64::from(n);
+    println!("mean in flight {mean:.3} times the product, delivered {} of 30000", trace.delivered);
+    assert!((0.95..1.5).contains(&mean), "{mean}");
+    assert!(trace.delivered > 28_500, "{}", trace.delivered);
+    assert_eq!(trace.retransmissions, 0);
+}

@@ -1,0 +1,140 @@
+//! DCTCP: the marked fraction, the saw-tooth in a queue that marks above K, and the answer to loss.
+
+mod common;
+
+use common::{Fate, Net, answer, at, tcp};
+use serde_json::json;
+use std::cell::RefCell;
+use std::rc::Rc;
+use tailback_random::Rng;
+use tailback_transport::cc::{Build, Congestion, CongestionControl, Window, dctcp};
+use tailback_transport::{Cc, EcnEcho, Segment, Tcp};
+use tailback_units::{Dur, Time};
+
+fn build() -> dctcp::Dctcp {
+    dctcp::Params::default().build(&Tcp::default(), Rng::named(1, "cc"))
+}
+
+fn alpha(control: &dctcp::Dctcp) -> f64 {
+    let mut alpha = f64::NAN;
+    control.probe(&mut |_, value| alpha = value);
+    alpha
+}
+
+#[test]
+fn it_asks_for_the_accurate_echo() {
+    assert_eq!(Cc::Dctcp(dctcp::Params::default()).echo(), EcnEcho::Accurate);
+    assert_eq!(tcp(json!({ "congestion-control": { "kind": "dctcp" } })).echo(), EcnEcho::Accurate);
+}
+
+#[test]
+fn alpha_is_an_average_over_windows_of_the_fraction_of_marked_segments() {
+    let mut control = build();
+    let mut window = Window { cwnd: 10.0, ssthresh: 10.0 };
+    // The first window ends with the first segment, unmarked; then each has ten, three of them marked.
+    control.on_echo(&mut window, 1, false, 1, 10);
+    let mut expected = 15.0 / 16.0;
+    for round in 0..50 {
+        for i in 1..=10 {
+            let una = 1 + 10 * round + i;
+            control.on_echo(&mut window, 1, i <= 3, una, una + 9);
+        }
+        expected = expected * 15.0 / 16.0 + 0.3 / 16.0;
+        assert!((alpha(&control) - expected).abs() < 1e-12, "{} instead of {expected}", alpha(&control));
+    }
+}
+
+#[test]
+fn without_marks_alpha_decays_by_a_sixteenth_per_window() {
+    let mut control = build();
+    let mut window = Window { cwnd: 1.0, ssthresh: 1.0 };
+    for una in 1..=32 {
+        // A window of one segment: each acknowledgement ends one.
+        control.on_echo(&mut window, 1, false, una, una);
+    }
+    let mut expected = 1.0;
+    for _ in 0..32 {
+        expected *= 15.0 / 16.0;
+    }
+    assert!((alpha(&control) - expected).abs() < 1e-12);
+}
+
+#[test]
+fn an_echo_cuts_by_half_of_alpha_and_a_loss_halves_whatever_alpha_is() {
+    let mut control = build();
+    let mut window = Window { cwnd: 100.0, ssthresh: 100.0 };
+    for una in 1..=32 {
+        control.on_echo(&mut window, 1, false, una, una);
+    }
+    let cut = 100.0 * (1.0 - alpha(&control) / 2.0);
+    control.on_congestion(&mut window, Congestion::Ecn, Time::ZERO, 98);
+    assert_eq!((window.cwnd, window.ssthresh), (cut, cut));
+    control.on_congestion(&mut window, Congestion::Loss, Time::ZERO, 80);
+    assert_eq!(window.ssthresh, 40.0);
+}
+
+/// Mean of alpha, mean swing and maximum of the queue of one flow: 100 segments fill the link, and
+/// segments that find more than `k` in the queue are marked.
+fn sawtooth(k: u64) -> (f64, f64, u64) {
+    let per_segment = Dur::from_us(10);
+    let queue = Rc::new(RefCell::new((Time::ZERO, Vec::new())));
+    let seen = Rc::clone(&queue);
+    let fate = move |now: Time, _: &Segment| {
+        let (free, lengths) = &mut *seen.borrow_mut();
+        let length = free.since(now).0.div_ceil(per_segment.0);
+        lengths.push((now, length));
+        *free = (*free).max(now) + per_segment;
+        Fate { marked: length > k, ..Fate::default() }
+    };
+    let parameters = json!({
+        "congestion-control": { "kind": "dctcp" }, "ecn": "classic", "delayed-ack": { "every": 1 },
+        "handshake": false, "initial-ssthresh": 50,
+    });
+    let mut net = Net::new(tcp(parameters), Dur::from_us(495), fate, answer);
+    net.per_segment = per_segment;
+    net.keep_log = false;
+    net.offer(u64::MAX);
+    net.run_until(at(1_000));
+    queue.borrow_mut().1.clear();
+    let (mut sum, mut n) = (0.0, 0);
+    for i in 0..10_000 {
+        net.run_until(at(1_000) + Dur::from_us(100 * i));
+        net.sender.probe(&mut |name, value| {
+            if name == "alpha" {
+                sum += value;
+                n += 1;
+            }
+        });
+    }
+    assert_eq!(net.sender.statistics().retransmissions, 0);
+    let lengths = &queue.borrow().1;
+    // Windows of 40 ms hold a few saw-teeth each.
+    let (mut swings, mut count, mut most) = (0, 0, 0);
+    let mut start = 0;
+    for end in 0..lengths.len() {
+        if lengths[end].0.since(lengths[start].0) > Dur::from_ms(40) {
+            let window = lengths[start..end].iter().map(|(_, q)| *q);
+            let (high, low) = (window.clone().max().unwrap(), window.min().unwrap());
+            swings += high - low;
+            count += 1;
+            most = most.max(high);
+            start = end;
+        }
+    }
+    (sum / f64::from(n), swings as f64 / f64::from(count), most)
+}
+
+#[test]
+fn alpha_swing_and_peak_of_the_queue_are_those_of_alizadeh_and_others() {
+    for k in [20u64, 40, 100] {
+        let (alpha, swing, most) = sawtooth(k);
+        let w = 100.0 + k as f64;
+        let (want_alpha, want_swing) = ((2.0 / w).sqrt(), 0.5 * (2.0 * w).sqrt());
+        println!(
+            "K {k}: alpha {alpha:.4} (sqrt(2/W) {want_alpha:.4}), swing {swing:.2} ({want_swing:.2}), peak {most}"
+        );
+        assert!((alpha / want_alpha - 1.0).abs() < 0.2, "K {k}: alpha {alpha} instead of {want_alpha}");
+        assert!((swing - want_swing).abs() < 2.0 + 0.15 * want_swing, "K {k}: swing {swing} instead of {want_swing}");
+        assert!((k..=k + 3).contains(&most), "K {k}: peak {most}");
+    }
+}

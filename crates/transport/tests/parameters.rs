@@ -1,0 +1,85 @@
+//! What a scenario may write, and what is refused with which advice.
+
+use serde_json::{Value, json};
+use tailback_transport::{Cc, EcnEcho, Tcp};
+
+fn read(document: Value) -> Result<Tcp, String> {
+    let tcp: Tcp = tailback_document::decode(document).map_err(|e| e.to_string())?;
+    tcp.check().map_err(|e| e.to_string())?;
+    Ok(tcp)
+}
+
+#[test]
+fn nothing_at_all_is_a_modern_tcp() {
+    let tcp = read(json!({})).expect("all is defaulted");
+    assert_eq!(tcp, Tcp::default());
+    assert_eq!((tcp.initial_window(), tcp.recovery.kind(), tcp.echo()), (10, "sack", EcnEcho::Classic));
+}
+
+#[test]
+fn what_is_written_out_reads_back_the_same() {
+    let tcp = read(json!({
+        "segment": "536B", "congestion-control": { "kind": "subtcp", "x": "20%", "back-off": "floor" },
+        "recovery": { "kind": "newreno", "impatient": false }, "initial-window": "rfc3390", "initial-ssthresh": 64,
+        "receive-window": 20, "ecn": "classic", "ecn-echo": "accurate", "spurious-timeout": "eifel",
+        "timers": { "granularity": "100ms", "clock": "coarse", "min-rto": "500ms", "initial-rto": "3s" },
+    }))
+    .expect("it makes sense");
+    let written = serde_json::to_value(&tcp).expect("it can be written");
+    assert_eq!(read(written).expect("it reads back"), tcp);
+    assert_eq!(tcp.initial_window(), 4);
+}
+
+#[test]
+fn the_rules_for_the_initial_window_are_those_of_their_rfcs() {
+    for (segment, rule, want) in [
+        ("536B", "rfc3390", 4),
+        ("1095B", "rfc3390", 4),
+        ("1460B", "rfc3390", 3),
+        ("4000B", "rfc3390", 2),
+        ("1460B", "rfc6928", 10),
+        ("2000B", "rfc6928", 7),
+        ("9000B", "rfc6928", 2),
+    ] {
+        let tcp = read(json!({ "segment": segment, "initial-window": rule })).expect("it makes sense");
+        assert_eq!(tcp.initial_window(), want, "{segment} {rule}");
+    }
+}
+
+#[test]
+fn nonsense_is_refused_with_advice() {
+    for (document, advice) in [
+        (json!({ "segment": "0B" }), "segment: 0B is out of range; write 1B to 65535B"),
+        (json!({ "dup-thresh": 0 }), "dup-thresh: 0 is out of range; write 1 to 255"),
+        (json!({ "initial-window": 0 }), "initial-window: 0 is out of range"),
+        (json!({ "initial-window": "rfc1" }), "\"rfc3390\" or \"rfc6928\""),
+        (json!({ "initial-window": -1 }), "-1 is negative"),
+        (json!({ "initial-ssthresh": 1 }), "initial-ssthresh: 1 is out of range; write 2 to"),
+        (json!({ "timers": { "max-rto": "100ms" } }), "timers.max-rto: 100ms is below `min-rto`; write at least 200ms"),
+        (json!({ "timers": { "granularity": "0s" } }), "timers.granularity: 0s is out of range"),
+        (json!({ "delayed-ack": { "every": 0 } }), "delayed-ack.every: 0 is out of range"),
+        (json!({ "timestamps": false, "spurious-timeout": "eifel" }), "`timestamps = true`"),
+        (json!({ "congestion-control": { "kind": "reno", "beta": 1 } }), "congestion-control.beta"),
+        (json!({ "congestion-control": { "kind": "subtcp", "x": 0 } }), "congestion-control.x"),
+        (json!({ "congestion-control": { "kind": "renoo" } }), "did you mean `reno`"),
+        (json!({ "congestion-control": "reno" }), "{ kind = \"reno\" }"),
+        (json!({ "recovery": { "kind": "sack", "impatient": true } }), "impatient"),
+        (json!({ "min-rto": "1s" }), "min-rto"),
+    ] {
+        let message = read(document.clone()).expect_err("it makes no sense");
+        assert!(message.contains(advice), "{document}: {message}");
+    }
+}
+
+#[test]
+fn every_kind_has_a_schema_with_described_parameters() {
+    let schema = serde_json::to_value(schemars::schema_for!(Tcp)).expect("a schema is JSON");
+    let properties = schema["properties"].as_object().expect("a table");
+    assert_eq!(properties["congestion-control"]["default"]["kind"], "reno");
+    for (name, property) in properties {
+        assert!(property["description"].is_string(), "{name} has no description");
+    }
+    for kind in Cc::NAMES {
+        assert!(schema.to_string().contains(&format!("\"const\":\"{kind}\"")), "{kind}");
+    }
+}

@@ -1,0 +1,143 @@
+//! When the receiver acknowledges, and what it says.
+
+use serde_json::{Value, json};
+use tailback_transport::{Ack, Block, Receiver, Tcp};
+use tailback_units::{Dur, Time};
+
+fn receiver(parameters: Value) -> Receiver {
+    let tcp: Tcp = tailback_document::decode(parameters).expect("the test's parameters decode");
+    Receiver::new(&tcp)
+}
+
+fn at(ms: u64) -> Time {
+    Time::ZERO + Dur::from_ms(ms)
+}
+
+/// Segment `seq` arrives at `ms`, sent 10 ms earlier, unmarked.
+fn arrives(r: &mut Receiver, ms: u64, seq: u32) -> Option<Ack> {
+    r.on_segment(at(ms), seq, 100, at(ms - 10), false, false)
+}
+
+fn blocks(ack: &Ack) -> Vec<(u32, u32)> {
+    ack.sack.iter().filter(|b| b.start != b.end).map(|b| (b.start, b.end - 1)).collect()
+}
+
+#[test]
+fn every_second_segment_is_acknowledged_and_a_lone_one_after_the_timeout() {
+    let mut r = receiver(json!({}));
+    assert_eq!(arrives(&mut r, 100, 0), None);
+    assert_eq!(r.deadline(), at(140));
+    let ack = arrives(&mut r, 105, 1).expect("the second is acknowledged");
+    // The earliest is echoed (RFC 7323 section 4.3).
+    assert_eq!((ack.next, ack.echo, r.deadline()), (2, at(90), Time::NEVER));
+    assert_eq!(arrives(&mut r, 200, 2), None);
+    assert_eq!(r.on_timer(at(239)), None);
+    let ack = r.on_timer(at(240)).expect("the timer acknowledges");
+    assert_eq!((ack.next, ack.echo), (3, at(190)));
+    assert_eq!(r.deadline(), Time::NEVER);
+    assert_eq!(r.delivered(), 300);
+}
+
+#[test]
+fn a_gap_and_what_fills_it_are_acknowledged_at_once() {
+    let mut r = receiver(json!({ "delayed-ack": { "every": 4 } }));
+    assert_eq!(arrives(&mut r, 100, 0), None);
+    let ack = arrives(&mut r, 101, 2).expect("out of order");
+    assert_eq!((ack.next, blocks(&ack), ack.echo), (1, vec![(2, 2)], at(91)));
+    let ack = arrives(&mut r, 102, 1).expect("fills the gap");
+    assert_eq!((ack.next, blocks(&ack), ack.echo), (3, vec![], at(92)));
+    assert_eq!((r.delivered(), r.out_of_order()), (300, 0));
+}
+
+#[test]
+fn the_block_touched_last_comes_first_and_the_others_by_age() {
+    let mut r = receiver(json!({}));
+    let mut last = None;
+    for seq in [2, 4, 6, 8] {
+        last = arrives(&mut r, 100, seq);
+    }
+    assert_eq!(blocks(&last.expect("out of order")), [(8, 8), (6, 6), (4, 4)]);
+    // 3 joins 2 and 4, which move to the front as one (RFC 2018 section 4).
+    let ack = arrives(&mut r, 101, 3).expect("out of order");
+    assert_eq!(blocks(&ack), [(2, 4), (8, 8), (6, 6)]);
+    let ack = arrives(&mut r, 102, 0).expect("a gap remains");
+    assert_eq!((ack.next, blocks(&ack)), (1, vec![(2, 4), (8, 8), (6, 6)]));
+    let ack = arrives(&mut r, 103, 1).expect("fills the first gap");
+    assert_eq!((ack.next, blocks(&ack)), (5, vec![(8, 8), (6, 6)]));
+}
+
+#[test]
+fn duplicates_are_reported_first_below_and_above() {
+    let mut r = receiver(json!({ "delayed-ack": { "every": 1 } }));
+    arrives(&mut r, 100, 0);
+    arrives(&mut r, 100, 2);
+    arrives(&mut r, 100, 3);
+    // RFC 2883 section 4.1: below the cumulative acknowledgement.
+    let ack = arrives(&mut r, 101, 0).expect("a duplicate is acknowledged at once");
+    assert_eq!((ack.next, blocks(&ack)), (1, vec![(0, 0), (2, 3)]));
+    // Section 4.2: inside the block that follows.
+    let ack = arrives(&mut r, 102, 2).expect("a duplicate is acknowledged at once");
+    assert_eq!(blocks(&ack), [(2, 2), (2, 3)]);
+    assert_eq!((r.duplicates(), r.delivered()), (2, 100));
+}
+
+#[test]
+fn a_classic_echo_lasts_until_the_sender_answers() {
+    let mut r = receiver(json!({ "ecn": "classic", "delayed-ack": { "every": 1 } }));
+    let mut next = 0;
+    let mut echo = |ce, cwr| {
+        next += 1;
+        r.on_segment(at(100), next - 1, 100, at(90), ce, cwr).expect("each is acknowledged").ece
+    };
+    let seen =
+        [(false, false), (true, false), (false, false), (false, true), (false, false), (true, true), (false, false)]
+            .map(|(ce, cwr)| echo(ce, cwr));
+    assert_eq!(seen, [false, true, true, false, false, true, true]);
+}
+
+#[test]
+fn marks_mean_nothing_without_ecn() {
+    let mut r = receiver(json!({ "delayed-ack": { "every": 1 } }));
+    assert!(!r.on_segment(at(100), 0, 100, at(90), true, false).expect("acknowledged").ece);
+}
+
+/// RFC 8257 section 3.2, figure 1.
+#[test]
+fn an_accurate_echo_acknowledges_at_each_change_what_came_before_it() {
+    let mut r = receiver(json!({ "ecn": "classic", "ecn-echo": "accurate" }));
+    let mut send = |ms, seq, ce| r.on_segment(at(ms), seq, 100, at(ms - 10), ce, false).map(|a| (a.next, a.ece));
+    assert_eq!(send(100, 0, false), None);
+    // 0 was not marked: it is acknowledged as such; 1 waits.
+    assert_eq!(send(101, 1, true), Some((1, false)));
+    assert_eq!(send(102, 2, true), Some((3, true)));
+    assert_eq!(send(103, 3, true), None);
+    assert_eq!(send(104, 4, false), Some((4, true)));
+    assert_eq!(r.deadline(), at(144));
+    assert_eq!(r.on_timer(at(144)).map(|a| (a.next, a.ece)), Some((5, false)));
+}
+
+#[test]
+fn a_change_on_a_segment_out_of_order_gives_two_acknowledgements() {
+    let mut r = receiver(json!({ "ecn": "classic", "ecn-echo": "accurate" }));
+    assert_eq!(arrives(&mut r, 100, 0), None);
+    let early = r.on_segment(at(101), 2, 100, at(91), true, false).expect("the change");
+    assert_eq!((early.next, early.ece), (1, false));
+    assert_eq!(r.deadline(), at(101));
+    let second = r.on_timer(at(101)).expect("the segment out of order");
+    assert_eq!((second.next, second.ece, blocks(&second)), (1, true, vec![(2, 2)]));
+}
+
+#[test]
+fn a_syn_is_answered_and_ecn_agreed_when_both_want_it() {
+    for (ours, theirs, want) in [("classic", true, true), ("classic", false, false), ("off", true, false)] {
+        let mut r = receiver(json!({ "ecn": ours }));
+        let ack = r.on_segment(at(100), u32::MAX, 0, at(50), false, theirs).expect("a SYN is answered");
+        assert_eq!((ack.syn, ack.ece, ack.next, ack.echo), (true, want, 0, at(50)));
+    }
+}
+
+#[test]
+fn blocks_are_the_default_when_nothing_is_missing() {
+    let mut r = receiver(json!({ "delayed-ack": { "every": 1 } }));
+    assert_eq!(arrives(&mut r, 100, 0).expect("each").sack, [Block::default(); 3]);
+}

@@ -1,0 +1,1 @@
+"""RED does not lower loss."""

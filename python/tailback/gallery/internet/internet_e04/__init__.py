@@ -1,0 +1,1 @@
+"""RED with and without ECN."""

@@ -1,0 +1,42 @@
+"""Where RED and N TCP sources come to rest: RED's line meets the marking that the sources need.
+
+The sources need p = 2 N²/(R C)², with the round trip R that the queue adds to (Misra, Gong and Towsley, SIGCOMM 2000,
+section 3). RED of probability p_b marks one packet in (3/p_b - 1)/2 on average, since gaps between marks are uniform
+on 1/p_b to 2/p_b - 1 packets (Floyd and Jacobson 1993, method 2, as ns-2 has it with `wait`).
+"""
+
+from __future__ import annotations
+
+MIN_KB, MAX_KB = 20.0, 80.0
+PACKETS_PER_S = 1250.0
+"""10 Mbit/s in packets of 1000 B, which are 1 kB each."""
+ROUND_TRIP_S = 0.0532
+"""Mean two-way propagation over all pairs of hosts."""
+
+
+def needed(sources: float, queue_kb: float) -> float:
+    """Share of packets that must be marked to hold the sources at the link's rate with this queue."""
+    pipe = ROUND_TRIP_S * PACKETS_PER_S + queue_kb
+    return min(1.0, 2 * sources**2 / pipe**2)
+
+
+def marked(max_p: float, average_kb: float) -> float:
+    """Share of packets that RED marks at an average queue."""
+    if average_kb < MIN_KB:
+        return 0.0
+    if average_kb >= MAX_KB:
+        return 1.0
+    probability = max_p * (average_kb - MIN_KB) / (MAX_KB - MIN_KB)
+    return 2 * probability / (3 - probability)
+
+
+def resting_queue(sources: float, max_p: float) -> float:
+    """The queue in kB at which both agree; `MAX_KB` if RED never marks enough below it."""
+    low, high = MIN_KB, MAX_KB
+    for _ in range(60):
+        middle = (low + high) / 2
+        if marked(max_p, middle) < needed(sources, middle):
+            low = middle
+        else:
+            high = middle
+    return high

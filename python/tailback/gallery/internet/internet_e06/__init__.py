@@ -1,0 +1,1 @@
+"""Conservative detection with a larger buffer."""

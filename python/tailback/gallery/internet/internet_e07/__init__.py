@@ -1,0 +1,1 @@
+"""Adaptive RED under a changing load."""

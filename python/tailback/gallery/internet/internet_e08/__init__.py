@@ -1,0 +1,1 @@
+"""Adaptive RED on a testbed, emulated."""
