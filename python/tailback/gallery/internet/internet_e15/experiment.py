@@ -72,7 +72,7 @@ class OneAgainstMany(Experiment):
         Axis("floor", "floor of the retransmission timeout", "s"),
         Axis("rate", "rate of the non-responsive flow", "Mbit/s"),
     )
-    quick = Profile(duration="100s", warmup="20s", replications=3, max_replications=12, cpu_s=60)
+    quick = Profile(duration="100s", warmup="20s", replications=3, max_replications=8, cpu_s=50)
     full = Profile(duration="200s", warmup="20s", replications=5, max_replications=40, cpu_s=600)
     metrics = (
         lost_rate("tcp", "tcp_lost", "TCP lost"),
@@ -113,10 +113,12 @@ class OneAgainstMany(Experiment):
         table = grid(queue=[RED], sender=[NO_ECN], floor=(0.2, FLOOR, 1.0), rate=[45])
         table += grid(queue=[RED], sender=[Y1999, RFC3168], floor=[FLOOR], rate=[45])
         table += grid(queue=[SFQ_RED], sender=(NO_ECN, Y1999, RFC3168), floor=[FLOOR], rate=[45])
-        table += grid(queue=[SFB, STEEP], sender=(Y1999, RFC3168), floor=[FLOOR], rate=[45])
+        table += grid(queue=[SFB], sender=(Y1999, RFC3168), floor=[FLOOR], rate=[45])
+        table += grid(queue=[STEEP], sender=[Y1999], floor=[FLOOR], rate=[45])
         table += grid(queue=[ANY], sender=[RFC3168], floor=[FLOOR], rate=[45])
         table += grid(queue=[SFB], sender=[RFC3168], floor=[FLOOR], rate=[2])
         if profile == "full":
+            table += grid(queue=[STEEP], sender=[RFC3168], floor=[FLOOR], rate=[45])
             table += grid(queue=[UNCOUNTED, PRESSURE, HOLD, SLOW], sender=(Y1999, RFC3168), floor=[FLOOR], rate=[45])
             table += grid(queue=[SFB], sender=(Y1999, RFC3168), floor=(0.2, 1.0), rate=[45])
         return table
@@ -233,7 +235,7 @@ class OneAgainstMany(Experiment):
                 "ns-2.35: 0.00 and 18.6 Mbit/s with these timers, 0.01 and 21.4 with a floor of 0.2 s",
                 red.where(sender=RFC3168)["cbr_lost"],
                 "a comparison: it shows that the slide's RED did not mark, or that its marks became drops; with the "
-                "sender of 1999 it is 24.8, and TCP loses 2.9",
+                "sender of 1999 it is 24.9, and TCP loses 3.1",
             ),
             Claim.reported(
                 "S13",

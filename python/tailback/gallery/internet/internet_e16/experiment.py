@@ -126,7 +126,7 @@ class Misclassification(Experiment):
     def points(self, profile: ProfileName) -> Iterable[Point]:
         """None, one, the slides' 4 and 8, and in `full` more; both senders."""
         counts = (0, 1, 2, 4, 8, 12, 16) if profile == "full" else (0, 1, 4, 8)
-        others = counts if profile == "full" else (0, *MANY)
+        others = counts if profile == "full" else MANY
         return grid(others=counts, sender=[RFC3168]) + grid(others=others, sender=[Y1999])
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
