@@ -48,6 +48,8 @@ EXPERIMENTS = (
     "internet-e13",
     "internet-e14",
     "internet-e15",
+    "internet-e16",
+    "internet-e17",
 )  # fmt: skip
 
 
