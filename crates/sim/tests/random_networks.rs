@@ -451,7 +451,8 @@ fn transport() -> impl Strategy<Value = Option<Arc<TransportPlan>>> {
 fn discipline() -> impl Strategy<Value = Spec> {
     select(Spec::NAMES.to_vec()).prop_map(|kind| {
         let marking = serde_json::from_value(serde_json::json!({ "kind": kind, "ecn": true }));
-        let plain = || serde_json::from_value(serde_json::json!({ "kind": kind })).expect("every parameter has a default");
+        let plain =
+            || serde_json::from_value(serde_json::json!({ "kind": kind })).expect("every parameter has a default");
         marking.unwrap_or_else(|_: serde_json::Error| plain())
     })
 }
