@@ -33,6 +33,7 @@ EXPERIMENTS = (
     "lan-mac",
     "lan-headroom",
     "lan-extended",
+    "internet-e01",
     "internet-e02",
     "internet-e03",
     "internet-e04",
@@ -40,7 +41,15 @@ EXPERIMENTS = (
     "internet-e06",
     "internet-e07",
     "internet-e08",
+    "internet-e09",
+    "internet-e10",
+    "internet-e11",
+    "internet-e12",
+    "internet-e13",
+    "internet-e14",
     "internet-e15",
+    "internet-e16",
+    "internet-e17",
 )  # fmt: skip
 
 

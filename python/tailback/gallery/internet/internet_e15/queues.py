@@ -1,0 +1,47 @@
+"""The queues that E15 compares, and the slide's numbers."""
+
+from __future__ import annotations
+
+from tailback.gallery.internet.internet_e15.fairness import RATE, TCP
+from tailback.scenario import Value
+
+RED, SFQ_RED, SFB = "RED", "SFQ+RED", "SFB"
+STEEP, ANY = "SFB, d1 = 100 d2", "SFB, any full bin drops"
+"""Steps of 0.02 and 0.0002 instead of 0.005 and 0.001; and what the paper's figure does with full bins."""
+UNCOUNTED, PRESSURE, HOLD, SLOW = "SFB, uncounted", "SFB, pressure", "SFB, hold", "SFB, frozen for 50 ms"
+FLOOR = 0.5
+"""Retransmission timeout's floor in s with which RED's row comes out; the calibrated choice."""
+FAIR = RATE / (TCP + 1)
+
+SLIDE = {RED: (3.07, 10.32), SFQ_RED: (2.53, 43.94), SFB: (0.01, 44.84)}
+"""Lost by TCP and by the other flow, Mbit/s."""
+
+_RED: dict[str, Value] = {
+    "max-p": 1.0,
+    "weight": 0.002,
+    "mean-packet": "1000B",
+    "count": "packets",
+    "byte-mode": False,
+    "gentle": False,
+}
+_BOX = {UNCOUNTED: "uncounted", PRESSURE: "pressure", HOLD: "hold"}
+
+
+def discipline(queue: object, ecn: bool) -> tuple[dict[str, Value], str]:
+    """Return a queue with its buffer."""
+    if queue == RED:
+        return {"kind": "red", "min": "40kB", "max": "160kB", "ecn": ecn, **_RED}, "200kB"
+    if queue == SFQ_RED:
+        # 400 kB in 46 buckets are 8.7 kB each; thresholds at 20 and 80 % of that.
+        red: dict[str, Value] = {"min": "1740B", "max": "6960B", "ecn": ecn, **_RED}
+        return {"kind": "sfq-red", "buckets": 46, "red": red}, "400kB"
+    sfb: dict[str, Value] = {"kind": "sfb", "ecn": ecn}
+    if queue == STEEP:
+        sfb |= {"increment": 0.02, "decrement": 0.0002}
+    elif queue == ANY:
+        sfb |= {"bin-full": "drop-any"}
+    elif queue == SLOW:
+        sfb |= {"freeze": "50ms"}
+    elif queue in _BOX:
+        sfb |= {"penalty-box": {"boxed": _BOX[str(queue)]}}
+    return sfb, "200kB"
