@@ -35,11 +35,13 @@ pub fn names() -> Value {
         by_path(path).into_iter().flat_map(alternatives).map(|node| node[key].clone()).collect()
     };
     let mut names = Map::from_iter([("sections".to_owned(), Value::from(sections()))]);
-    names.extend(KINDS.map(|(family, path)| (family.to_owned(), Value::Array(list(path, "title")))));
-    names.extend(WORDS.map(|(family, path)| {
-        let words: Vec<Value> = list(path, "const");
-        (family.to_owned(), words.into_iter().filter(Value::is_string).collect())
-    }));
+    // Where a key may be absent, one alternative has no name.
+    let mut add = |(family, path): (&str, &str), key| {
+        let found: Vec<Value> = list(path, key);
+        names.insert(family.to_owned(), found.into_iter().filter(Value::is_string).collect());
+    };
+    KINDS.into_iter().for_each(|entry| add(entry, "title"));
+    WORDS.into_iter().for_each(|entry| add(entry, "const"));
     Value::Object(names)
 }
 

@@ -77,22 +77,21 @@ impl World {
         }
     }
 
-    /// The burst that is due goes to a transport.
+    /// The burst that is due goes to a transport; one of no bytes is the end of the writing.
     fn emit_to(&mut self, connection: u32, index: u32) {
         let flow = &mut self.flows[index as usize];
         let bytes = flow.next.bytes;
         flow.next.at = Time::NEVER;
-        if let Some(burst) = flow.source.as_mut().and_then(|s| s.next(&mut flow.rng))
-            && burst.at < flow.stop
-        {
-            flow.next = burst;
-            self.agenda.push(burst.at, Key::new(Kind::Emit, index));
-        } else if flow.stop < Time::NEVER {
-            // Nothing more comes before the stop: then what has not been sent by it is given up.
-            flow.next = Burst { at: flow.stop, bytes: 0 };
-            self.agenda.push(flow.stop, Key::new(Kind::Emit, index));
+        if bytes == 0 {
+            return self.close(connection);
         }
-        if bytes == 0 { self.close(connection) } else { self.write(connection, bytes) }
+        let next = flow.source.as_mut().and_then(|s| s.next(&mut flow.rng)).filter(|burst| burst.at < flow.stop);
+        // After the last burst comes the stop: what has not been sent by then is given up.
+        flow.next = next.unwrap_or(Burst { at: flow.stop, bytes: 0 });
+        if flow.next.at < Time::NEVER {
+            self.agenda.push(flow.next.at, Key::new(Kind::Emit, index));
+        }
+        self.write(connection, bytes);
     }
 
     /// A flow's next burst is due: cuts it into full packets and a remainder.
