@@ -120,8 +120,8 @@ class Rivals(Experiment):
                 results.where(queue="fq-codel")["cbr_carried"] < results.where(queue=SFQ_RED)["cbr_carried"],
             ),
             *(
-                Claim.reported(id, text, "not in the slides", results[name], "reported for all; see the figure")
-                for id, text, name in (
+                Claim.reported(number, text, "not in the slides", results[name], "reported for all; see the figure")
+                for number, text, name in (
                     ("V4", "What the non-responsive flow gets.", "cbr_carried"),
                     ("V5", "What TCP loses.", "tcp_lost"),
                     ("V6", "The mean queue.", "mean_queue"),
@@ -142,8 +142,8 @@ class Rivals(Experiment):
         yield Figure(
             "rivals",
             "Every discipline against one non-responsive flow",
-            "Dashed: a fair share of 0.112 Mbit/s. No ECN except with SFB. Blue: no look at flows; orange: some; green: "
-            "queues by flow. State is shown where the discipline tells it.",
+            "Dashed: a fair share of 0.112 Mbit/s. No ECN except with SFB. Blue: no look at flows; orange: some; "
+            "green: queues by flow. State is shown where the discipline tells it.",
             lambda: _draw(results),
             claims=("V1", "V3", "V4", "V5", "V6", "V7", "V8"),
         )
