@@ -152,7 +152,13 @@ def bottleneck(
     drawn = plot.new(1, rows, width=8.4, height=1.9 if rows > 1 else 2.4, sharex=True)
     times = found["time_s"]
     top, *others = drawn.axes
-    top.plot(times, [waiting / 1040 for waiting in port["queue_bytes"]], color=BLUE, linewidth=0.8, label="queue" if average else None)
+    top.plot(
+        times,
+        [waiting / 1040 for waiting in port["queue_bytes"]],
+        color=BLUE,
+        linewidth=0.8,
+        label="queue" if average else None,
+    )
     if average:
         scale = 1 / 1040 if average.endswith("bytes") else 1.0
         top.plot(times, [scale * v for v in port["state"][average]], color=RED, linewidth=1.2, label="average")
@@ -811,12 +817,16 @@ def tcp_recovery() -> Figure:
         report = first(scenario)
         found = series(report)
         shown = found["transports"]["tcp"]
-        axes.plot(found["time_s"], shown["window_segments"], color=BLUE, linewidth=1.0, label="window")
-        axes.plot(found["time_s"], shown["outstanding_segments"], color=ORANGE, linewidth=0.8, label="outstanding")
+
+        def label(words: str, first: bool = name == flavours[0]) -> str | None:
+            return words if first else None
+
+        axes.plot(found["time_s"], shown["window_segments"], color=BLUE, linewidth=1.0, label=label("window"))
+        axes.plot(
+            found["time_s"], shown["outstanding_segments"], color=ORANGE, linewidth=0.8, label=label("outstanding")
+        )
         with plot.style():
             plot.finish(axes, title=name, y="segments")
-        if name != flavours[0]:
-            axes.get_legend().remove()
         axes.set_xlim(0, 20)
     drawn.axes[-1].set_xlabel("time (s)")
     return drawn

@@ -159,7 +159,12 @@ def section(schema: Schema, name: str, seen: set[str]) -> Iterator[str]:
     seen.add(json.dumps([top], sort_keys=True))
     yield words(node.get("description")) + "\n"
     yield from _lines(table(schema, top))
-    for key, tables in inner_tables(schema, top, seen):
+    yield from _below(schema, top, seen)
+
+
+def _below(schema: Schema, node: Node, seen: set[str]) -> Iterator[str]:
+    """Yield the tables below a table, each followed by those below it."""
+    for key, tables in inner_tables(schema, node, seen):
         if all("kind" in part["properties"] for part in tables):
             yield f"### {key}: kinds\n"
             for part in tables:
@@ -170,6 +175,8 @@ def section(schema: Schema, name: str, seen: set[str]) -> Iterator[str]:
             yield f"### {key}\n"
             yield words(tables[0].get("description")) + "\n"
             yield from _lines(table(schema, tables[0]))
+        for part in tables:
+            yield from _below(schema, part, seen)
 
 
 def _lines(rows: Iterator[str], otherwise: str = "") -> Iterator[str]:

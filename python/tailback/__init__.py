@@ -54,8 +54,8 @@ __all__ = [
     "run",
     "schema",
     "source",
-    "tcp",
     "sweep",
+    "tcp",
 ]
 
 

@@ -269,8 +269,7 @@ class Report:
         return [t for f in self.flows(flows) if (t := f["transport"]) is not None]
 
     def goodputs_bps(self, flows: str = "*") -> list[float]:
-        """Payload of each matching flow that reached its application in order per measured second, each byte counted
-        once, in bit/s.
+        """Goodput of each matching flow in bit/s: payload that reached its application in order, each byte counted once.
 
         A flow without a transport has no order to keep: what was delivered counts.
         """

@@ -9,10 +9,12 @@ use common::*;
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{Config, RngSeed};
+use std::sync::Arc;
 use tailback_qdisc::{Spec, discipline::drop_head, discipline::drop_tail};
 use tailback_sim::Report;
 use tailback_sim::plan::*;
 use tailback_traffic::{Bernoulli, Model};
+use tailback_transport::Cc;
 use tailback_units::{Dur, Fraction, Rate, Size, Time};
 
 /// Sources fall silent at this instant, and from the one after it all links are up.
@@ -417,6 +419,78 @@ proptest! {
         if let (Some(before), Some(after)) = (alone.flows[0].delay.max_s, shared.flows[0].delay.max_s) {
             prop_assert!(ps(after) <= ps(before) + tx(10, WIRE), "{before} s alone, {after} s with others");
             prop_assert!(shared.flows[0].delay.mean_s <= alone.flows[0].delay.mean_s.map(|m| m + tx(10, WIRE).as_secs()));
+        }
+    }
+}
+
+/// A transport that a document could ask for: one of each recovery, with and without ECN.
+fn transport() -> impl Strategy<Value = Option<Arc<TransportPlan>>> {
+    let recovery = select(vec!["tahoe", "reno", "newreno", "sack"]);
+    let control = select(Cc::NAMES.to_vec());
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), 1..4u32);
+    prop::option::weighted(
+        0.8,
+        (recovery, control, flags).prop_map(|(recovery, control, (ecn, handshake, timestamps, pacing, every))| {
+            let tcp = serde_json::json!({
+                "segment": "960B",
+                "recovery": { "kind": recovery },
+                "congestion-control": { "kind": control },
+                "ecn": if ecn { "classic" } else { "off" },
+                "handshake": handshake,
+                "timestamps": timestamps,
+                "pacing": pacing,
+                "delayed-ack": { "every": every },
+            });
+            let tcp = Arc::new(serde_json::from_value(tcp).expect("a document's transport"));
+            Arc::new(TransportPlan { tcp, header: 40 })
+        }),
+    )
+}
+
+/// Any discipline with its defaults, marking where it can.
+fn discipline() -> impl Strategy<Value = Spec> {
+    select(Spec::NAMES.to_vec()).prop_map(|kind| {
+        let marking = serde_json::from_value(serde_json::json!({ "kind": kind, "ecn": true }));
+        let plain =
+            || serde_json::from_value(serde_json::json!({ "kind": kind })).expect("every parameter has a default");
+        marking.unwrap_or_else(|_: serde_json::Error| plain())
+    })
+}
+
+proptest! {
+    #![proptest_config(config(300))]
+
+    /// Transports over every discipline: `run` compares the engines, `report` finds every packet and
+    /// acknowledgement again, and what the applications get is no more than what arrived.
+    #[test]
+    fn transports_conserve_packets_under_every_discipline_and_both_engines_agree(
+        case in case(),
+        transports in prop::collection::vec(transport(), 8),
+        disciplines in prop::collection::vec(discipline(), 8),
+        end in 1_000..800_000u64,
+    ) {
+        let mut net = eventful(&case);
+        net.plan.end = us(end).max(case.warmup);
+        net.plan.framing.mtu = net.plan.framing.mtu.max(1_000);
+        for (flow, transport) in net.plan.flows.iter_mut().zip(&transports) {
+            flow.transport.clone_from(transport);
+            flow.probe = true;
+        }
+        let by_address = |law: &BackPressure| matches!(law.scope, Scope::Destination | Scope::ClassDestination);
+        if !case.switches.iter().any(|s| s.law.as_ref().is_some_and(by_address)) {
+            for (link, discipline) in net.plan.links.iter_mut().zip(disciplines.iter().cycle()) {
+                link.queue[0].discipline = discipline.clone();
+            }
+        }
+        net.plan.sample = Some(Dur::from_ms(5));
+        let report = net.run();
+        let [offered, delivered, dropped, inside] = counts(&report);
+        prop_assert_eq!(offered, delivered + dropped + inside);
+        for flow in report.flows.iter().filter(|f| f.transport.is_some()) {
+            let transport = flow.transport.as_ref().expect("filtered");
+            prop_assert!(transport.retransmissions <= transport.segments, "{}", flow.name);
+            prop_assert!(transport.window >= 1.0 || transport.segments == 0, "{}: window {}", flow.name, transport.window);
+            prop_assert!(transport.acks_lost <= transport.acks_sent);
         }
     }
 }

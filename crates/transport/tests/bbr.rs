@@ -2,9 +2,13 @@
 
 mod common;
 
-use common::{MS, Net, answer, at, deliver, tcp};
+use common::{Fate, MS, Net, answer, at, deliver, tcp};
 use serde_json::{Value, json};
+use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
+use tailback_random::Rng;
+use tailback_transport::Segment;
 use tailback_units::{Dur, Time};
 
 /// The control's own state after each step of 1 ms, and segments outstanding.
@@ -149,4 +153,68 @@ fn version_3_finds_the_path_and_keeps_about_its_product_outstanding() {
     assert!((0.95..1.5).contains(&mean), "{mean}");
     assert!(trace.delivered > 28_500, "{}", trace.delivered);
     assert_eq!(trace.retransmissions, 0);
+}
+
+#[test]
+fn version_3_probes_for_the_round_trip_every_5_s_at_half_the_product() {
+    let trace = run(json!({ "kind": "bbr3" }), 45);
+    let probes = trace.stretches(6.0);
+    assert!(probes.len() >= 7, "{probes:?}");
+    for pair in probes.windows(2) {
+        let idle = pair[1].0.since(pair[0].0 + pair[0].1).as_secs();
+        assert!((4.9..5.2).contains(&idle), "{probes:?}");
+    }
+    for (start, lasts) in &probes {
+        assert!((0.2..0.45).contains(&lasts.as_secs()), "{probes:?}");
+        let least = trace.rows.iter().filter(|(t, ..)| t.since(*start) < *lasts && t >= start).map(|r| r.1).min();
+        assert!(least.is_some_and(|n| (45..=51).contains(&n)), "{least:?} outstanding at least");
+    }
+}
+
+/// Goodput and loss, as fractions, over the last 40 of 50 s through a queue of `limit` segments that
+/// drops what comes on top; 100 segments fill the link. Segments are lost at random with `p`, too.
+fn shallow(control: Value, limit: u64, p: f64) -> (f64, f64) {
+    let per_segment = Dur::from_ms(1);
+    let mut rng = Rng::named(1, "loss");
+    let mut free = Time::ZERO;
+    let counts = Rc::new(Cell::new((0u64, 0u64)));
+    let seen = Rc::clone(&counts);
+    let fate = move |now: Time, _: &Segment| {
+        let (sent, lost) = seen.get();
+        let full = free.since(now).0.div_ceil(per_segment.0) > limit;
+        let drop = full || rng.chance(p);
+        if !drop {
+            free = free.max(now) + per_segment;
+        }
+        seen.set((sent + 1, lost + u64::from(drop)));
+        Fate { lost: drop, ..Fate::default() }
+    };
+    let mut net = Net::new(tcp(json!({ "congestion-control": control })), MS(50), fate, answer);
+    net.per_segment = per_segment;
+    net.keep_log = false;
+    net.offer(u64::MAX);
+    net.run_until(at(10_000));
+    let (first, before) = (net.receiver.next(), counts.get());
+    net.run_until(at(50_000));
+    let (sent, lost) = counts.get();
+    (f64::from(net.receiver.next() - first) / 40_000.0, (lost - before.1) as f64 / (sent - before.0) as f64)
+}
+
+#[test]
+fn version_3_keeps_loss_in_a_shallow_queue_below_that_of_version_1() {
+    let (goodput_1, loss_1) = shallow(json!({ "kind": "bbr" }), 10, 0.0);
+    let (goodput_3, loss_3) = shallow(json!({ "kind": "bbr3" }), 10, 0.0);
+    println!("goodput {goodput_1:.3} and {goodput_3:.3}, loss {loss_1:.4} and {loss_3:.4}");
+    assert!(goodput_1 > 0.85 && goodput_3 > 0.8);
+    assert!(loss_3 < 0.02 && loss_3 < loss_1, "{loss_1} and {loss_3}");
+}
+
+#[test]
+fn random_loss_of_one_per_cent_slows_neither_version_as_it_slows_cubic() {
+    let goodput = |kind: &str| shallow(json!({ "kind": kind }), 1_000, 0.01).0;
+    let (one, three, cubic) = (goodput("bbr"), goodput("bbr3"), goodput("cubic"));
+    println!("goodput: bbr {one:.3}, bbr3 {three:.3}, cubic {cubic:.3}");
+    assert!(one > 0.9, "{one}");
+    assert!(three > 0.6, "{three}");
+    assert!(cubic < 0.3, "{cubic}");
 }

@@ -113,7 +113,7 @@ fn the_window_is_that_of_the_formulas_of_rfc_9438_through_losses_echoes_timeouts
         let mut first = true;
         for i in 0..200_000u32 {
             let srtt = MS(rng.between(20, 120));
-            now = now + TICK * rng.between(1, 300);
+            now += TICK * rng.between(1, 300);
             if rng.chance(0.000_3) {
                 let flight = (window.cwnd as u32).max(1);
                 let cwnd = window.cwnd;
@@ -145,7 +145,7 @@ fn the_window_is_that_of_the_formulas_of_rfc_9438_through_losses_echoes_timeouts
                         let before = window;
                         control.on_congestion(&mut window, Congestion::Loss, now, flight);
                         rfc.reduce(f64::from(flight));
-                        now = now + srtt;
+                        now += srtt;
                         window = before;
                         control.on_spurious(&mut window);
                         rfc = *rfc.saved.take().unwrap();
@@ -196,6 +196,25 @@ fn time_in_which_the_application_limits_does_not_count() {
                 control.on_ack(&mut window, &limited);
             }
             let shift = if i < 1_000 { 0 } else { idle };
+            control.on_ack(&mut window, &acked(at(i + shift + 1), 1, MS(100)));
+        }
+        window.cwnd
+    };
+    assert_eq!(grow(0), grow(5_000));
+}
+
+#[test]
+fn idle_time_does_not_count() {
+    let grow = |idle: u64| {
+        let mut control = plain();
+        let mut window = Window { cwnd: 100.0, ssthresh: 100.0 };
+        control.on_congestion(&mut window, Congestion::Loss, Time::ZERO, 100);
+        window.cwnd = window.ssthresh;
+        for i in 0..2_000 {
+            let shift = if i < 1_000 { 0 } else { idle };
+            if i == 1_000 {
+                control.on_sent(at(1_000 + idle), true);
+            }
             control.on_ack(&mut window, &acked(at(i + shift + 1), 1, MS(100)));
         }
         window.cwnd

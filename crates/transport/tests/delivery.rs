@@ -48,7 +48,8 @@ fn cases() -> impl Strategy<Value = Case> {
             Just(json!({ "kind": "reno" })),
             Just(json!({ "kind": "subtcp" })),
             Just(json!({ "kind": "subtcp", "back-off": "floor" })),
-            Just(json!({ "kind": "subtcp", "back-off": "none", "least-ssthresh": 2 }))
+            Just(json!({ "kind": "subtcp", "back-off": "none", "least-ssthresh": 2 })),
+            prop::sample::select(vec!["cubic", "dctcp", "bbr", "bbr3"]).prop_map(|kind| json!({ "kind": kind }))
         ],
     )
         .prop_map(|(flavour, spurious, [a, b, c, d, e, f], every, iw, rwnd, cc)| {

@@ -172,8 +172,10 @@ def goodput(flows: str = "*", name: str = "goodput", label: str = "goodput") -> 
 
 
 def jain(flows: str = "*", name: str = "jain", label: str = "Jain's index") -> Metric:
-    """Jain's fairness index of the matching flows' goodputs (Jain, Chiu and Hawe 1984): 1 when all are equal, 1/n when
-    one has everything."""
+    """Jain, Chiu and Hawe's fairness index of the matching flows' goodputs (1984).
+
+    It is 1 when all are equal and 1/n when one has everything.
+    """
 
     def value(report: Report) -> float:
         rates = report.goodputs_bps(flows)

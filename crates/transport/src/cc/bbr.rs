@@ -106,6 +106,8 @@ enum Mode {
 /// sampler; the repair of a timeout ends when all is acknowledged that was sent before it. The bound
 /// on long-term rate (policers) of Linux, which the draft leaves out, is left out. Echoes of
 /// congestion change nothing, as in Linux.
+///
+/// The `mode` that it shows is 0 Startup, 1 Drain, 2 ProbeBW, 3 ProbeRTT.
 #[derive(Debug)]
 pub struct Bbr {
     params: Params,

@@ -178,7 +178,7 @@ impl Cubic {
     /// Section 4.2: the curve stands still while the window is not what limits.
     fn pause(&mut self, now: Time) {
         if let Some(start) = &mut self.curve.start {
-            *start = *start + now.since(self.last);
+            *start += now.since(self.last);
         }
     }
 }
@@ -190,6 +190,10 @@ impl CongestionControl for Cubic {
             return;
         }
         let slow_start = window.cwnd < window.ssthresh;
+        if slow_start {
+            // After it a new stage of congestion avoidance begins, also when an idle time has led here.
+            self.curve.start = None;
+        }
         if slow_start && self.hystart.active() {
             self.hystart.on_ack(window, acked);
         } else if !acked.window_limited {
@@ -231,6 +235,13 @@ impl CongestionControl for Cubic {
     fn on_spurious(&mut self, _: &mut Window) {
         if let Some(curve) = self.undo.take() {
             self.curve = curve;
+        }
+    }
+
+    fn on_sent(&mut self, now: Time, idle: bool) {
+        if idle {
+            self.pause(now);
+            self.last = now;
         }
     }
 

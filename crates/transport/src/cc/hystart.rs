@@ -104,3 +104,78 @@ impl HyStart {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailback_units::Time;
+
+    /// A round of ten acknowledgements of one segment each, all of round-trip time `ms`.
+    fn round(hystart: &mut HyStart, window: &mut Window, ms: u64) {
+        for i in 0..10 {
+            let rtt = Dur::from_ms(ms);
+            let acked = Acked {
+                now: Time::ZERO,
+                delivered: 1,
+                advanced: 1,
+                rtt: Some(rtt),
+                srtt: rtt,
+                min_rtt: rtt,
+                in_flight_before: 10,
+                in_flight: 10,
+                window_limited: true,
+                ece: false,
+                recovering: false,
+                round: i == 0,
+                lost: 0,
+                rate: None,
+            };
+            hystart.on_ack(window, &acked);
+        }
+    }
+
+    fn start() -> (HyStart, Window) {
+        (HyStart::new(&Tcp::default(), true), Window { cwnd: 10.0, ssthresh: f64::INFINITY })
+    }
+
+    #[test]
+    fn an_eighth_more_but_at_least_4_ms_and_at_most_16_ms_begins_conservative_slow_start() {
+        for (before, after, begins) in
+            [(80, 89, false), (80, 90, true), (8, 11, false), (8, 12, true), (400, 415, false), (400, 416, true)]
+        {
+            let (mut hystart, mut window) = start();
+            round(&mut hystart, &mut window, before);
+            round(&mut hystart, &mut window, after);
+            assert_eq!(hystart.conservative.is_some(), begins, "{before} ms to {after} ms");
+        }
+    }
+
+    #[test]
+    fn conservative_slow_start_grows_by_a_quarter_and_ends_after_five_rounds_the_one_it_began_in_included() {
+        let (mut hystart, mut window) = start();
+        round(&mut hystart, &mut window, 80);
+        // The eighth sample decides; the last two acknowledgements count a quarter.
+        round(&mut hystart, &mut window, 100);
+        assert_eq!(window.cwnd, 10.0 + 10.0 + 8.0 + 0.5);
+        for _ in 0..4 {
+            round(&mut hystart, &mut window, 100);
+            assert!(hystart.active());
+        }
+        let cwnd = window.cwnd;
+        assert_eq!(cwnd, 28.5 + 4.0 * 2.5);
+        round(&mut hystart, &mut window, 100);
+        assert!(!hystart.active());
+        assert_eq!(window.ssthresh, cwnd);
+    }
+
+    #[test]
+    fn slow_start_goes_on_when_round_trips_shorten_again() {
+        let (mut hystart, mut window) = start();
+        for ms in [80, 100] {
+            round(&mut hystart, &mut window, ms);
+        }
+        assert!(hystart.conservative.is_some());
+        round(&mut hystart, &mut window, 99);
+        assert!(hystart.conservative.is_none() && hystart.active());
+    }
+}

@@ -170,3 +170,42 @@ impl Saved {
 pub(crate) fn segment_bits(tcp: &Tcp) -> f64 {
     tcp.segment.0 as f64 * 8.0
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_windowed_maximum_forgets_what_is_older_than_the_window_and_nothing_greater_that_is_not() {
+        let mut max = WindowedMax::default();
+        let values = [5.0, 9.0, 3.0, 4.0, 7.0, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+        for (time, value) in values.into_iter().enumerate() {
+            max.update(8, time as u64, value);
+            let recent = &values[time.saturating_sub(8)..=time];
+            let exact = recent.iter().copied().fold(0.0, f64::max);
+            // Three samples are kept: the estimate is a value of the window, the greatest one at first.
+            assert!(max.get() <= exact, "at {time}");
+            assert!(time > 9 || max.get() == exact, "at {time}: {}", max.get());
+        }
+        assert_eq!(max.get(), 1.0);
+    }
+
+    #[test]
+    fn segments_sent_while_holding_back_are_limited_and_those_before_and_after_are_not() {
+        let mut held = HeldBack::default();
+        let sample = |prior_delivered| RateSample {
+            delivered: 1,
+            interval: tailback_units::Dur::from_ms(1),
+            prior_delivered,
+            total_delivered: 1_000,
+            sent_in_flight: 1,
+            lost: 0,
+            app_limited: false,
+        };
+        assert!(!held.limits(&sample(0)));
+        held.begin(100);
+        held.extend(120, 4);
+        let limited: Vec<u64> = (95..130).filter(|n| held.limits(&sample(*n))).collect();
+        assert_eq!(limited, (100..=124).collect::<Vec<_>>());
+    }
+}

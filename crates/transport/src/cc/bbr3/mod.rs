@@ -3,8 +3,9 @@
 
 mod bounds;
 mod cycle;
+mod output;
 
-use super::model::{self, HeldBack, MIN_PIPE, Repair, Rounds, Saved, WindowedMax};
+use super::model::{self, HeldBack, Repair, Rounds, Saved, WindowedMax};
 use super::{Acked, Build, Congestion, CongestionControl, Window};
 use crate::params::{Recovery, Tcp};
 use bounds::Bounds;
@@ -133,6 +134,8 @@ impl Full {
 ///   until the next (section 5.5.6; the pseudocode of section 5.3.3.6 lacks the line that Linux has).
 /// - An echo of congestion counts as a loss above the threshold, at most once a window: the draft
 ///   (section 3.7) demands some answer and specifies none.
+///
+/// The `mode` that it shows is 0 Startup, 1 Drain, 2 ProbeBW_DOWN, 3 CRUISE, 4 REFILL, 5 UP, 6 ProbeRTT.
 #[derive(Debug)]
 pub struct Bbr3 {
     rng: Rng,
@@ -174,26 +177,6 @@ pub struct Bbr3 {
 }
 
 impl Bbr3 {
-    fn max_bw(&self) -> f64 {
-        self.max_bw[0].max(self.max_bw[1])
-    }
-
-    /// Bandwidth with the short-term bound (BBRBoundBWForModel).
-    fn bw(&self) -> f64 {
-        self.max_bw().min(self.bounds.bw_short)
-    }
-
-    fn bdp(&self, bw: f64, gain: f64) -> f64 {
-        self.min_rtt.map_or(self.initial, |rtt| gain * bw * rtt.as_secs())
-    }
-
-    /// BBRQuantizationBudget, with BBRSetSendQuantum.
-    fn budget(&self, segments: f64) -> f64 {
-        let quantum = (self.pacing_rate * 1e-3).min(64.0 * 1024.0 * 8.0 / self.bits).max(2.0);
-        let up = if self.state == State::Up { 2.0 } else { 0.0 };
-        segments.max(3.0 * quantum).max(MIN_PIPE) + up
-    }
-
     fn probing_bw(&self) -> bool {
         matches!(self.state, State::Startup | State::Refill | State::Up)
     }
@@ -216,27 +199,6 @@ impl Bbr3 {
             State::Up => (1.25, 2.25),
             State::ProbeRtt => (1.0, PROBE_RTT_GAIN),
         };
-    }
-
-    fn pace(&mut self, gain: f64) {
-        let rate = gain * self.bw() * PACING_MARGIN;
-        if rate > 0.0 && (self.full.reached || rate > self.pacing_rate) {
-            self.pacing_rate = rate;
-        }
-    }
-
-    /// BBRUpdateACKAggregation (section 5.5.9).
-    fn update_aggregation(&mut self, window: &Window, acked: &Acked) {
-        let mut expected = self.bw() * acked.now.since(self.extra_since).as_secs();
-        if self.extra_delivered <= expected {
-            self.extra_delivered = 0.0;
-            self.extra_since = acked.now;
-            expected = 0.0;
-        }
-        self.extra_delivered += f64::from(acked.delivered);
-        let extra = (self.extra_delivered - expected).min(window.cwnd);
-        let rounds = if self.full.reached { EXTRA_ACKED_ROUNDS } else { 1 };
-        self.extra_acked.update(rounds, self.rounds.count, extra);
     }
 
     /// BBRCheckFullBWReached (section 5.3.1.2).
@@ -277,28 +239,6 @@ impl Bbr3 {
 
     fn cwnd_limited(&self) -> bool {
         self.limited_last || self.limited_now
-    }
-
-    /// BBRSetCwnd (section 5.6.4.6).
-    fn set_window(&mut self, window: &mut Window, acked: &Acked) {
-        let delivered = f64::from(acked.delivered);
-        let most = self.budget(self.bdp(self.bw(), self.cwnd_gain) + self.extra_acked.get());
-        if self.full.reached {
-            window.cwnd = (window.cwnd + delivered).min(most);
-        } else if window.cwnd < most || (self.rounds.delivered as f64) < self.initial {
-            window.cwnd += delivered;
-        }
-        window.cwnd = window.cwnd.max(MIN_PIPE);
-        if self.state == State::ProbeRtt {
-            window.cwnd = window.cwnd.min(self.probe_rtt_window());
-        }
-        // BBRBoundCwndForModel (section 5.6.4.7).
-        let bound = match self.state {
-            State::Down | State::Refill | State::Up => self.bounds.inflight_long,
-            State::Cruise | State::ProbeRtt => self.with_headroom(),
-            State::Startup | State::Drain => f64::INFINITY,
-        };
-        window.cwnd = window.cwnd.min(bound.min(self.bounds.inflight_short).max(MIN_PIPE));
     }
 }
 

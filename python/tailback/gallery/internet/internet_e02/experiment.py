@@ -79,7 +79,9 @@ class RedAndLoss(Experiment):
                 "With fewer connections, from 8 on, RED does not lower the loss either: it is drop-tail's within a "
                 "quarter.",
                 'the same slide: "Loss rates are a first order function of TCP"; the tolerance reconstructed',
-                red.where(buffer=USUAL_KB, **few)["loss"].close_to(drop_tail.where(buffer=USUAL_KB, **few)["loss"], 0.25),
+                red.where(buffer=USUAL_KB, **few)["loss"].close_to(
+                    drop_tail.where(buffer=USUAL_KB, **few)["loss"], 0.25
+                ),
             ),
             Claim(
                 "C4",

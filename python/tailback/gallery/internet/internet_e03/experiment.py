@@ -38,7 +38,7 @@ USUAL_MS, LONG_MS = 10, 59
 HEADER, USUAL_BYTES = 40, 1000
 PACKETS_BYTES = (500, USUAL_BYTES, 1500)
 C_PERIODIC = math.sqrt(1.5)
-"""Of one acknowledgement per segment and losses at equal distances; the deck's sum gives √3 by a slip (see the page)."""
+"""With one acknowledgement per segment and losses at equal distances; the deck's √3 is a slip (see the page)."""
 
 
 def model(sources: float, packet_bytes: float, delay_ms: float, queue_kb: float) -> float:

@@ -62,7 +62,8 @@ class EcnLoss(Experiment):
             Claim(
                 "C2",
                 "With 64 connections more than 1 % is lost even with ECN.",
-                'slide RED and Packet Loss: "Even with ECN, RED does not eliminate packet loss"; the bound reconstructed',
+                'slide RED and Packet Loss: "Even with ECN, RED does not eliminate packet loss"; the bound '
+                "reconstructed",
                 on.where(sources=64)["loss"] > 1,
             ),
             Claim(

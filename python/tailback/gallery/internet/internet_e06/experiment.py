@@ -56,9 +56,9 @@ class LargerBuffer(Experiment):
         """The buffer, and thresholds of 20 and 80 kB or in proportion."""
         del profile
         size = float(point["buffer"])
-        levels = {"low_kb": 20.0, "high_kb": 80.0} if point["thresholds"] == FIXED else {}
+        of = 100.0 if point["thresholds"] == FIXED else size
         return {
-            **dumbbell.red(size, point["max_p"], **levels, ecn=True),
+            **dumbbell.red(size, point["max_p"], low_kb=0.2 * of, high_kb=0.8 * of, ecn=True),
             **({"run.sample": "20ms"} if point["buffer"] == DECK_KB else {}),
         }
 

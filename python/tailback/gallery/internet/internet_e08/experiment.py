@@ -213,7 +213,13 @@ def _draw_max_p(results: Results) -> Drawing:
         for static in (0.25, 0.016):
             axes.axhline(static, color="#666666", linestyle="--", linewidth=0.9)
         plot.finish(
-            axes, x="connections", y="max_p", x_scale="log", y_scale="log", ticks=[float(n) for n in SOURCES], from_zero=False
+            axes,
+            x="connections",
+            y="max_p",
+            x_scale="log",
+            y_scale="log",
+            ticks=[float(n) for n in SOURCES],
+            from_zero=False,
         )
         axes.set_ylim(5e-5, 1.5)
         axes.legend(loc="lower right")
@@ -232,4 +238,4 @@ def _from_85(figure: Figure) -> Drawing:
 def _mean(results: Results, detection: str) -> Quantity:
     """Loss averaged over the number of connections."""
     losses = [results.where(detection=detection, sources=n)["loss"] for n in SOURCES]
-    return cast(Quantity, reduce(add, losses)) / len(SOURCES)
+    return reduce(add, losses) / len(SOURCES)

@@ -1,0 +1,44 @@
+//! The parameters of the congestion controls.
+
+mod common;
+
+use common::tcp;
+use serde_json::{Value, json};
+use tailback_transport::{Cc, Tcp};
+
+#[test]
+fn every_control_is_written_by_its_name_alone() {
+    for kind in Cc::NAMES {
+        let parsed = tcp(json!({ "congestion-control": { "kind": kind } }));
+        assert_eq!(parsed.congestion_control.kind(), *kind);
+    }
+    for kind in ["cubic", "dctcp", "bbr", "bbr3"] {
+        assert!(Cc::NAMES.contains(&kind), "{kind}");
+    }
+}
+
+#[test]
+fn parameters_out_of_range_are_refused_by_name() {
+    let refused: [(Value, &str); 11] = [
+        (json!({ "kind": "cubic", "c": 0.0 }), "c"),
+        (json!({ "kind": "cubic", "c": 1001.0 }), "c"),
+        (json!({ "kind": "cubic", "beta": 1.0 }), "beta"),
+        (json!({ "kind": "cubic", "ecn-beta": 0.0 }), "ecn-beta"),
+        (json!({ "kind": "cubic", "byte-counting": 0 }), "byte-counting"),
+        (json!({ "kind": "dctcp", "g": 0.0 }), "g"),
+        (json!({ "kind": "dctcp", "initial-alpha": 1.5 }), "initial-alpha"),
+        (json!({ "kind": "dctcp", "byte-counting": 1001 }), "byte-counting"),
+        (json!({ "kind": "bbr", "bandwidth-window": 1 }), "bandwidth-window"),
+        (json!({ "kind": "bbr", "min-rtt-window": "1us" }), "min-rtt-window"),
+        (json!({ "kind": "bbr", "probe-rtt": "11s" }), "probe-rtt"),
+    ];
+    for (control, field) in refused {
+        let document = json!({ "congestion-control": control });
+        // Either the type or the check refuses it; both name the key.
+        let error = match tailback_document::decode::<Tcp>(document.clone()) {
+            Ok(tcp) => tcp.check().expect_err("it is out of range").to_string(),
+            Err(error) => error.to_string(),
+        };
+        assert!(error.contains(&format!("congestion-control.{field}")), "{document}: {error}");
+    }
+}

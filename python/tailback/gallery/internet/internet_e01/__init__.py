@@ -1,0 +1,1 @@
+"""Drop-tail and global synchronisation."""

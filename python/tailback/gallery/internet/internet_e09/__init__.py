@@ -1,0 +1,1 @@
+"""Growth in one round trip."""

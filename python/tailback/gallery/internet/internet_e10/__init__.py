@@ -1,0 +1,1 @@
+"""SubTCP against TCP on a T1 link."""

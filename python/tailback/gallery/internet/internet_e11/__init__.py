@@ -1,0 +1,1 @@
+"""Approaches compared at 300 connections."""

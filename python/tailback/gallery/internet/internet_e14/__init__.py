@@ -1,0 +1,1 @@
+"""Blue on the testbed."""
