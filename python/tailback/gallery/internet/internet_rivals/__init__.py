@@ -1,0 +1,1 @@
+"""One non-responsive flow under every queue discipline."""
