@@ -44,8 +44,12 @@ def scenarios() -> list[tuple[str, _native.Scenario]]:
         sys.exit(f"there are no scenarios in {package}: nothing was compared")
     found = []
     for path in [*benchmarks, *gallery]:
+        name = str(path.relative_to(package))
         settings = [("run.duration", SHORT.get(path.stem, SHORT_GALLERY)), ("run.warmup", "0s")]
-        found.append((str(path.relative_to(package)), read(path).with_set(settings)))
+        try:
+            found.append((name, read(path).with_set(settings)))
+        except _native.ScenarioError:
+            print(f"{name}: left out, since something begins in it only later")
     every_kind = read(ROOT / "tools" / "every_kind.toml")
     for name, mechanism in MECHANISMS.items():
         changes = [(f"backpressure.{key}", value) for key, value in mechanism.items()]
