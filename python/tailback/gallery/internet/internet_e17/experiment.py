@@ -175,8 +175,8 @@ class MovingHash(Experiment):
                 "What is left are the flows that are starved without any non-responsive flow too: the difference.",
                 f"{slide}; bound of a quarter of the static excess, about 8 flows, reconstructed",
                 moving.where(**rfc)["starved"] - none.where(**rfc)["starved"],
-                "the mean is below the bound, but single runs differ by 10 flows; deciding took 12 runs at one time and "
-                "more than 18 at another",
+                "the mean is below the bound, but single runs differ by some 10 flows, so that a quick run may not "
+                "decide it",
             ),
             Claim(
                 "H3",
