@@ -17,7 +17,14 @@ from pathlib import Path
 import measure
 
 # Two lengths each: their difference is free of start-up and of reading the scenario.
-LENGTHS = {"forward": ("50ms", "150ms"), "udpqueue": ("50s", "150s"), "lan-a1": ("40s", "120s")}
+LENGTHS = {
+    "forward": ("50ms", "150ms"),
+    "udpqueue": ("50s", "150s"),
+    "red64": ("10s", "30s"),
+    "tcp1000": ("2s", "6s"),
+    "tcp4000": ("1s", "3s"),
+    "lan-a1": ("40s", "120s"),
+}
 
 
 def count(binary: str, workload: str, duration: str) -> tuple[int, int]:

@@ -18,7 +18,7 @@ import measure
 
 PEERS = Path(__file__).resolve().parent.parent / "peers"
 NS3_MODULES = ("core", "network", "internet", "point-to-point", "traffic-control", "applications")
-WORKLOADS = ("forward", "udpqueue")
+WORKLOADS = ("forward", "udpqueue", "red64", "tcp1000", "tcp4000")
 
 
 class Absent(Exception):

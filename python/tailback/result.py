@@ -111,6 +111,11 @@ class Result:
         return self.table("flows")
 
     @cached_property
+    def transports(self) -> pl.DataFrame:
+        """One row per replication and flow with a transport."""
+        return self.table("transports")
+
+    @cached_property
     def classes(self) -> pl.DataFrame:
         """One row per replication and traffic class."""
         return self.table("classes")

@@ -15,6 +15,9 @@ __all__ = ["WORKLOADS", "Measurement", "measure", "scenario"]
 WORKLOADS = {
     "forward": "16 CBR flows over five 10 Gbit/s hops",
     "udpqueue": "Poisson packets at load 0.9 into one 10 Mbit/s link",
+    "red64": "64 NewReno flows over 10 Mbit/s with RED",
+    "tcp1000": "1000 NewReno flows over 100 Mbit/s, drop-tail",
+    "tcp4000": "4000 NewReno flows over 400 Mbit/s, drop-tail",
     "lan-a1": "three bursty sources merging under back-pressure",
 }
 
