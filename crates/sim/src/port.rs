@@ -136,6 +136,7 @@ pub(crate) struct ClassQueue {
 
 /// A discipline, or drop-tail by destination where back-pressure names addresses.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "nearly all are disciplines, and an indirection would cost each packet")]
 pub(crate) enum Waiting {
     Discipline(Discipline),
     ByDestination(ByDestination),
