@@ -66,6 +66,9 @@ pub enum Row {
 impl Routes {
     /// The link to take at `node` for `destination`, [`NO_ROUTE`] if there is no way.
     pub fn link(&self, node: NodeId, destination: NodeId) -> u32 {
+        if node == destination {
+            return NO_ROUTE;
+        }
         match &self.0[usize::from(node)] {
             Row::Table(links) => links[usize::from(destination)],
             Row::Only { link, switch } if *switch == destination => *link,

@@ -178,7 +178,7 @@ fn throughput_under_random_loss_is_that_of_ns_2_within_6_per_cent() {
 /// The same with the clock of 1999. At 20 % ns-2 is slower by a tenth to a quarter: it halves to
 /// windows below 2, and its `Sack1` counts a lost segment as outstanding.
 #[test]
-fn throughput_with_a_coarse_clock_is_that_of_ns_2_within_7_per_cent() {
+fn throughput_with_a_coarse_clock_is_that_of_ns_2_within_8_per_cent() {
     let rates = [
         ("reno", "10ms", [37.86, 22.31]),
         ("reno", "100ms", [35.42, 19.29]),
@@ -200,7 +200,7 @@ fn throughput_with_a_coarse_clock_is_that_of_ns_2_within_7_per_cent() {
         for (p, ns) in [0.05, 0.1].into_iter().zip(rates) {
             let ratio = throughput(p, kind.clone(), &changes, 3) / ns;
             println!("{recovery} p {p}, ticks of {tick}: {ratio:.3} of ns-2.35");
-            assert!((ratio - 1.0).abs() < 0.07, "{recovery} at {p}, {tick}: {ratio}");
+            assert!((ratio - 1.0).abs() < 0.08, "{recovery} at {p}, {tick}: {ratio}");
         }
     }
 }
