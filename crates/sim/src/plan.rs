@@ -66,11 +66,9 @@ pub enum Row {
 impl Routes {
     /// The link to take at `node` for `destination`, [`NO_ROUTE`] if there is no way.
     pub fn link(&self, node: NodeId, destination: NodeId) -> u32 {
-        if node == destination {
-            return NO_ROUTE;
-        }
         match &self.0[usize::from(node)] {
             Row::Table(links) => links[usize::from(destination)],
+            Row::Only { .. } if node == destination => NO_ROUTE,
             Row::Only { link, switch } if *switch == destination => *link,
             Row::Only { link, switch } => match &self.0[usize::from(*switch)] {
                 Row::Table(links) if links[usize::from(destination)] != NO_ROUTE => *link,
