@@ -237,9 +237,14 @@ def test_every_experiment_is_consistent(id: str) -> None:  # noqa: A002
 def test_one_claim_of_every_experiment_is_decided(id: str) -> None:  # noqa: A002
     found = experiment(id)
     claims = [claim for claim in plan(found, "quick").claims if not claim.is_reported]
-    easiest = min(claims, key=lambda claim: len({p for check in claim.condition.checks for p in check.points}))
-    points = {point for check in easiest.condition.checks for point in check.points}
-    with Pool() as pool:
-        study = run(found, "quick", pool, only=points)
-    after = next(claim for claim in study.claims if claim.id == easiest.id)
-    assert after.as_json("quick")["pass"] is True, after.as_json("quick")
+    told = []
+    # The one with the fewest points first; one that a quick run leaves undecided gives way to the next.
+    for claim in sorted(claims, key=lambda claim: len({p for check in claim.condition.checks for p in check.points})):
+        points = {point for check in claim.condition.checks for point in check.points}
+        with Pool() as pool:
+            study = run(found, "quick", pool, only=points)
+        told.append(next(c for c in study.claims if c.id == claim.id).as_json("quick"))
+        assert told[-1]["pass"] is not False, told
+        if told[-1]["pass"]:
+            return
+    pytest.fail(f"no claim is decided: {told}")
