@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Result", "Warmup"]
 
 State = Literal["complete", "interrupted"]
-TableName = Literal["flows", "classes", "drops", "ports", "nodes", "series", "metrics"]
+TableName = Literal["flows", "transports", "classes", "drops", "ports", "nodes", "series", "metrics"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Result:
         """Take in finished replications."""
         self.reports.extend(reports)
         self.cpu_s += cpu_s
-        for name in ("flows", "classes", "drops", "ports", "nodes", "series", "metrics", "_measured"):
+        for name in ("flows", "transports", "classes", "drops", "ports", "nodes", "series", "metrics", "_measured"):
             self.__dict__.pop(name, None)
 
     # Numbers.
