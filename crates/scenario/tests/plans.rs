@@ -273,3 +273,18 @@ source = { kind = "video" }
     assert_eq!((plan.nodes.len(), plan.links.len(), plan.flows.len(), plan.classes), (10, 9, 5, 3));
     assert_eq!(way(&plan, "video", "h1"), ["video", "far", "core", "edge1", "h1"]);
 }
+
+/// Routing tables grow with switches times nodes; hosts at a single switch are free.
+#[test]
+fn thousands_of_hosts_make_a_plan_and_thousands_of_switches_are_refused() {
+    let star = |what: &str| {
+        format!(
+            "tailback = 1\n[run]\nduration = \"1s\"\n[hosts]\na = {{}}\nb = {{}}\n[switches]\ncore = {{}}\n[{what}.x]\ncount = 5000\n\
+             [[links]]\nbetween = [\"[ab]\", \"core\"]\nrate = \"1Gbit/s\"\n[[links]]\nbetween = [\"x*\", \"core\"]\nrate = \"1Gbit/s\"\n\
+             [[flows]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\nsource = {{ kind = \"cbr\", packet = \"1000B\", rate = \"1Mbit/s\" }}\n"
+        )
+    };
+    assert!(Scenario::from_toml(&star("hosts"), "hosts").is_ok());
+    let refused = Scenario::from_toml(&star("switches"), "switches").unwrap_err().rendered();
+    assert!(refused.contains("make fewer switches"), "{refused}");
+}

@@ -84,6 +84,10 @@ struct Entry {
     key: u32,
 }
 
+/// The last instant at which something happens: what is later, such as the arrival of what a queue
+/// would send after the end of time, counts as then.
+const LAST: u64 = u64::MAX - 4;
+
 /// Entries after the last one: later than every event, and no two neighbours at the same time, so
 /// that they are never taken for a tie.
 fn filler(place: usize) -> Entry {
@@ -111,7 +115,7 @@ impl Agenda {
     /// Adds an event.
     #[inline]
     pub fn push(&mut self, time: Time, key: Key) {
-        let entry = Entry { time: time.0, key: key.0 };
+        let entry = Entry { time: time.0.min(LAST), key: key.0 };
         if self.hole {
             self.hole = false;
             self.sift_down(entry);
@@ -262,5 +266,20 @@ mod tests {
         assert!(agenda.pop_until(Time(9)).is_none());
         assert!(agenda.pop_until(Time(10)).is_some());
         assert!(agenda.pop_until(Time(10)).is_none());
+    }
+
+    #[test]
+    fn what_lies_beyond_the_end_of_time_disturbs_no_other_event() {
+        let mut agenda = Agenda::default();
+        for n in 0..40 {
+            agenda.push(Time(u64::MAX - n % 6), Key::new(Kind::Arrive, n as u32));
+            agenda.push(Time(n), Key::new(Kind::Emit, n as u32));
+        }
+        for n in 0..40 {
+            assert_eq!(agenda.pop_until(Time(1_000)), Some((Time(n), Key::new(Kind::Emit, n as u32))));
+            agenda.push(Time::NEVER, Key::new(Kind::Wake, n as u32));
+        }
+        assert!(agenda.pop_until(Time(1_000)).is_none());
+        assert_eq!(std::iter::from_fn(|| agenda.pop_until(Time::NEVER)).count(), 80);
     }
 }

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 use tailback_traffic::Model;
+use tailback_transport::Tcp;
 use tailback_units::{Dur, Rate, Time};
 
 /// Index of a node in [`Plan::nodes`].
@@ -141,8 +142,6 @@ pub enum NodeKind {
 /// An end station's parameters.
 #[derive(Clone, Debug)]
 pub struct HostPlan {
-    /// Limit of its transmit queue in buffer bytes; none is unbounded.
-    pub buffer: Option<u64>,
     /// Whether it obeys back-pressure notifications.
     pub obeys: bool,
 }
@@ -241,8 +240,8 @@ pub struct FlowPlan {
     pub model: Model,
     /// Draws sender and receiver anew in each run from these, in place of `from` and `to`.
     pub among: Option<Arc<Among>>,
-    /// What carries it; none hands packets to the network as the source makes them.
-    pub transport: Option<Arc<TransportPlan>>,
+    /// TCP that carries it; none hands packets to the network as the source makes them.
+    pub transport: Option<Arc<Tcp>>,
     /// Whether time series of its state are kept.
     pub probe: bool,
 }
@@ -254,15 +253,6 @@ pub struct Among {
     pub from: Vec<NodeId>,
     /// Receivers, at least one; none is also a sender.
     pub to: Vec<NodeId>,
-}
-
-/// A flow's transport.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TransportPlan {
-    /// TCP, with its parameters.
-    pub tcp: Arc<tailback_transport::Tcp>,
-    /// Header bytes of a segment or an acknowledgement before framing: TCP and IP.
-    pub header: u16,
 }
 
 /// Detection, notification and response of a switch (Tobagi, Fraleigh and Noureddine).

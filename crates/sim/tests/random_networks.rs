@@ -14,7 +14,7 @@ use tailback_qdisc::{Spec, discipline::drop_head, discipline::drop_tail};
 use tailback_sim::Report;
 use tailback_sim::plan::*;
 use tailback_traffic::{Bernoulli, Model};
-use tailback_transport::Cc;
+use tailback_transport::{Cc, Tcp};
 use tailback_units::{Dur, Fraction, Rate, Size, Time};
 
 /// Sources fall silent at this instant, and from the one after it all links are up.
@@ -424,7 +424,7 @@ proptest! {
 }
 
 /// A transport that a document could ask for: one of each recovery, with and without ECN.
-fn transport() -> impl Strategy<Value = Option<Arc<TransportPlan>>> {
+fn transport() -> impl Strategy<Value = Option<Arc<Tcp>>> {
     let recovery = select(vec!["tahoe", "reno", "newreno", "sack"]);
     let control = select(Cc::NAMES.to_vec());
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), 1..4u32);
@@ -441,8 +441,7 @@ fn transport() -> impl Strategy<Value = Option<Arc<TransportPlan>>> {
                 "pacing": pacing,
                 "delayed-ack": { "every": every },
             });
-            let tcp = Arc::new(serde_json::from_value(tcp).expect("a document's transport"));
-            Arc::new(TransportPlan { tcp, header: 40 })
+            Arc::new(serde_json::from_value(tcp).expect("a document's transport"))
         }),
     )
 }

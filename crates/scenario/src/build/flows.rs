@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::iter;
 use std::sync::Arc;
 use tailback_document::{Checked, Path};
-use tailback_sim::plan::{Among, FlowPlan, NO_ROUTE, NodeId, Routes, TransportPlan};
+use tailback_sim::plan::{Among, FlowPlan, NO_ROUTE, NodeId, Routes};
 use tailback_traffic::{Bulk, Model};
 use tailback_units::{Dur, Size, Time};
 
@@ -51,12 +51,7 @@ impl<'a> Builder<'a> {
                 let all: Vec<_> = all.map_or_else(|| pairs.clone(), Iterator::collect);
                 self.reachable(&path, &all, nodes, links, routes, group.transport.is_some());
             }
-            let transport = group.transport.as_ref().map(|Transport::Tcp(tcp)| {
-                Arc::new(TransportPlan {
-                    tcp: Arc::new(tcp.clone()),
-                    header: u16::try_from(tcp.header.0).unwrap_or(u16::MAX),
-                })
-            });
+            let transport = group.transport.as_ref().map(|Transport::Tcp(tcp)| Arc::new(tcp.clone()));
             let single = pairs.len() == 1;
             plans.extend(pairs.iter().enumerate().map(|(n, [from, to])| FlowPlan {
                 name: if single { group.name.clone() } else { format!("{}[{}]", group.name, n + 1) },

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use tailback_document::{Path, listed, suggest};
 use tailback_sim::plan::{HostPlan, NodeId, NodeKind, NodePlan, SwitchPlan};
 
-/// The routing table grows with the square of the number of nodes: 64 MB here.
+/// The engine numbers nodes in 16 bits.
 const MOST_NODES: usize = 60_000;
 
 /// All nodes, hosts first, each kind in natural order of names.
@@ -169,7 +169,7 @@ impl<'a> Nodes<'a> {
         let mut switches = switches.into_iter();
         let plan = |node: Node<'_>| {
             let kind = match node.what {
-                What::Host(host) => NodeKind::Host(HostPlan { buffer: host.buffer.bytes(), obeys: host.obeys }),
+                What::Host(host) => NodeKind::Host(HostPlan { obeys: host.obeys }),
                 What::Switch(_) => NodeKind::Switch(switches.next().expect("one plan for each switch")),
             };
             NodePlan { name: node.name, kind }

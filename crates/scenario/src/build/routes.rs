@@ -5,7 +5,11 @@ use super::nodes::Nodes;
 use super::{Builder, entry};
 use crate::document::Routing;
 use std::collections::{BTreeMap, VecDeque};
+use tailback_document::Path;
 use tailback_sim::plan::{NO_ROUTE, NodeId, Routes, Row};
+
+/// Entries in all routing tables together: 64 MB.
+const MOST_ROUTES: usize = 1 << 24;
 
 impl<'a> Builder<'a> {
     /// None when the links contradict the way of routing.
@@ -21,6 +25,15 @@ impl<'a> Builder<'a> {
             _ => None,
         };
         let count = nodes.list.len();
+        let forwarding = nodes.ids().filter(|id| leaf(*id).is_none()).count();
+        if forwarding * count > MOST_ROUTES {
+            self.complaints.value(
+                Path::root().join("switches"),
+                format!("{forwarding} switches, each with a way to {count} nodes, make {} routes", forwarding * count),
+                format!("at most {MOST_ROUTES} are kept; a host at a single switch takes none: make fewer switches"),
+            );
+            return None;
+        }
         let mut tables: Vec<Option<Vec<u32>>> =
             nodes.ids().map(|id| leaf(id).is_none().then(|| vec![NO_ROUTE; count])).collect();
         let mut ways: BTreeMap<NodeId, Vec<(NodeId, u32)>> = BTreeMap::new();

@@ -111,26 +111,28 @@ impl Transports {
         let mut made = Transports { of_flow: vec![Transports::NONE; plan.flows.len()], ..Transports::default() };
         let mut groups: Vec<&str> = Vec::new();
         for (index, flow) in plan.flows.iter().enumerate() {
-            let Some(transport) = &flow.transport else { continue };
+            let Some(tcp) = &flow.transport else { continue };
             made.of_flow[index] = made.outgoing.len() as u32;
             let group = groups.iter().position(|g| *g == flow.group).unwrap_or_else(|| {
                 groups.push(&flow.group);
                 groups.len() - 1
             });
             let rng = Rng::named(plan.seed, &format!("transport {}", flow.name));
-            let (size, wire) = plan.framing.lengths(u32::from(transport.header));
+            // At most 1000 B, which the parameters' check sees to.
+            let header = tcp.header.0 as u16;
+            let (size, wire) = plan.framing.lengths(u32::from(header));
             made.outgoing.push(Outgoing {
-                sender: Sender::new(&transport.tcp, rng),
+                sender: Sender::new(tcp, rng),
                 due: Time::NEVER,
                 flow: index as u32,
                 port: route(flow.from, flow.to),
                 to: flow.to,
                 class: flow.class,
-                header: transport.header,
+                header,
                 base: Statistics::default(),
             });
             made.incoming.push(Incoming {
-                receiver: Receiver::new(&transport.tcp),
+                receiver: Receiver::new(tcp),
                 due: Time::NEVER,
                 port: route(flow.to, flow.from),
                 to: flow.from,

@@ -94,7 +94,7 @@ impl Net {
         (self.plan.nodes.len() - 1) as NodeId
     }
     pub fn host(&mut self, name: &str) -> NodeId {
-        self.node(name, NodeKind::Host(HostPlan { buffer: None, obeys: true }))
+        self.node(name, NodeKind::Host(HostPlan { obeys: true }))
     }
     pub fn switch(&mut self, name: &str) -> NodeId {
         let plan = SwitchPlan { latency: Dur::ZERO, fabric: Fabric::OutputQueued, backpressure: None };
