@@ -8,6 +8,8 @@ use tailback_units::Time;
 /// engine checks at the end of a run that none has vanished.
 #[derive(Debug)]
 #[must_use = "a packet that is not passed on is lost uncounted"]
+// Not across two cache lines.
+#[repr(align(32))]
 pub struct Packet {
     /// The holder's instant: when it was enqueued while it waits in a queue, when it will arrive
     /// while it is on a line.

@@ -18,6 +18,7 @@ mod ledger;
 mod notice;
 pub mod plan;
 mod port;
+mod prefetch;
 mod report;
 mod responder;
 mod ring;

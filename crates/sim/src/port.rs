@@ -33,14 +33,14 @@ pub(crate) struct Port {
     /// that wait.
     pub line: Ring,
     pub queue: Queue,
+    /// Transmission time spent and promised since the start, picoseconds.
+    pub busy: u64,
+    /// Random loss on the line, if any.
+    pub loss: Option<Box<Loss>>,
     pub to: NodeId,
     pub from: NodeId,
     /// Its place among its node's ports.
     pub slot: u32,
-    /// Random loss on the line, if any.
-    pub loss: Option<Box<Loss>>,
-    /// Transmission time spent and promised since the start, picoseconds.
-    pub busy: u64,
     /// One account per class.
     pub classes: Accounts,
     /// Data lost on the line, at random or because the link went down, since the start.
@@ -53,6 +53,8 @@ pub(crate) struct Port {
     /// Propagation alone, and the neighbour's latency, for changes of the former.
     pub latency: Dur,
 }
+
+const _: () = assert!(std::mem::offset_of!(Port, classes) + 2 * size_of::<Count>() <= 128);
 
 /// Independent random loss of the frames on a line.
 #[derive(Debug)]
@@ -85,7 +87,18 @@ pub(crate) struct Fifo {
     backlog: u64,
     /// How many these are.
     waiting: u32,
+    _form: Form,
 }
+
+/// Says nothing, but has values to spare by which [`Queue`] tells its forms apart, so that it needs
+/// no more room than a [`Fifo`].
+#[derive(Debug)]
+#[repr(u8)]
+enum Form {
+    Fifo,
+}
+
+const _: () = assert!(size_of::<Queue>() == 24);
 
 /// Any other queue.
 #[derive(Debug)]
@@ -213,7 +226,7 @@ pub(crate) struct Settled {
 
 impl Fifo {
     pub fn new(limit: u64) -> Fifo {
-        Fifo { limit, waiting: 0, backlog: 0 }
+        Fifo { limit, waiting: 0, backlog: 0, _form: Form::Fifo }
     }
 }
 
@@ -239,12 +252,14 @@ impl Port {
 
     /// Whether a [`Fifo`] has room for a packet of `size` buffer bytes; counts the arrival, and the
     /// drop if it has not.
-    #[inline]
+    #[inline(always)]
     pub fn fifo_admits(&mut self, now: Time, size: u64) -> bool {
         let Queue::Fifo(fifo) = &mut self.queue else { unreachable!("only plain FIFO ports come here") };
         let account = &mut self.classes[0];
         account.arrived.add(size);
-        Self::expire(fifo, &self.line, self.clock, self.delay, now);
+        if fifo.waiting > 0 {
+            Self::expire(fifo, &self.line, self.clock, self.delay, now);
+        }
         let admits = fifo.backlog + size <= fifo.limit;
         if !admits {
             account.dropped.add(size);
@@ -254,7 +269,7 @@ impl Port {
 
     /// Puts a packet that has been admitted onto the line; returns its arrival if the line was
     /// empty, since it must then go on the agenda.
-    #[inline]
+    #[inline(always)]
     pub fn fifo_push(&mut self, now: Time, mut packet: Packet) -> Option<Time> {
         let Queue::Fifo(fifo) = &mut self.queue else { unreachable!("only plain FIFO ports come here") };
         let tx = self.clock.tx_time(u32::from(packet.wire));
@@ -262,33 +277,38 @@ impl Port {
         self.free = start + tx;
         // Not `tx`: a queue of more than 213 days ends at the end of time.
         self.busy += self.free.0 - start.0;
-        packet.at = self.free + self.delay;
+        let at = self.free + self.delay;
+        packet.at = at;
         if start > now {
             let (size, account) = (u64::from(packet.size), &mut self.classes[0]);
             fifo.waiting += 1;
             fifo.backlog += size;
             account.max = account.max.max(fifo.backlog);
             // `start_of` in fewer steps: not `start`, from which it differs at the end of time.
-            let start = packet.at.0 - self.delay.0 - tx.0;
+            let start = at.0 - self.delay.0 - tx.0;
             account.area += u128::from(size) * u128::from(start - now.0);
         }
-        let first = self.line.is_empty().then_some(packet.at);
+        let first = self.line.is_empty();
         self.line.push_back(packet);
-        first
+        first.then_some(at)
     }
 
-    /// The oldest frame on the line, which has arrived.
-    #[inline]
-    pub fn take_arrived(&mut self) -> Option<Packet> {
-        let packet = self.line.pop_front()?;
-        if let Queue::Fifo(fifo) = &mut self.queue {
-            // Nobody may have looked since its transmission began.
-            if fifo.waiting as usize > self.line.len() {
-                fifo.waiting -= 1;
-                fifo.backlog -= u64::from(packet.size);
-            }
+    /// The oldest frame on the line has arrived at `now`: takes it off the backlog if nobody has
+    /// looked since its transmission began, and returns the next one's arrival. None if no frame
+    /// arrives now, since the link went down in between and lost what was on it.
+    #[inline(always)]
+    pub fn arrived(&mut self, now: Time) -> Option<Option<Time>> {
+        let front = self.line.front()?;
+        if front.at != now {
+            return None;
         }
-        Some(packet)
+        if let Queue::Fifo(fifo) = &mut self.queue
+            && fifo.waiting as usize == self.line.len()
+        {
+            fifo.waiting -= 1;
+            fifo.backlog -= u64::from(front.size);
+        }
+        Some(self.line.get(1).map(|next| next.at))
     }
 
     /// Takes those whose transmission has begun by `now` out of the backlog.

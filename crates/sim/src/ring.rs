@@ -8,16 +8,16 @@ use tailback_qdisc::Packet;
 /// A growing first-in, first-out ring whose capacity is a power of two.
 #[derive(Debug, Default)]
 pub(crate) struct Ring {
-    slots: Vec<MaybeUninit<Packet>>,
-    /// Packets taken since the start; the oldest is at `head & mask`.
-    head: usize,
-    len: usize,
+    slots: Box<[MaybeUninit<Packet>]>,
+    /// Packets taken since the start, modulo 2^32; the oldest is at `head & mask`.
+    head: u32,
+    len: u32,
 }
 
 impl Ring {
     #[inline]
     pub fn len(&self) -> usize {
-        self.len
+        self.len as usize
     }
     #[inline]
     pub fn is_empty(&self) -> bool {
@@ -26,15 +26,15 @@ impl Ring {
 
     #[inline]
     fn slot(&self, index: usize) -> usize {
-        self.head.wrapping_add(index) & (self.slots.len() - 1)
+        (self.head as usize).wrapping_add(index) & (self.slots.len() - 1)
     }
 
     #[inline]
     pub fn push_back(&mut self, packet: Packet) {
-        if self.len == self.slots.len() {
+        if self.len() == self.slots.len() {
             self.grow();
         }
-        let slot = self.slot(self.len);
+        let slot = self.slot(self.len());
         // SAFETY: the capacity is above zero after `grow`, and a masked index is below it.
         unsafe { self.slots.get_unchecked_mut(slot) }.write(packet);
         self.len += 1;
@@ -57,7 +57,7 @@ impl Ring {
     /// The packet at `index`, 0 being the oldest.
     #[inline]
     pub fn get(&self, index: usize) -> Option<&Packet> {
-        if index >= self.len {
+        if index >= self.len() {
             return None;
         }
         // SAFETY: with a packet in it the capacity is above zero, and a masked index is below it; the
@@ -69,23 +69,24 @@ impl Ring {
         self.get(0)
     }
     pub fn back(&self) -> Option<&Packet> {
-        self.get(self.len.wrapping_sub(1))
+        self.get(self.len().wrapping_sub(1))
     }
     pub fn iter(&self) -> impl Iterator<Item = &Packet> {
-        (0..self.len).filter_map(|index| self.get(index))
+        (0..self.len()).filter_map(|index| self.get(index))
     }
 
     /// Doubles the capacity, the oldest packet first.
     #[cold]
     fn grow(&mut self) {
         let capacity = (2 * self.slots.len()).max(4);
+        assert!(capacity <= 1 << 31, "fewer than 2^31 packets on a line");
         let mut slots = Vec::with_capacity(capacity);
         let len = self.len;
         while let Some(packet) = self.pop_front() {
             slots.push(MaybeUninit::new(packet));
         }
         slots.resize_with(capacity, MaybeUninit::uninit);
-        *self = Ring { slots, head: 0, len };
+        *self = Ring { slots: slots.into(), head: 0, len };
     }
 }
 

@@ -39,7 +39,10 @@ impl<'a> Builder<'a> {
         let mut ways: BTreeMap<NodeId, Vec<(NodeId, u32)>> = BTreeMap::new();
         for destination in nodes.ids().filter(|id| nodes.get(*id).is_host()) {
             let (target, last) = leaf(destination).map_or((destination, None), |(at, link)| (at, Some((at, link))));
-            let ways = ways.entry(target).or_insert_with(|| towards(target, &neighbours, nodes));
+            let ways = ways.entry(target).or_insert_with(|| {
+                let ways = towards(target, &neighbours, nodes);
+                ways.into_iter().filter(|(node, _)| leaf(*node).is_none()).collect()
+            });
             for (node, link) in ways.iter().copied().chain(last) {
                 if let Some(table) = &mut tables[usize::from(node)] {
                     table[usize::from(destination)] = link;

@@ -15,18 +15,13 @@ impl World {
     pub(super) fn arrive(&mut self, port: u32) {
         let now = self.now;
         let p = &mut self.ports[port as usize];
-        let Some(front) = p.line.front() else { return };
-        if front.at != now {
-            // The link went down in between and lost what was on it.
-            return;
-        }
-        let Some(mut packet) = p.take_arrived() else { return };
-        let next = p.line.front().map(|n| n.at);
-        let node = p.to;
-        let lost = !packet.is_control() && p.loss.as_mut().is_some_and(|l| l.takes());
+        let Some(next) = p.arrived(now) else { return };
         if let Some(at) = next {
             self.agenda.push(at, Key::new(Kind::Arrive, port));
         }
+        let node = p.to;
+        let Some(mut packet) = p.line.pop_front() else { return };
+        let lost = !packet.is_control() && p.loss.as_mut().is_some_and(|l| l.takes());
         if packet.is_control() {
             self.receive_notice(port, packet);
             return;

@@ -10,12 +10,13 @@ mod respond;
 mod transmit;
 mod transport;
 
-use crate::agenda::{Agenda, Key, Kind};
+use crate::agenda::{Agenda, Ahead, Key, Kind};
 use crate::crossbar::Crossbar;
 use crate::ledger::Ledger;
 use crate::notice::Notices;
 use crate::plan::{BackPressure, Plan};
 use crate::port::Port;
+use crate::prefetch::{lines, prefetch};
 use emit::Flow;
 use observe::Recorder;
 use std::sync::Arc;
@@ -75,6 +76,34 @@ pub(crate) enum FabricState {
     Crossbar(Box<Crossbar>),
 }
 
+/// Asks for the memory that an event will touch.
+#[inline]
+fn ask_for(ahead: Ahead, key: Key, ports: &[Port], routes: &[Vec<u32>], ledger: &Ledger, transports: &Transports) {
+    let component = key.component() as usize;
+    match (key.kind(), ahead) {
+        (Kind::Arrive, Ahead::Later) => lines::<_, 2>(&raw const ports[component]),
+        (Kind::Arrive, Ahead::Soon) => {
+            if let Some(packet) = ports[component].line.front() {
+                prefetch(packet);
+            }
+        }
+        (Kind::Arrive, Ahead::Next) => {
+            let port = &ports[component];
+            let Some(packet) = port.line.front() else { return };
+            if packet.dst == port.to {
+                lines::<_, 2>(&raw const ledger.flows[packet.flow() as usize]);
+                transports.ask_for(packet.flow());
+                // An answer leaves by the same link.
+                lines::<_, 2>(&raw const ports[component ^ 1]);
+            } else if let Some(&output) = routes[usize::from(port.to)].get(usize::from(packet.dst)) {
+                lines::<_, 2>(ports.as_ptr().wrapping_add(output as usize));
+            }
+        }
+        (Kind::Timer, Ahead::Soon) => transports.ask_for_sender(component),
+        _ => {}
+    }
+}
+
 /// Whether a run goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
@@ -89,7 +118,9 @@ impl World {
     pub fn run(&mut self, budget: u64) -> Status {
         let end = self.plan.end;
         for handled in 0..budget {
-            let Some((time, key)) = self.agenda.pop_until(end) else {
+            let World { agenda, ports, routes, ledger, transports, .. } = self;
+            let ahead = |ahead: Ahead, key: Key| ask_for(ahead, key, ports, routes, ledger, transports);
+            let Some((time, key)) = agenda.pop_until(end, ahead) else {
                 self.events += handled;
                 self.now = end;
                 self.done = true;

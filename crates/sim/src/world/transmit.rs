@@ -9,7 +9,7 @@ use tailback_units::Time;
 impl World {
     /// Puts a packet into the queue of `port`. `via` is the upstream port that it came by, none if
     /// it was born here.
-    #[inline]
+    #[inline(always)]
     pub(super) fn enqueue(&mut self, port: u32, packet: Packet, via: Option<u32>) {
         let p = &mut self.ports[port as usize];
         if matches!(p.queue, Queue::Fifo(_)) {
@@ -25,6 +25,7 @@ impl World {
         }
     }
 
+    #[inline(never)]
     fn enqueue_managed(&mut self, port: u32, mut packet: Packet, via: Option<u32>) {
         let now = self.now;
         let p = &mut self.ports[port as usize];

@@ -6,6 +6,7 @@
 use super::World;
 use crate::agenda::{Key, Kind};
 use crate::plan::{FlowPlan, Plan};
+use crate::prefetch::lines;
 use std::collections::VecDeque;
 use tailback_measure::Sketch;
 use tailback_qdisc::{Ecn, Packet, Reason, Traits};
@@ -158,6 +159,23 @@ impl Transports {
     #[inline]
     pub fn of(&self, flow: u32) -> Option<u32> {
         self.of_flow.get(flow as usize).copied().filter(|c| *c != Transports::NONE)
+    }
+
+    /// Asks for what a packet of this number will touch at its destination.
+    #[inline]
+    pub fn ask_for(&self, flow: u32) {
+        let flows = self.of_flow.len() as u32;
+        if flow >= flows {
+            self.ask_for_sender((flow - flows) as usize);
+        } else if let Some(incoming) = self.incoming.get(self.of_flow[flow as usize] as usize) {
+            lines::<_, 3>(incoming);
+        }
+    }
+
+    /// Asks for a sender.
+    #[inline]
+    pub fn ask_for_sender(&self, connection: usize) {
+        lines::<_, 6>(&raw const self.outgoing[connection]);
     }
 
     /// The number under which a connection's acknowledgements travel.
