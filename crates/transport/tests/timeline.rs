@@ -232,6 +232,7 @@ timelines! {
     without_timestamps_a_retransmission_gives_no_sample,
     ecn_is_negotiated_and_halves_once_a_window,
     ecn_at_one_segment_waits_for_the_timer,
+    ecn_floor_timer_doubles_the_timeout_and_holds_nothing,
     a_loss_in_a_window_reduced_for_ecn_does_not_reduce_again,
     idleness_restarts_from_the_initial_window,
     f_rto_undoes_a_spurious_timeout,

@@ -112,6 +112,8 @@ pub enum BackOff {
     /// An echo at a window of one segment holds the next one until the timer expires (RFC 3168
     /// section 6.1.2).
     Floor,
+    /// Echoes in a row at a window of one segment double the timeout, but nothing waits for it (ns-2).
+    Timer,
     /// The control spaces segments by [`CongestionControl::interval`].
     #[default]
     Interval,

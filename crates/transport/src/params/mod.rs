@@ -1,9 +1,11 @@
 //! The parameters of a TCP connection as a scenario writes them.
 
+mod floor;
 mod recovery;
 mod timers;
 mod window;
 
+pub use floor::{EcnFloor, FloorRule};
 pub use recovery::{NewReno, Recovery, Reno, Sack, Tahoe};
 pub use timers::{Clock, DelayedAck, Timers};
 pub use window::{InitialWindow, WindowRule};
@@ -56,9 +58,10 @@ pub struct Tcp {
     /// "accurate" reports each segment's mark (RFC 8257 section 3.2). Default: what the congestion
     /// control needs, "accurate" for "dctcp" and "classic" for the others.
     pub ecn_echo: Option<EcnEcho>,
-    /// On an echo at a window of one segment send only when the retransmission timer expires
-    /// (RFC 3168 section 6.1.2), each echo in a row doubling the timeout. Default true.
-    pub ecn_floor: bool,
+    /// An echo at a window of one segment: true sends only when the retransmission timer expires
+    /// (RFC 3168 section 6.1.2), each echo in a row doubling the timeout; "timer" doubles it and
+    /// waits for nothing, as ns-2 does; false does neither. Default true.
+    pub ecn_floor: EcnFloor,
     /// Send retransmissions as ECN-capable, which RFC 3168 forbids and ns-2 does. Default false.
     pub ecn_retransmissions: bool,
     /// Open with SYN and SYN-ACK and negotiate ECN there; false starts with data, as ns-2's
@@ -125,7 +128,7 @@ impl Default for Tcp {
             timestamps: true,
             ecn: EcnMode::Off,
             ecn_echo: None,
-            ecn_floor: true,
+            ecn_floor: EcnFloor::Waits(true),
             ecn_retransmissions: false,
             handshake: true,
             pacing: false,

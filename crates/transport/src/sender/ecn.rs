@@ -29,17 +29,19 @@ impl Sender {
         let flight = self.flight_size();
         self.control.on_congestion(&mut self.window, Congestion::Ecn, now, flight);
         self.cold.prior = None;
-        let wait = at_floor && self.back_off() == BackOff::Floor;
+        let back_off = self.back_off();
+        let slower = at_floor && matches!(back_off, BackOff::Floor | BackOff::Timer);
+        // As in ns-2: each further echo in a row doubles the timeout.
+        if slower && self.floored {
+            self.rtt.back_off();
+        }
+        self.floored = slower;
+        let wait = slower && back_off == BackOff::Floor;
         if wait {
-            // As in ns-2: each further echo in a row doubles the wait.
-            if self.floored {
-                self.rtt.back_off();
-            }
             self.held = true;
             self.probe = Time::NEVER;
             self.probe_for = Probe::Off;
         }
-        self.floored = wait;
         wait
     }
 }

@@ -80,7 +80,7 @@ pub struct Sender {
     force_probe: bool,
     /// Wait for the timer before the next segment (RFC 3168 section 6.1.2).
     held: bool,
-    /// The last echo came at a window of one segment, which then waited.
+    /// The last echo came at a window of one segment and counts towards doubling the timeout.
     floored: bool,
     /// Whether the last reduction answered an echo.
     by_echo: bool,
@@ -306,8 +306,7 @@ impl Sender {
     }
     /// What happens below a window of one segment.
     fn back_off(&self) -> BackOff {
-        let scenario = if self.tcp.ecn_floor { BackOff::Floor } else { BackOff::None };
-        self.control.back_off().unwrap_or(scenario)
+        self.control.back_off().unwrap_or(self.tcp.ecn_floor.back_off())
     }
     /// New segments transmitted since the start. Unlike `max` it does not wrap.
     fn transmitted_once(&self) -> u64 {
