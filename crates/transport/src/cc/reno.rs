@@ -21,11 +21,27 @@ pub struct Params {
     /// RFC 3465. After a timeout it is 1; in congestion avoidance 1 counts acknowledgements and
     /// more counts segments. Default 2.
     pub byte_counting: u32,
+    /// What a loss reduces: "flight" is FlightSize, once for each segment that times out, and the
+    /// window is the threshold (RFC 5681); "window" is the congestion window, at each expiry, and the
+    /// threshold is whole segments while the window keeps its fraction (ns-2). Default "flight".
+    pub reduction: Reduction,
+}
+
+/// What a loss reduces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reduction {
+    /// FlightSize (RFC 5681 equation 4).
+    #[default]
+    Flight,
+    /// The congestion window (RFC 2001, ns-2).
+    Window,
 }
 
 impl Default for Params {
     fn default() -> Params {
-        Params { beta: Fraction(0.5), ecn_beta: Fraction(0.5), byte_counting: 2 }
+        let half = Fraction(0.5);
+        Params { beta: half, ecn_beta: half, byte_counting: 2, reduction: Reduction::Flight }
     }
 }
 
@@ -41,7 +57,12 @@ impl Params {
 impl Build for Params {
     type Control = Reno;
     fn build(&self, _: &Tcp, _: Rng) -> Reno {
-        Reno { beta: self.beta.0, ecn_beta: self.ecn_beta.0, growth: Growth::new(self.byte_counting) }
+        Reno {
+            beta: self.beta.0,
+            ecn_beta: self.ecn_beta.0,
+            growth: Growth::new(self.byte_counting),
+            window: self.reduction == Reduction::Window,
+        }
     }
 }
 
@@ -51,6 +72,8 @@ pub struct Reno {
     beta: f64,
     ecn_beta: f64,
     growth: Growth,
+    /// Whether losses reduce the window instead of FlightSize.
+    window: bool,
 }
 
 impl CongestionControl for Reno {
@@ -67,19 +90,24 @@ impl CongestionControl for Reno {
     }
 
     fn on_congestion(&mut self, window: &mut Window, why: Congestion, _: Time, in_flight: u32) {
+        let ecn = why == Congestion::Ecn;
+        let kept = window.cwnd * if ecn { self.ecn_beta } else { self.beta };
         // RFC 5681 equation 4: FlightSize, not the window, for a sender that did not fill it.
-        match why {
-            Congestion::Ecn => {
-                window.ssthresh = (window.cwnd * self.ecn_beta).max(2.0);
-                window.cwnd = (window.cwnd * self.ecn_beta).max(1.0);
-            }
-            Congestion::Loss | Congestion::Timeout => {
-                window.ssthresh = (f64::from(in_flight) * self.beta).max(2.0);
-                if why == Congestion::Timeout {
-                    self.growth.timed_out();
-                }
-            }
+        window.ssthresh = match (ecn, self.window) {
+            (_, true) => kept.floor().max(2.0),
+            (true, false) => kept.max(2.0),
+            (false, false) => (f64::from(in_flight) * self.beta).max(2.0),
+        };
+        if ecn || self.window {
+            window.cwnd = kept.max(1.0);
         }
+        if why == Congestion::Timeout {
+            self.growth.timed_out();
+        }
+    }
+
+    fn halves_window(&self) -> bool {
+        self.window
     }
 }
 

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::{Deserialize as DeriveDeserialize, Serialize};
 
-/// The answer to an echo at a window of one segment: true, false or "timer".
+/// The answer to an echo at a window of one segment: true, false or "ns-2".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum EcnFloor {
@@ -21,9 +21,10 @@ pub enum EcnFloor {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, DeriveDeserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FloorRule {
-    /// Each echo in a row doubles the timeout, and nothing waits for it (ns-2.35's `ecn_backoff_`):
-    /// segments go out once per round trip, and a lost one is repeated late.
-    Timer,
+    /// ns-2.35's: halving may take the window below one segment, of which nothing can be sent until
+    /// the timer expires, so that a window of less than two waits like one of one.
+    #[serde(rename = "ns-2")]
+    Ns2,
 }
 
 impl EcnFloor {
@@ -32,7 +33,7 @@ impl EcnFloor {
         match self {
             EcnFloor::Waits(true) => BackOff::Floor,
             EcnFloor::Waits(false) => BackOff::None,
-            EcnFloor::Rule(FloorRule::Timer) => BackOff::Timer,
+            EcnFloor::Rule(FloorRule::Ns2) => BackOff::Ns2,
         }
     }
 }
@@ -42,15 +43,15 @@ struct FloorVisitor;
 impl Visitor<'_> for FloorVisitor {
     type Value = EcnFloor;
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("true, false or \"timer\"")
+        f.write_str("true, false or \"ns-2\"")
     }
     fn visit_bool<E: de::Error>(self, waits: bool) -> Result<EcnFloor, E> {
         Ok(EcnFloor::Waits(waits))
     }
     fn visit_str<E: de::Error>(self, text: &str) -> Result<EcnFloor, E> {
         match text {
-            "timer" => Ok(EcnFloor::Rule(FloorRule::Timer)),
-            _ => Err(E::custom(format!("\"{text}\" is no rule; write true, false or \"timer\""))),
+            "ns-2" => Ok(EcnFloor::Rule(FloorRule::Ns2)),
+            _ => Err(E::custom(format!("\"{text}\" is no rule; write true, false or \"ns-2\""))),
         }
     }
 }

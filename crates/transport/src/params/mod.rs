@@ -1,12 +1,14 @@
 //! The parameters of a TCP connection as a scenario writes them.
 
 mod floor;
+mod limited;
 mod recovery;
 mod timers;
 mod window;
 
 pub use floor::{EcnFloor, FloorRule};
-pub use recovery::{NewReno, Recovery, Reno, Sack, Tahoe};
+pub use recovery::{Exit, NewReno, Pipe, Recovery, Reno, Sack, Tahoe};
+pub use limited::{LimitedTransmit, WhenLimited};
 pub use timers::{Clock, DelayedAck, Timers};
 pub use window::{InitialWindow, WindowRule};
 
@@ -32,8 +34,9 @@ pub struct Tcp {
     pub recovery: Recovery,
     /// Duplicate acknowledgements that mean a loss, 1 to 255 (RFC 5681: 3). Default 3.
     pub dup_thresh: u32,
-    /// Send a new segment on each of the first two duplicate acknowledgements (RFC 3042). Default true.
-    pub limited_transmit: bool,
+    /// Send a segment on each of the first two duplicate acknowledgements (RFC 3042): true, false, or
+    /// "always", also while everything is sent again after a timeout, as ns-2 does. Default true.
+    pub limited_transmit: LimitedTransmit,
     /// Window before the first acknowledgement: segments, 1 to 1000000, or "rfc3390" or "rfc6928".
     /// Default 10.
     pub initial_window: InitialWindow,
@@ -59,10 +62,11 @@ pub struct Tcp {
     /// control needs, "accurate" for "dctcp" and "classic" for the others.
     pub ecn_echo: Option<EcnEcho>,
     /// An echo at a window of one segment: true sends only when the retransmission timer expires
-    /// (RFC 3168 section 6.1.2), each echo in a row doubling the timeout; "timer" doubles it and
-    /// waits for nothing, as ns-2 does; false does neither. Default true.
+    /// (RFC 3168 section 6.1.2), each echo in a row doubling the timeout; "ns-2" does so below two
+    /// segments; false sends on. Default true.
     pub ecn_floor: EcnFloor,
-    /// Send retransmissions as ECN-capable, which RFC 3168 forbids and ns-2 does. Default false.
+    /// Send retransmissions as ECN-capable, and CWR with them, which RFC 3168 forbids and ns-2 does.
+    /// Default false.
     pub ecn_retransmissions: bool,
     /// Open with SYN and SYN-ACK and negotiate ECN there; false starts with data, as ns-2's
     /// one-way agents do. Default true.
@@ -118,7 +122,7 @@ impl Default for Tcp {
             congestion_control: Cc::default(),
             recovery: Recovery::default(),
             dup_thresh: 3,
-            limited_transmit: true,
+            limited_transmit: LimitedTransmit::Sends(true),
             initial_window: InitialWindow::Segments(10),
             initial_ssthresh: None,
             receive_window: None,

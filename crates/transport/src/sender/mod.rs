@@ -294,10 +294,17 @@ impl Sender {
         }
     }
 
-    /// Segments that the window allows: its integer part, at least 1.
+    /// Segments that the window allows: its integer part, at least 1 unless echoes of congestion have
+    /// taken it below (`ecn-floor = "ns-2"`).
     #[inline]
     fn allowed(&self) -> u32 {
-        (self.window.cwnd as u32).saturating_add_signed(self.inflation).max(1)
+        let least = u32::from(self.window.cwnd >= 1.0);
+        (self.window.cwnd as u32).saturating_add_signed(self.inflation).max(least)
+    }
+    /// Whether nothing new may be sent before the timer expires or the window opens.
+    #[inline]
+    fn waits(&self) -> bool {
+        self.held || self.window.cwnd < 1.0
     }
     /// One past the last segment that the receiver allows.
     #[inline]
