@@ -256,13 +256,14 @@ def scenario(case: Case) -> tb.Scenario:
 def transport(case: Case) -> tb.scenario.Table:
     """ns-2.35's defaults of `Agent/TCP/Newreno` and `Agent/TCP/Sack1` with `Agent/TCPSink`."""
     recoveries = {
-        "newreno": tb.kind("newreno", impatient=True, deflation=True),
-        "sack": tb.kind("sack", prr=False, rack=False, tlp=False),
+        "newreno": tb.kind("newreno", impatient=True, deflation=True, exit="open"),
+        "sack": tb.kind("sack", prr=False, rack=False, tlp=False, pipe="count", forget=True),
     }
     return tb.tcp(
         segment=f"{case.segment}B",
         recovery=recoveries[case.recovery],
-        congestion_control=tb.kind("reno", byte_counting=1),
+        congestion_control=tb.kind("reno", byte_counting=1, reduction="window"),
+        limited_transmit="always",
         initial_window=2,
         receive_window=10_000,
         delayed_ack={"every": 1},
@@ -270,7 +271,7 @@ def transport(case: Case) -> tb.scenario.Table:
         timestamps=False,
         ecn="classic" if case.aqm == "red-ecn" else "off",
         ecn_retransmissions=True,
-        ecn_floor=False,
+        ecn_floor="ns-2",
         handshake=False,
         spurious_timeout="off",
     )
