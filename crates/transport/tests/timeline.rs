@@ -133,7 +133,7 @@ impl Script {
         let letters = flags.trim_start_matches("syn");
         for seq in first..=last {
             let Some((time, s)) = self.sent.pop_front() else { self.fail(&format!("{seq} was not transmitted")) };
-            let got = (time, s.seq, s.retransmission, s.ecn == Ecn::Ect0, s.cwr);
+            let got = (time, s.seq, s.retransmission, s.ecn != Ecn::NotEct, s.cwr);
             let want = (at, seq, letters.contains('r'), letters.contains('e'), letters.contains('c'));
             if got != want {
                 self.fail(&format!("transmitted {got:?} instead of {want:?} (time, number, again, ECT, CWR)"));

@@ -1,5 +1,6 @@
 //! Additive increase, multiplicative decrease (Jacobson 1988, RFC 5681).
 
+use super::hystart::HyStart;
 use super::{Acked, Build, Congestion, CongestionControl, Window};
 use crate::params::{Tcp, factor, number};
 use schemars::JsonSchema;
@@ -25,6 +26,9 @@ pub struct Params {
     /// window is the threshold (RFC 5681); "window" is the congestion window, at each expiry, and the
     /// threshold is whole segments while the window keeps its fraction (ns-2). Default "flight".
     pub reduction: Reduction,
+    /// Leave the first slow start when round trips lengthen (HyStart++, RFC 9406, which is for any
+    /// slow start of this kind); it then counts up to 8 segments per acknowledgement. Default false.
+    pub hystart: bool,
 }
 
 /// What a loss reduces.
@@ -41,7 +45,7 @@ pub enum Reduction {
 impl Default for Params {
     fn default() -> Params {
         let half = Fraction(0.5);
-        Params { beta: half, ecn_beta: half, byte_counting: 2, reduction: Reduction::Flight }
+        Params { beta: half, ecn_beta: half, byte_counting: 2, reduction: Reduction::Flight, hystart: false }
     }
 }
 
@@ -56,12 +60,13 @@ impl Params {
 
 impl Build for Params {
     type Control = Reno;
-    fn build(&self, _: &Tcp, _: Rng) -> Reno {
+    fn build(&self, tcp: &Tcp, _: Rng) -> Reno {
         Reno {
             beta: self.beta.0,
             ecn_beta: self.ecn_beta.0,
             growth: Growth::new(self.byte_counting),
             window: self.reduction == Reduction::Window,
+            hystart: self.hystart.then(|| Box::new(HyStart::new(tcp, true))),
         }
     }
 }
@@ -74,11 +79,19 @@ pub struct Reno {
     growth: Growth,
     /// Whether losses reduce the window instead of FlightSize.
     window: bool,
+    /// Until the first congestion or the end of the first slow start.
+    hystart: Option<Box<HyStart>>,
 }
 
 impl CongestionControl for Reno {
     #[inline]
     fn on_ack(&mut self, window: &mut Window, acked: &Acked) {
+        if let Some(hystart) = &mut self.hystart {
+            if hystart.active() && window.cwnd < window.ssthresh && acked.advanced > 0 {
+                return hystart.on_ack(window, acked);
+            }
+            self.hystart = None;
+        }
         if !acked.window_limited || acked.advanced == 0 {
             return;
         }
@@ -90,6 +103,7 @@ impl CongestionControl for Reno {
     }
 
     fn on_congestion(&mut self, window: &mut Window, why: Congestion, _: Time, in_flight: u32) {
+        self.hystart = None;
         let ecn = why == Congestion::Ecn;
         let kept = window.cwnd * if ecn { self.ecn_beta } else { self.beta };
         // RFC 5681 equation 4: FlightSize, not the window, for a sender that did not fill it.

@@ -7,12 +7,13 @@ mod timers;
 mod window;
 
 pub use floor::{EcnFloor, FloorRule};
-pub use recovery::{Exit, NewReno, Pipe, Recovery, Reno, Sack, Tahoe};
 pub use limited::{LimitedTransmit, WhenLimited};
+pub use recovery::{Exit, NewReno, Pipe, Recovery, Reno, Sack, Tahoe};
 pub use timers::{Clock, DelayedAck, Timers};
 pub use window::{InitialWindow, WindowRule};
 
 use crate::registry::Cc;
+use crate::wire::Ecn;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::{Checked, Invalid};
@@ -57,6 +58,9 @@ pub struct Tcp {
     pub timestamps: bool,
     /// Explicit congestion notification: "off" or "classic" (RFC 3168). Default "off".
     pub ecn: EcnMode,
+    /// Codepoint of ECN-capable segments: "ect0", or "ect1", which asks queues that know it for the
+    /// low-latency treatment of L4S (RFC 9331). Default "ect0".
+    pub ect: Ect,
     /// Echo of congestion experienced: "classic" repeats it until the sender answers (RFC 3168),
     /// "accurate" reports each segment's mark (RFC 8257 section 3.2). Default: what the congestion
     /// control needs, "accurate" for "dctcp" and "classic" for the others.
@@ -88,6 +92,26 @@ pub enum EcnMode {
     Off,
     /// RFC 3168.
     Classic,
+}
+
+/// Codepoint of ECN-capable segments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ect {
+    /// ECT(0).
+    #[default]
+    Ect0,
+    /// ECT(1) (RFC 9331).
+    Ect1,
+}
+
+impl Ect {
+    pub(crate) fn codepoint(self) -> Ecn {
+        match self {
+            Ect::Ect0 => Ecn::Ect0,
+            Ect::Ect1 => Ecn::Ect1,
+        }
+    }
 }
 
 /// How the receiver echoes congestion experienced.
@@ -131,6 +155,7 @@ impl Default for Tcp {
             timers: Timers::default(),
             timestamps: true,
             ecn: EcnMode::Off,
+            ect: Ect::Ect0,
             ecn_echo: None,
             ecn_floor: EcnFloor::Waits(true),
             ecn_retransmissions: false,

@@ -137,7 +137,10 @@ impl Sack {
     /// Whether the parameters make sense together; `tlp` without `rack` does nothing.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.pipe == Pipe::Count && (self.prr || self.rack) {
-            return Err(Invalid::new("pipe", "\"count\" needs `prr = false` and `rack = false`; write them or \"rfc6675\""));
+            return Err(Invalid::new(
+                "pipe",
+                "\"count\" needs `prr = false` and `rack = false`; write them or \"rfc6675\"",
+            ));
         }
         Ok(())
     }

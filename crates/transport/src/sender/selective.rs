@@ -165,7 +165,12 @@ impl Sender {
             return;
         }
         rack.probe = None;
-        if again && !duplicate && repaired && self.state == State::Open && (!self.is_reduced() || self.control.loss_counts_after_echo()) {
+        if again
+            && !duplicate
+            && repaired
+            && self.state == State::Open
+            && (!self.is_reduced() || self.control.loss_counts_after_echo())
+        {
             let flight = self.flight_size();
             self.control.on_congestion(&mut self.window, Congestion::Loss, now, flight);
             self.reduced_at = self.max;

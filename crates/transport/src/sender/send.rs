@@ -181,7 +181,8 @@ impl Sender {
         let capable = self.ecn && (!retransmission || self.tcp.ecn_retransmissions);
         let cwr = self.cwr && (!retransmission || self.tcp.ecn_retransmissions);
         self.cwr &= !cwr;
-        Segment { seq, payload, ecn: if capable { Ecn::Ect0 } else { Ecn::NotEct }, cwr, retransmission }
+        let ecn = if capable { self.tcp.ect.codepoint() } else { Ecn::NotEct };
+        Segment { seq, payload, ecn, cwr, retransmission }
     }
 
     fn again(&mut self, now: Time, seq: u32) {

@@ -11,6 +11,7 @@ __all__ = [
     "DROP_TAIL",
     "HOSTS",
     "NS2",
+    "OF_NS2",
     "RED",
     "RED_ECN",
     "RULE",
@@ -29,10 +30,7 @@ SUBTCP_RULE, SUBTCP_PLAIN = "SubTCP, RFC 3168", "SubTCP, plain timer"
 HOSTS: dict[str, tuple[Table, bool | str]] = {
     TCP: ({"kind": "reno"}, False),
     RULE: ({"kind": "reno"}, True),
-    NS2: (
-        {"kind": "reno", "byte-counting": 1, "reduction": "window"},
-        "ns-2",
-    ),
+    NS2: ({"kind": "reno"}, "ns-2"),
     SUBTCP: ({"kind": "subtcp", "back-off": "interval"}, False),
     SUBTCP_RULE: ({"kind": "subtcp", "back-off": "floor"}, True),
     SUBTCP_PLAIN: ({"kind": "subtcp", "back-off": "none"}, False),
@@ -49,6 +47,7 @@ OF_NS2: Settings = {
         "forget": True,
     },
     "flows[tcp].transport.limited-transmit": "always",
+    "flows[tcp].transport.congestion-control": {"kind": "reno", "byte-counting": 1, "reduction": "window"},
 }
 """What else ns-2.35's `Sack1` does, see docs/validation.md."""
 
@@ -60,7 +59,9 @@ def settings(hosts: str, discipline: str, buffer_kb: float = 100, x: float = 0.1
     if discipline == DROP_TAIL:
         queue = dumbbell.bottleneck(buffer_kb, {"kind": "drop-tail"})
     elif discipline == ADAPTIVE:
-        queue = dumbbell.red(buffer_kb, 0.1, ecn=True, adaptive={"kind": "feng"})
+        # ns-2.35 has no bound for the maximum probability.
+        top = {"top": 1000} if hosts == NS2 else {}
+        queue = dumbbell.red(buffer_kb, 0.1, ecn=True, adaptive={"kind": "feng", **top})
     else:
         queue = dumbbell.red(buffer_kb, 0.1, ecn=ecn)
     return {
