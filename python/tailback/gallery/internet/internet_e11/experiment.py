@@ -154,7 +154,9 @@ def _bars(rows: Mapping[str, tuple[Quantity, Quantity]]) -> Drawing:
         ):
             for row, (name, pair) in enumerate(rows.items()):
                 ((_, interval),) = pair[index].intervals()
-                colour = plot.COLOURS[2 if name.startswith("SubTCP") else 1 if "RFC" in name else 3 if "ns-2" in name else 0]
+                colour = plot.COLOURS[
+                    2 if name.startswith("SubTCP") else 1 if "RFC" in name else 3 if "ns-2" in name else 0
+                ]
                 reach = [[interval.mean - interval.lo], [interval.hi - interval.mean]]
                 axes.barh(row, interval.mean, color=colour, alpha=0.75, height=0.65)
                 axes.errorbar(interval.mean, row, xerr=reach, color="#222222", elinewidth=1.0)

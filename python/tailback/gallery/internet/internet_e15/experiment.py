@@ -122,7 +122,9 @@ class OneAgainstMany(Experiment):
         table += grid(queue=[SFB], sender=[RFC3168], floor=[FLOOR], rate=[2])
         if profile == "full":
             table += grid(queue=[STEEP], sender=[RFC3168], floor=[FLOOR], rate=[45])
-            table += grid(queue=[UNCOUNTED, PRESSURE, HOLD, SLOW, DOWN], sender=(Y1999, RFC3168), floor=[FLOOR], rate=[45])
+            table += grid(
+                queue=[UNCOUNTED, PRESSURE, HOLD, SLOW, DOWN], sender=(Y1999, RFC3168), floor=[FLOOR], rate=[45]
+            )
             table += grid(queue=[SFB], sender=(Y1999, RFC3168), floor=(0.2, 1.0), rate=[45])
         return table
 
