@@ -58,6 +58,11 @@ def scenarios() -> list[tuple[str, _native.Scenario]]:
         # Without back-pressure, since not every discipline can stop what a mechanism asks it to.
         changes = [("backpressure.scope", "none"), ("network.discipline.kind", name)]
         found.append((f"every kind, {name}", every_kind.with_set(changes)))
+        try:
+            marking = every_kind.with_set([*changes, ("network.discipline.ecn", "true")])
+        except _native.ScenarioError:
+            continue  # It marks always, or never.
+        found.append((f"every kind, {name}, ECN", marking))
     return found
 
 

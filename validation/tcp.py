@@ -15,18 +15,21 @@ import hashlib
 import json
 import math
 import os
+import random
 import re
 import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from statistics import fmean, stdev
 
 import tailback as tb
 
 SCRIPT = Path(__file__).resolve().with_name("dumbbell.tcl")
+DRAWN = 40
+"""Cases drawn at random beside the grid."""
 BEGIN, END = "<!-- validation/tcp.py writes from here -->", "<!-- to here -->"
 
 
@@ -121,6 +124,41 @@ CASES = [
     # Without the first timeouts, see `KNOWN`.
     Case(1, 10, 100, recovery="sack", delays=LONG, warmup=100, end=500),
 ]
+
+
+def drawn(count: int, seed: int) -> list[Case]:
+    """Cases at random over the range that is claimed, so that the grid is no place to hide in."""
+    rng = random.Random(seed)
+
+    def between(low: float, high: float) -> float:
+        """As many below as above the geometric mean."""
+        return math.exp(rng.uniform(math.log(low), math.log(high)))
+
+    cases = []
+    for _ in range(count):
+        aqm = rng.choice(["drop-tail", "red", "red-ecn"])
+        segment = rng.choice([256, 536, 1000, 1460])
+        rate = round(between(1.5, 45), 1)
+        shortest = between(20, 180)
+        longest = shortest if rng.random() < 0.2 else rng.uniform(shortest, 200)
+        bottleneck = max(1, round(shortest / 2 * rng.uniform(0.2, 0.8)))
+        first, last = (max(1, round(rtt / 2) - 1 - bottleneck) for rtt in (shortest, longest))
+        path = rate * 1e3 * (shortest + longest) / 2 / 8 / (segment + 40)
+        flows = round(between(1, 200))
+        case = Case(
+            flows,
+            rate,
+            min(1000, max(10, round(path * between(0.2, 2)))),
+            aqm,
+            rng.choice(["newreno", "sack"]),
+            (bottleneck, first, last if flows > 1 else first),
+            segment,
+        )
+        if aqm != "drop-tail":
+            thresholds = rng.choice([(0.2, 0.8), (0.1, 0.5), (0.25, 0.75)])
+            case = replace(case, thresholds=thresholds, maxp=rng.choice([0.02, 0.1, 0.5, 1]))
+        cases.append(case)
+    return cases
 
 
 # Outside, and why: docs/validation.md.
@@ -218,13 +256,14 @@ def scenario(case: Case) -> tb.Scenario:
 def transport(case: Case) -> tb.scenario.Table:
     """ns-2.35's defaults of `Agent/TCP/Newreno` and `Agent/TCP/Sack1` with `Agent/TCPSink`."""
     recoveries = {
-        "newreno": tb.kind("newreno", impatient=True, deflation=True),
-        "sack": tb.kind("sack", prr=False, rack=False, tlp=False),
+        "newreno": tb.kind("newreno", impatient=True, deflation=True, exit="open"),
+        "sack": tb.kind("sack", prr=False, rack=False, tlp=False, pipe="count", forget=True),
     }
     return tb.tcp(
         segment=f"{case.segment}B",
         recovery=recoveries[case.recovery],
-        congestion_control=tb.kind("reno", byte_counting=1),
+        congestion_control=tb.kind("reno", byte_counting=1, reduction="window"),
+        limited_transmit="always",
         initial_window=2,
         receive_window=10_000,
         delayed_ack={"every": 1},
@@ -232,7 +271,7 @@ def transport(case: Case) -> tb.scenario.Table:
         timestamps=False,
         ecn="classic" if case.aqm == "red-ecn" else "off",
         ecn_retransmissions=True,
-        ecn_floor=False,
+        ecn_floor="ns-2",
         handshake=False,
         spurious_timeout="off",
     )
@@ -311,14 +350,16 @@ def main() -> int:
     parser.add_argument("--cases", default="", help="only those whose name matches this regular expression")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--out", type=Path, default=Path("out/validation"))
+    parser.add_argument("--draw", nargs=2, type=int, metavar=("COUNT", "SEED"), help="other cases, at random")
     parser.add_argument("--page", type=Path, help="a page whose marked region the table replaces; needs all cases")
     options = parser.parse_args()
-    if options.page and options.cases:
+    if options.page and (options.cases or options.draw):
         parser.error("--page needs all cases")
     if shutil.which("ns") is None:
         print("skipped: needs `ns` (Debian package ns2)")
         return 0
-    cases = [case for case in CASES if re.search(options.cases, case.name)]
+    known = [*CASES, *drawn(DRAWN, 1)] if options.draw is None else drawn(*options.draw)
+    cases = [case for case in known if re.search(options.cases, case.name)]
     seeds = range(1, options.seeds + 1)
     rows = []
     answers = options.out / "ns2"

@@ -114,11 +114,62 @@ fn boxing(boxed: Boxed) -> Params {
 
 #[test]
 fn a_flow_that_does_not_respond_is_held_to_a_packet_per_interval() {
-    for boxed in [Boxed::Pressure, Boxed::Hold] {
+    for boxed in [Boxed::Pressure, Boxed::Hold, Boxed::Keep] {
         let (passed, lost) = flood(&mut rig(boxing(boxed), 1), 30);
         assert!((19.0..21.5).contains(&passed), "{boxed:?}: {passed}");
         assert!(lost < 0.02, "{boxed:?}: {lost}");
     }
+}
+
+/// Flow 0 has driven its bins to 1 and left them empty, at 2 s. Another, which has one bin in common
+/// with it, comes at each of `times`, in ms after that, and flow 0 at each of `boxed_at`. Flow 0's
+/// probability after each of `times`.
+fn falls(params: Params, boxed_at: &[u64], times: &[u64]) -> Vec<f64> {
+    let steps = Params { increment: Some(1.0), decrement: Some(0.25), bin_size: Some(0), ..params };
+    let mut law = Sfb::new(&steps);
+    let (rng, ms) = (&mut Rng::named(1, "falls"), |ms| Time::ZERO + Dur::from_ms(ms));
+    let Verdict::Pass(ticket) = law.arrive(ms(1000), 0, rng) else { panic!("the first packet passes") };
+    law.accept(0, ticket);
+    law.arrive(ms(2000), 0, rng);
+    law.depart(0, ticket);
+    assert_eq!(law.probability(0), 1.0);
+    let bins = |law: &Sfb, flow| (law.bins(flow)[0], law.bins(flow)[1]);
+    let (first, second) = bins(&law, 0);
+    let other = (1..1000).find(|flow| bins(&law, *flow).0 == first && bins(&law, *flow).1 != second);
+    let other = other.expect("one of 1000 flows shares a bin of 23");
+    let mut seen = Vec::new();
+    for at in 0..=50 {
+        if boxed_at.contains(&at) {
+            law.arrive(ms(2000 + at), 0, rng);
+        }
+        if times.contains(&at) {
+            law.arrive(ms(2000 + at), other, rng);
+            seen.push(law.probability(0));
+        }
+    }
+    seen
+}
+
+#[test]
+fn decrements_with_a_timer_of_their_own_wait_for_it_alone() {
+    let shared = Params { freeze: Some(Dur::from_ms(10)), ..Params::default() };
+    let own = Params { freeze_down: Some(Dur::from_ms(40)), ..shared.clone() };
+    assert_eq!(falls(shared, &[], &[5, 11, 22, 33, 44]), [1.0, 0.75, 0.5, 0.25, 0.0]);
+    // The last decrement was before the increment at 2 s, which does not hold the next one back.
+    assert_eq!(falls(own, &[], &[5, 11, 22, 33, 46]), [0.75, 0.75, 0.75, 0.75, 0.5]);
+}
+
+#[test]
+fn only_those_who_keep_their_bins_stop_others_from_lowering_them() {
+    let with = |boxed| {
+        let penalty_box = PenaltyBox { boxed, threshold: Fraction(0.5), ..PenaltyBox::default() };
+        Params { penalty_box, freeze: Some(Dur::from_ms(10)), ..Params::default() }
+    };
+    let boxed_at = [10, 21, 32, 43];
+    assert_eq!(falls(with(Boxed::Hold), &boxed_at, &[12, 23, 34]), [0.75, 0.5, 0.25]);
+    assert_eq!(falls(with(Boxed::Keep), &boxed_at, &[12, 23, 34]), [1.0, 1.0, 1.0]);
+    // It has gone: the probability falls.
+    assert_eq!(falls(with(Boxed::Keep), &[], &[12, 23, 34]), [0.75, 0.5, 0.25]);
 }
 
 #[test]

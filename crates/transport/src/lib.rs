@@ -20,8 +20,8 @@ mod seq;
 mod wire;
 
 pub use params::{
-    Clock, DelayedAck, EcnEcho, EcnMode, InitialWindow, NewReno, Recovery, Reno, Sack, SpuriousTimeout, Tahoe, Tcp,
-    Timers, WindowRule,
+    Clock, DelayedAck, EcnEcho, EcnFloor, EcnMode, Ect, Exit, FloorRule, InitialWindow, LimitedTransmit, NewReno, Pipe,
+    Recovery, Reno, Sack, SpuriousTimeout, Tahoe, Tcp, Timers, WhenLimited, WindowRule,
 };
 pub use receiver::Receiver;
 pub use registry::{Cc, Control};

@@ -65,8 +65,14 @@ macro_rules! controls {
             fn controls_recovery(&self) -> bool {
                 match self { $(Control::$variant(c) => c.controls_recovery(),)+ }
             }
+            fn halves_window(&self) -> bool {
+                match self { $(Control::$variant(c) => c.halves_window(),)+ }
+            }
             fn handles_ecn(&self) -> bool {
                 match self { $(Control::$variant(c) => c.handles_ecn(),)+ }
+            }
+            fn loss_counts_after_echo(&self) -> bool {
+                match self { $(Control::$variant(c) => c.loss_counts_after_echo(),)+ }
             }
             fn back_off(&self) -> Option<BackOff> {
                 match self { $(Control::$variant(c) => c.back_off(),)+ }

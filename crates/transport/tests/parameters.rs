@@ -21,7 +21,7 @@ fn what_is_written_out_reads_back_the_same() {
     let tcp = read(json!({
         "segment": "536B", "congestion-control": { "kind": "subtcp", "x": "20%", "back-off": "floor" },
         "recovery": { "kind": "newreno", "impatient": false }, "initial-window": "rfc3390", "initial-ssthresh": 64,
-        "receive-window": 20, "ecn": "classic", "ecn-echo": "accurate", "spurious-timeout": "eifel",
+        "receive-window": 20, "ecn": "classic", "ecn-floor": "ns-2", "limited-transmit": "always", "ecn-echo": "accurate", "spurious-timeout": "eifel",
         "timers": { "granularity": "100ms", "clock": "coarse", "min-rto": "500ms", "initial-rto": "3s" },
     }))
     .expect("it makes sense");
@@ -54,6 +54,9 @@ fn nonsense_is_refused_with_advice() {
         (json!({ "initial-window": 0 }), "initial-window: 0 is out of range"),
         (json!({ "initial-window": "rfc1" }), "\"rfc3390\" or \"rfc6928\""),
         (json!({ "initial-window": -1 }), "-1 is negative"),
+        (json!({ "ecn-floor": "wait" }), "\"wait\" is no rule; write true, false or \"ns-2\""),
+        (json!({ "limited-transmit": 2 }), "true, false or \"always\""),
+        (json!({ "recovery": { "kind": "sack", "pipe": "count" } }), "recovery.pipe: \"count\" needs `prr = false`"),
         (json!({ "initial-ssthresh": 1 }), "initial-ssthresh: 1 is out of range; write 2 to"),
         (json!({ "timers": { "max-rto": "100ms" } }), "timers.max-rto: 100ms is below `min-rto`; write at least 200ms"),
         (json!({ "timers": { "granularity": "0s" } }), "timers.granularity: 0s is out of range"),

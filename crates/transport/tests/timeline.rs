@@ -133,7 +133,7 @@ impl Script {
         let letters = flags.trim_start_matches("syn");
         for seq in first..=last {
             let Some((time, s)) = self.sent.pop_front() else { self.fail(&format!("{seq} was not transmitted")) };
-            let got = (time, s.seq, s.retransmission, s.ecn == Ecn::Ect0, s.cwr);
+            let got = (time, s.seq, s.retransmission, s.ecn != Ecn::NotEct, s.cwr);
             let want = (at, seq, letters.contains('r'), letters.contains('e'), letters.contains('c'));
             if got != want {
                 self.fail(&format!("transmitted {got:?} instead of {want:?} (time, number, again, ECT, CWR)"));
@@ -232,6 +232,7 @@ timelines! {
     without_timestamps_a_retransmission_gives_no_sample,
     ecn_is_negotiated_and_halves_once_a_window,
     ecn_at_one_segment_waits_for_the_timer,
+    ns_2s_ecn_floor_waits_at_any_window_below_two,
     a_loss_in_a_window_reduced_for_ecn_does_not_reduce_again,
     idleness_restarts_from_the_initial_window,
     f_rto_undoes_a_spurious_timeout,
@@ -248,4 +249,12 @@ timelines! {
     a_lost_syn_starts_data_with_one_segment,
     the_receive_window_limits,
     pacing_spreads_a_window_over_the_round_trip,
+    ns_2_halves_the_window_and_opens_it_when_newreno_ends,
+    ns_2_halves_the_threshold_at_each_expiry,
+    ns_2s_deflation_takes_from_the_window_for_good,
+    sack_by_count_repairs_a_hole_for_each_acknowledgement,
+    sack_that_forgets_sends_all_again_after_a_timeout,
+    limited_transmit_always_sends_after_a_timeout_too,
+    a_loss_halves_dctcp_although_an_echo_has_just_reduced_it,
+    a_later_segment_is_timed_across_the_repair_of_another,
 }

@@ -55,6 +55,10 @@ impl Stepped {
         }
         due
     }
+    /// Counts `now` as a step down, so that it may not be lowered for a freeze time.
+    pub fn keep(&mut self, now: Time) {
+        self.lowered = now;
+    }
     /// From when on it may be lowered.
     pub fn may_fall(&self, freeze: Dur) -> Time {
         self.last(self.lowered) + freeze + Dur(1)

@@ -212,7 +212,7 @@ impl Red {
                 if self.side != side && now.since(self.adapted) >= feng.freeze {
                     self.side = side;
                     self.adapted = now;
-                    self.max_p = next.clamp(feng.bottom.0, feng.top.0);
+                    self.max_p = next.clamp(feng.bottom.0, feng.top);
                 }
             }
             Some(Adaptive::Floyd(floyd)) => {

@@ -126,13 +126,14 @@ pub struct Feng {
     pub freeze: Dur,
     /// Smallest max_p, above 0. Default 0.0001; the paper and ns-2.35 have none.
     pub bottom: Fraction,
-    /// Largest max_p, not below `bottom`. Default 1.
-    pub top: Fraction,
+    /// Largest max_p, not below `bottom`, up to 1000. Above 1 everything is chosen before the average
+    /// reaches `max`; the paper and ns-2.35 have no bound. Default 1.
+    pub top: f64,
 }
 
 impl Default for Feng {
     fn default() -> Feng {
-        Feng { alpha: 3.0, beta: 2.0, freeze: Dur::ZERO, bottom: Fraction(1e-4), top: Fraction(1.0) }
+        Feng { alpha: 3.0, beta: 2.0, freeze: Dur::ZERO, bottom: Fraction(1e-4), top: 1.0 }
     }
 }
 
@@ -143,7 +144,7 @@ impl Feng {
         check::above("beta", self.beta, 1.0, 1e6)?;
         check::pause("freeze", self.freeze)?;
         check::some("bottom", self.bottom)?;
-        check::within("top", self.top.0, self.bottom.0, 1.0)
+        check::within("top", self.top, self.bottom.0, 1000.0)
     }
 }
 

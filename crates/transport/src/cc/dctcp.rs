@@ -109,6 +109,11 @@ impl CongestionControl for Dctcp {
         }
     }
 
+    /// RFC 8257 section 3.5: conventional TCP's answer to loss, whatever a mark has taken of the window.
+    fn loss_counts_after_echo(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn on_echo(&mut self, _: &mut Window, acked: u32, ece: bool, una: u32, next: u32) {
         self.acked += acked;

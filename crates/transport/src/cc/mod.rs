@@ -112,6 +112,9 @@ pub enum BackOff {
     /// An echo at a window of one segment holds the next one until the timer expires (RFC 3168
     /// section 6.1.2).
     Floor,
+    /// The same for windows of less than two segments, whose half is none (ns-2.35).
+    #[serde(rename = "ns-2")]
+    Ns2,
     /// The control spaces segments by [`CongestionControl::interval`].
     #[default]
     Interval,
@@ -145,8 +148,18 @@ pub trait CongestionControl {
     fn controls_recovery(&self) -> bool {
         false
     }
+    /// Whether [`Congestion::Loss`] sets the window, too, and each expiry of the timer counts, not only
+    /// the first for a segment.
+    fn halves_window(&self) -> bool {
+        false
+    }
     /// Whether it does its own reductions on ECE (DCTCP), so that the sender does none.
     fn handles_ecn(&self) -> bool {
+        false
+    }
+    /// Whether a loss counts although an echo has reduced the window less than a window ago. For a
+    /// control that echoes halve it does not: once per window (RFC 3168 section 6.1.2).
+    fn loss_counts_after_echo(&self) -> bool {
         false
     }
     /// What happens below a window of one segment; none leaves it to the scenario (`ecn-floor`).

@@ -1,5 +1,6 @@
 //! Additive increase, multiplicative decrease (Jacobson 1988, RFC 5681).
 
+use super::hystart::HyStart;
 use super::{Acked, Build, Congestion, CongestionControl, Window};
 use crate::params::{Tcp, factor, number};
 use schemars::JsonSchema;
@@ -21,11 +22,30 @@ pub struct Params {
     /// RFC 3465. After a timeout it is 1; in congestion avoidance 1 counts acknowledgements and
     /// more counts segments. Default 2.
     pub byte_counting: u32,
+    /// What a loss reduces: "flight" is FlightSize, once for each segment that times out, and the
+    /// window is the threshold (RFC 5681); "window" is the congestion window, at each expiry, and the
+    /// threshold is whole segments while the window keeps its fraction (ns-2). Default "flight".
+    pub reduction: Reduction,
+    /// Leave the first slow start when round trips lengthen (HyStart++, RFC 9406, which is for any
+    /// slow start of this kind); it then counts up to 8 segments per acknowledgement. Default false.
+    pub hystart: bool,
+}
+
+/// What a loss reduces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reduction {
+    /// FlightSize (RFC 5681 equation 4).
+    #[default]
+    Flight,
+    /// The congestion window (RFC 2001, ns-2).
+    Window,
 }
 
 impl Default for Params {
     fn default() -> Params {
-        Params { beta: Fraction(0.5), ecn_beta: Fraction(0.5), byte_counting: 2 }
+        let half = Fraction(0.5);
+        Params { beta: half, ecn_beta: half, byte_counting: 2, reduction: Reduction::Flight, hystart: false }
     }
 }
 
@@ -40,8 +60,14 @@ impl Params {
 
 impl Build for Params {
     type Control = Reno;
-    fn build(&self, _: &Tcp, _: Rng) -> Reno {
-        Reno { beta: self.beta.0, ecn_beta: self.ecn_beta.0, growth: Growth::new(self.byte_counting) }
+    fn build(&self, tcp: &Tcp, _: Rng) -> Reno {
+        Reno {
+            beta: self.beta.0,
+            ecn_beta: self.ecn_beta.0,
+            growth: Growth::new(self.byte_counting),
+            window: self.reduction == Reduction::Window,
+            hystart: self.hystart.then(|| Box::new(HyStart::new(tcp, true))),
+        }
     }
 }
 
@@ -51,11 +77,21 @@ pub struct Reno {
     beta: f64,
     ecn_beta: f64,
     growth: Growth,
+    /// Whether losses reduce the window instead of FlightSize.
+    window: bool,
+    /// Until the first congestion or the end of the first slow start.
+    hystart: Option<Box<HyStart>>,
 }
 
 impl CongestionControl for Reno {
     #[inline]
     fn on_ack(&mut self, window: &mut Window, acked: &Acked) {
+        if let Some(hystart) = &mut self.hystart {
+            if hystart.active() && window.cwnd < window.ssthresh && acked.advanced > 0 {
+                return hystart.on_ack(window, acked);
+            }
+            self.hystart = None;
+        }
         if !acked.window_limited || acked.advanced == 0 {
             return;
         }
@@ -67,19 +103,25 @@ impl CongestionControl for Reno {
     }
 
     fn on_congestion(&mut self, window: &mut Window, why: Congestion, _: Time, in_flight: u32) {
+        self.hystart = None;
+        let ecn = why == Congestion::Ecn;
+        let kept = window.cwnd * if ecn { self.ecn_beta } else { self.beta };
         // RFC 5681 equation 4: FlightSize, not the window, for a sender that did not fill it.
-        match why {
-            Congestion::Ecn => {
-                window.ssthresh = (window.cwnd * self.ecn_beta).max(2.0);
-                window.cwnd = (window.cwnd * self.ecn_beta).max(1.0);
-            }
-            Congestion::Loss | Congestion::Timeout => {
-                window.ssthresh = (f64::from(in_flight) * self.beta).max(2.0);
-                if why == Congestion::Timeout {
-                    self.growth.timed_out();
-                }
-            }
+        window.ssthresh = match (ecn, self.window) {
+            (_, true) => kept.floor().max(2.0),
+            (true, false) => kept.max(2.0),
+            (false, false) => (f64::from(in_flight) * self.beta).max(2.0),
+        };
+        if ecn || self.window {
+            window.cwnd = kept.max(1.0);
         }
+        if why == Congestion::Timeout {
+            self.growth.timed_out();
+        }
+    }
+
+    fn halves_window(&self) -> bool {
+        self.window
     }
 }
 

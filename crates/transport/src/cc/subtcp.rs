@@ -19,7 +19,8 @@ pub struct Params {
     /// Reno. Default "10%".
     pub x: Fraction,
     /// What happens below one segment per round trip. "none": the timer is that of any TCP. "floor":
-    /// an echo at a window of one segment holds the next until the timer expires. "interval": the
+    /// an echo at a window of one segment holds the next until the timer expires. "ns-2": an echo
+    /// below two does. "interval": the
     /// time between segments doubles with each timeout, and each echo at a window of one, and
     /// shrinks by 1 + x with each unmarked acknowledgement until a round trip. Default "interval".
     pub back_off: BackOff,

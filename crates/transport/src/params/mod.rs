@@ -1,14 +1,19 @@
 //! The parameters of a TCP connection as a scenario writes them.
 
+mod floor;
+mod limited;
 mod recovery;
 mod timers;
 mod window;
 
-pub use recovery::{NewReno, Recovery, Reno, Sack, Tahoe};
+pub use floor::{EcnFloor, FloorRule};
+pub use limited::{LimitedTransmit, WhenLimited};
+pub use recovery::{Exit, NewReno, Pipe, Recovery, Reno, Sack, Tahoe};
 pub use timers::{Clock, DelayedAck, Timers};
 pub use window::{InitialWindow, WindowRule};
 
 use crate::registry::Cc;
+use crate::wire::Ecn;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::{Checked, Invalid};
@@ -30,8 +35,9 @@ pub struct Tcp {
     pub recovery: Recovery,
     /// Duplicate acknowledgements that mean a loss, 1 to 255 (RFC 5681: 3). Default 3.
     pub dup_thresh: u32,
-    /// Send a new segment on each of the first two duplicate acknowledgements (RFC 3042). Default true.
-    pub limited_transmit: bool,
+    /// Send a segment on each of the first two duplicate acknowledgements (RFC 3042): true, false, or
+    /// "always", also while everything is sent again after a timeout, as ns-2 does. Default true.
+    pub limited_transmit: LimitedTransmit,
     /// Window before the first acknowledgement: segments, 1 to 1000000, or "rfc3390" or "rfc6928".
     /// Default 10.
     pub initial_window: InitialWindow,
@@ -52,14 +58,19 @@ pub struct Tcp {
     pub timestamps: bool,
     /// Explicit congestion notification: "off" or "classic" (RFC 3168). Default "off".
     pub ecn: EcnMode,
+    /// Codepoint of ECN-capable segments: "ect0", or "ect1", which asks queues that know it for the
+    /// low-latency treatment of L4S (RFC 9331). Default "ect0".
+    pub ect: Ect,
     /// Echo of congestion experienced: "classic" repeats it until the sender answers (RFC 3168),
     /// "accurate" reports each segment's mark (RFC 8257 section 3.2). Default: what the congestion
     /// control needs, "accurate" for "dctcp" and "classic" for the others.
     pub ecn_echo: Option<EcnEcho>,
-    /// On an echo at a window of one segment send only when the retransmission timer expires
-    /// (RFC 3168 section 6.1.2), each echo in a row doubling the timeout. Default true.
-    pub ecn_floor: bool,
-    /// Send retransmissions as ECN-capable, which RFC 3168 forbids and ns-2 does. Default false.
+    /// An echo at a window of one segment: true sends only when the retransmission timer expires
+    /// (RFC 3168 section 6.1.2), each echo in a row doubling the timeout; "ns-2" does so below two
+    /// segments; false sends on. Default true.
+    pub ecn_floor: EcnFloor,
+    /// Send retransmissions as ECN-capable, and CWR with them, which RFC 3168 forbids and ns-2 does.
+    /// Default false.
     pub ecn_retransmissions: bool,
     /// Open with SYN and SYN-ACK and negotiate ECN there; false starts with data, as ns-2's
     /// one-way agents do. Default true.
@@ -81,6 +92,26 @@ pub enum EcnMode {
     Off,
     /// RFC 3168.
     Classic,
+}
+
+/// Codepoint of ECN-capable segments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ect {
+    /// ECT(0).
+    #[default]
+    Ect0,
+    /// ECT(1) (RFC 9331).
+    Ect1,
+}
+
+impl Ect {
+    pub(crate) fn codepoint(self) -> Ecn {
+        match self {
+            Ect::Ect0 => Ecn::Ect0,
+            Ect::Ect1 => Ecn::Ect1,
+        }
+    }
 }
 
 /// How the receiver echoes congestion experienced.
@@ -115,7 +146,7 @@ impl Default for Tcp {
             congestion_control: Cc::default(),
             recovery: Recovery::default(),
             dup_thresh: 3,
-            limited_transmit: true,
+            limited_transmit: LimitedTransmit::Sends(true),
             initial_window: InitialWindow::Segments(10),
             initial_ssthresh: None,
             receive_window: None,
@@ -124,8 +155,9 @@ impl Default for Tcp {
             timers: Timers::default(),
             timestamps: true,
             ecn: EcnMode::Off,
+            ect: Ect::Ect0,
             ecn_echo: None,
-            ecn_floor: true,
+            ecn_floor: EcnFloor::Waits(true),
             ecn_retransmissions: false,
             handshake: true,
             pacing: false,

@@ -47,6 +47,23 @@ pub struct NewReno {
     pub impatient: bool,
     /// Shrink the window by what a partial acknowledgement acknowledges, less one segment. Default true.
     pub deflation: bool,
+    /// The window when recovery ends: "flight" is min(ssthresh, FlightSize + 1), which sends no burst
+    /// (RFC 6582 section 3.2 step 3, choice 1), "ssthresh" its choice 2, "open" what deflation has
+    /// left, opened by this acknowledgement as by any other (ns-2). Default "flight".
+    pub exit: Exit,
+}
+
+/// The window at the end of NewReno's recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Exit {
+    /// The smaller of the threshold and one segment more than is outstanding.
+    #[default]
+    Flight,
+    /// The threshold.
+    Ssthresh,
+    /// As deflation has left it; the acknowledgement that ends recovery opens it (ns-2, 4.4BSD).
+    Open,
 }
 
 /// Selective acknowledgements: all holes are known and repaired at once (RFC 2018, RFC 6675).
@@ -61,6 +78,25 @@ pub struct Sack {
     pub rack: bool,
     /// Probe for a lost tail after two round trips (TLP, RFC 8985 section 7); needs `rack`. Default true.
     pub tlp: bool,
+    /// Segments in the network during recovery: "rfc6675" leaves out those taken for lost and
+    /// repairs these first; "count" falls by one with each acknowledgement (two with a partial one),
+    /// rises with each transmission, and repairs every hole (Fall and Floyd 1996, ns-2's `Sack1`).
+    /// "count" goes without `prr` and `rack`. Default "rfc6675".
+    pub pipe: Pipe,
+    /// Forget at a timeout what was selectively acknowledged, and send everything again, as RFC 2018
+    /// section 8 advises and ns-2 does; false keeps it (RFC 6675 section 5.1). Default false.
+    pub forget: bool,
+}
+
+/// How segments in the network are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pipe {
+    /// SetPipe of RFC 6675 section 4.
+    #[default]
+    Rfc6675,
+    /// A counter (Fall and Floyd 1996).
+    Count,
 }
 
 impl Default for Reno {
@@ -70,12 +106,12 @@ impl Default for Reno {
 }
 impl Default for NewReno {
     fn default() -> NewReno {
-        NewReno { impatient: true, deflation: true }
+        NewReno { impatient: true, deflation: true, exit: Exit::Flight }
     }
 }
 impl Default for Sack {
     fn default() -> Sack {
-        Sack { prr: true, rack: true, tlp: true }
+        Sack { prr: true, rack: true, tlp: true, pipe: Pipe::Rfc6675, forget: false }
     }
 }
 
@@ -98,8 +134,14 @@ impl NewReno {
     }
 }
 impl Sack {
-    /// Has nothing to refuse: `tlp` without `rack` does nothing.
+    /// Whether the parameters make sense together; `tlp` without `rack` does nothing.
     pub fn check(&self) -> Result<(), Invalid> {
+        if self.pipe == Pipe::Count && (self.prr || self.rack) {
+            return Err(Invalid::new(
+                "pipe",
+                "\"count\" needs `prr = false` and `rack = false`; write them or \"rfc6675\"",
+            ));
+        }
         Ok(())
     }
 }

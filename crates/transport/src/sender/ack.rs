@@ -113,7 +113,9 @@ impl Sender {
     fn restart_timer(&mut self, now: Time, keep: bool) {
         if self.una == self.max {
             // A sender that waits for its timer at a window of one goes on waiting.
-            if !self.held {
+            if self.window.cwnd < 1.0 {
+                self.expiry = now + self.rto();
+            } else if !self.held {
                 self.expiry = Time::NEVER;
             }
         } else if !keep && !self.held {

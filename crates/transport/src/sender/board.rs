@@ -78,6 +78,8 @@ pub(super) struct Board {
     pub newly_lost: u32,
     /// Blocks of the last acknowledgement: their segments need no second look.
     pub seen: [Block; 3],
+    /// Segments in the network by Fall and Floyd's count, during a recovery that goes by it.
+    pub counted: Option<i32>,
     pub rack: Option<Box<Rack>>,
     pub prr: super::prr::Prr,
 }
@@ -100,6 +102,7 @@ impl Board {
             rescued: false,
             newly_lost: 0,
             seen: [Block::default(); 3],
+            counted: None,
             rack: rack.map(Box::new),
             prr: Default::default(),
         }
@@ -124,6 +127,12 @@ impl Board {
     #[inline]
     pub fn pipe(&self) -> u32 {
         self.slots.len() as u32 + self.retransmitted - self.sacked - self.lost
+    }
+    /// An acknowledgement has come: one segment less by count, and with a partial one its repair, too.
+    pub fn uncount(&mut self, partial: bool) {
+        if let Some(counted) = &mut self.counted {
+            *counted -= 1 + i32::from(partial);
+        }
     }
     #[inline]
     pub fn sacked(&self) -> u32 {
@@ -261,9 +270,8 @@ impl Board {
         Some(self.hint)
     }
 
-    /// NextSeg rule 3: the first segment with SACKed ones above it that has not been retransmitted;
-    /// and rule 4, once a recovery: the last outstanding one.
-    pub fn next_doubtful(&mut self) -> Option<u32> {
+    /// The first hole below the highest SACKed segment that has not been repaired in this recovery.
+    pub fn next_hole(&mut self) -> Option<u32> {
         let mut seq = self.high_rxt;
         while before(seq, self.highest) {
             if !self.slots[seq.wrapping_sub(self.base) as usize].has(SACKED | RETRANSMITTED) {
@@ -271,6 +279,15 @@ impl Board {
             }
             seq = seq.wrapping_add(1);
             self.high_rxt = seq;
+        }
+        None
+    }
+
+    /// NextSeg rule 3: the first segment with SACKed ones above it that has not been retransmitted;
+    /// and rule 4, once a recovery: the last outstanding one.
+    pub fn next_doubtful(&mut self) -> Option<u32> {
+        if let Some(hole) = self.next_hole() {
+            return Some(hole);
         }
         if self.rescued {
             return None;

@@ -2,6 +2,7 @@
 
 use super::{Probe, Sender, State};
 use crate::cc::{BackOff, Congestion, CongestionControl};
+use crate::params::EcnEcho;
 use crate::seq::before;
 use tailback_units::Time;
 
@@ -18,6 +19,10 @@ impl Sender {
         if self.state == State::Recovery || !before(self.reduced_at, self.una) {
             return false;
         }
+        // As long as the receiver has not been sent CWR it goes on echoing what has been answered.
+        if self.cwr && self.tcp.echo() == EcnEcho::Classic {
+            return false;
+        }
         self.cwr = true;
         self.reduced_at = self.max;
         if self.control.handles_ecn() {
@@ -27,19 +32,26 @@ impl Sender {
         self.cold.statistics.ecn_reductions += 1;
         let at_floor = self.window.cwnd <= 1.0;
         let flight = self.flight_size();
+        let before = self.window.cwnd;
         self.control.on_congestion(&mut self.window, Congestion::Ecn, now, flight);
         self.cold.prior = None;
-        let wait = at_floor && self.back_off() == BackOff::Floor;
+        let back_off = self.back_off();
+        // As in ns-2: each further echo in a row at a window of one doubles the wait.
+        let slower = at_floor && matches!(back_off, BackOff::Floor | BackOff::Ns2);
+        if slower && self.floored {
+            self.rtt.back_off();
+        }
+        self.floored = slower;
+        let wait = slower && back_off == BackOff::Floor;
         if wait {
-            // As in ns-2: each further echo in a row doubles the wait.
-            if self.floored {
-                self.rtt.back_off();
-            }
             self.held = true;
+        } else if back_off == BackOff::Ns2 && before < 2.0 {
+            self.window.cwnd = before / 2.0;
+        }
+        if self.waits() {
             self.probe = Time::NEVER;
             self.probe_for = Probe::Off;
         }
-        self.floored = wait;
         wait
     }
 }

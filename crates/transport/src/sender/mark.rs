@@ -83,6 +83,7 @@ impl Board {
     /// The retransmission timer has expired. With RACK those that were sent recently may still
     /// arrive (RFC 8985 section 6.3), without it all are lost.
     pub fn mark_by_timeout(&mut self, now: Time, srtt: Dur) {
+        self.counted = None;
         let window = self.rack.as_ref().map(|rack| rack.rtt + rack.window(srtt, true, true));
         self.hint = self.base;
         for i in 0..self.slots.len() {
@@ -93,6 +94,17 @@ impl Board {
         }
         self.edge = self.end();
         self.above = 0;
+    }
+
+    /// Forgets what was SACKed (RFC 2018 section 8).
+    pub fn forget(&mut self) {
+        for slot in &mut self.slots {
+            slot.flags &= !SACKED;
+        }
+        self.sacked = 0;
+        self.above = 0;
+        self.highest = self.base;
+        self.seen = Default::default();
     }
 
     /// The timeout was spurious: what was not retransmitted is in the network.

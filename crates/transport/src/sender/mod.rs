@@ -80,7 +80,7 @@ pub struct Sender {
     force_probe: bool,
     /// Wait for the timer before the next segment (RFC 3168 section 6.1.2).
     held: bool,
-    /// The last echo came at a window of one segment, which then waited.
+    /// The last echo came at a window of one segment and counts towards doubling the timeout.
     floored: bool,
     /// Whether the last reduction answered an echo.
     by_echo: bool,
@@ -294,10 +294,17 @@ impl Sender {
         }
     }
 
-    /// Segments that the window allows: its integer part, at least 1.
+    /// Segments that the window allows: its integer part, at least 1 unless echoes of congestion have
+    /// taken it below (`ecn-floor = "ns-2"`).
     #[inline]
     fn allowed(&self) -> u32 {
-        (self.window.cwnd as u32).saturating_add_signed(self.inflation).max(1)
+        let least = u32::from(self.window.cwnd >= 1.0);
+        (self.window.cwnd as u32).saturating_add_signed(self.inflation).max(least)
+    }
+    /// Whether nothing new may be sent before the timer expires or the window opens.
+    #[inline]
+    fn waits(&self) -> bool {
+        self.held || self.window.cwnd < 1.0
     }
     /// One past the last segment that the receiver allows.
     #[inline]
@@ -306,8 +313,7 @@ impl Sender {
     }
     /// What happens below a window of one segment.
     fn back_off(&self) -> BackOff {
-        let scenario = if self.tcp.ecn_floor { BackOff::Floor } else { BackOff::None };
-        self.control.back_off().unwrap_or(scenario)
+        self.control.back_off().unwrap_or(self.tcp.ecn_floor.back_off())
     }
     /// New segments transmitted since the start. Unlike `max` it does not wrap.
     fn transmitted_once(&self) -> u64 {

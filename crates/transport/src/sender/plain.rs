@@ -3,7 +3,7 @@
 use super::ack::News;
 use super::{Flavour, Sender, State};
 use crate::cc::{Congestion, CongestionControl};
-use crate::params::{NewReno, Recovery, Reno};
+use crate::params::{Exit, NewReno, Recovery, Reno};
 use crate::seq::before;
 use crate::wire::Ack;
 use tailback_units::Time;
@@ -48,8 +48,11 @@ impl Sender {
         match self.state {
             State::Recovery => self.inflation += 1,
             State::Loss => {
-                // What goes back has no duplicates: they answer segments that need not be sent.
-                self.dupacks = 0;
+                // What goes back has no duplicates: they answer segments that need not be sent. With
+                // limited transmit "always" they are counted, for it alone.
+                if !self.tcp.limited_transmit.after_timeout() {
+                    self.dupacks = 0;
+                }
                 self.f_rto_duplicate();
             }
             // RFC 6582 section 3.2 step 2: duplicates of what was sent before the last recovery say nothing.
@@ -82,41 +85,69 @@ impl Sender {
         self.cold.partial = false;
         self.watch_eifel();
         let flight = self.flight_size();
-        if self.is_reduced() {
-            self.window.ssthresh = self.window.cwnd;
+        let own = self.sets_window();
+        if self.is_reduced() && !self.control.loss_counts_after_echo() {
+            if !own {
+                self.window.ssthresh = self.window.cwnd;
+            }
         } else {
             self.cold.prior = Some(self.window);
             let tahoe = self.flavour == Flavour::Tahoe;
             let why = if tahoe { Congestion::Timeout } else { Congestion::Loss };
             self.control.on_congestion(&mut self.window, why, now, flight);
+            // RFC 3168 section 6.1.2: CWR tells of a reduction for any reason.
+            self.cwr |= self.ecn;
         }
         self.state = State::Recovery;
+        // What was sent before would time the repair.
+        self.timing = false;
         self.recover = self.max;
         self.reduced_at = self.max;
         self.by_echo = false;
-        if !self.control.controls_recovery() && !self.reduces_proportionally() {
+        if !self.control.controls_recovery() && !self.reduces_proportionally() && !own {
             self.window.cwnd = self.window.ssthresh;
         }
     }
 
+    /// Whether the congestion control has set the window of recovery, which is kept at its end.
+    pub(super) fn sets_window(&self) -> bool {
+        self.control.halves_window() && !self.reduces_proportionally()
+    }
+
     /// RFC 6582 section 3.2 step 3, partial acknowledgement.
     fn take_partial(&mut self, advanced: u32, news: &mut News) {
-        let Recovery::NewReno(NewReno { impatient, deflation }) = self.tcp.recovery else { return };
+        let Recovery::NewReno(NewReno { impatient, deflation, exit }) = self.tcp.recovery else { return };
         self.force = true;
         self.count_lost(1);
         // One was the retransmission; the others had been counted as duplicates.
         self.dupacks = self.dupacks.saturating_sub(advanced - 1);
         news.keep_timer = impatient && self.cold.partial;
         self.cold.partial = true;
-        if deflation {
+        if deflation && exit == Exit::Open {
+            self.deflate(advanced as i32);
+        } else if deflation {
             let total = self.window.cwnd as i32 + self.inflation;
             let deflated = (total - advanced as i32 + 1).max(1);
             self.inflation = deflated - self.window.cwnd as i32;
         }
     }
 
+    /// ns-2's deflation: first what inflation has added, then the window itself, for good.
+    fn deflate(&mut self, advanced: i32) {
+        if self.inflation > advanced {
+            self.inflation -= advanced - 1;
+        } else {
+            self.window.cwnd = (self.window.cwnd - f64::from(advanced - self.inflation)).max(1.0);
+            self.inflation = 1;
+        }
+    }
+
     fn leave_recovery(&mut self, news: &mut News) {
-        news.ended = true;
+        let exit = match self.tcp.recovery {
+            Recovery::NewReno(NewReno { exit, .. }) => exit,
+            _ => Exit::Ssthresh,
+        };
+        news.ended = exit != Exit::Open;
         self.state = State::Open;
         self.inflation = 0;
         self.dupacks = 0;
@@ -126,11 +157,13 @@ impl Sender {
         if self.control.controls_recovery() {
             return;
         }
-        self.window.cwnd = self.window.ssthresh;
-        if self.flavour == Flavour::NewReno {
+        if !self.sets_window() && exit != Exit::Open {
+            self.window.cwnd = self.window.ssthresh;
+        }
+        if exit == Exit::Flight {
             // RFC 6582 section 3.2 step 3, first choice: no burst when little is outstanding.
             let flight = self.max.wrapping_sub(self.una).max(1) + 1;
-            self.window.cwnd = self.window.ssthresh.min(f64::from(flight));
+            self.window.cwnd = self.window.cwnd.min(f64::from(flight));
         }
     }
 }

@@ -4,6 +4,7 @@ use super::ack::News;
 use super::prr::Prr;
 use super::{Probe, Sender, State};
 use crate::cc::{Congestion, CongestionControl};
+use crate::params::{Pipe, Recovery};
 use crate::seq::before;
 use crate::wire::Ack;
 use tailback_units::Time;
@@ -13,9 +14,12 @@ impl Sender {
         let mut board = self.board.take().expect("the sender has a scoreboard");
         // Without timestamps nothing tells an original from its retransmission.
         let echo = if self.tcp.timestamps { ack.echo } else { Time::NEVER };
-        let known = Ack { echo, ..*ack };
+        let forgets = matches!(&self.tcp.recovery, Recovery::Sack(sack) if sack.forget);
+        let sack = if forgets && self.state == State::Loss { Default::default() } else { ack.sack };
+        let known = Ack { echo, sack, ..*ack };
         let taken = board.take(now, &known, self.recover, self.sampler.as_deref_mut());
         let all = if advanced > 0 { self.advance(ack.next) } else { false };
+        board.uncount(advanced > 0);
         if let (Some(_), Some(rack)) = (taken.duplicate, &mut board.rack) {
             rack.widen(self.una, self.max);
         }
@@ -28,6 +32,7 @@ impl Sender {
         match self.state {
             State::Recovery if all => {
                 self.state = State::Open;
+                self.board.as_mut().expect("put back above").counted = None;
                 self.window_after_recovery();
                 news.ended = true;
             }
@@ -90,10 +95,14 @@ impl Sender {
         board.prr = Prr::begin((outstanding + delivered).saturating_sub(board.sacked()));
         // RFC 6675 section 5 step 4.3: the first segment is sent whatever the pipe.
         self.force = !proportional && board.next_lost() == Some(self.una);
+        if matches!(&self.tcp.recovery, Recovery::Sack(sack) if sack.pipe == Pipe::Count) {
+            // The first repair, which transmission counts, takes the place of the segment that it repairs.
+            board.counted = Some((outstanding as i32 - self.tcp.dup_thresh as i32) - i32::from(self.force));
+        }
     }
 
     fn window_after_recovery(&mut self) {
-        if !self.control.controls_recovery() {
+        if !self.control.controls_recovery() && !self.sets_window() {
             self.window.cwnd = self.window.ssthresh;
         }
         self.recovered();
@@ -156,12 +165,17 @@ impl Sender {
             return;
         }
         rack.probe = None;
-        if again && !duplicate && repaired && self.state == State::Open && !self.is_reduced() {
+        if again
+            && !duplicate
+            && repaired
+            && self.state == State::Open
+            && (!self.is_reduced() || self.control.loss_counts_after_echo())
+        {
             let flight = self.flight_size();
             self.control.on_congestion(&mut self.window, Congestion::Loss, now, flight);
             self.reduced_at = self.max;
             self.by_echo = false;
-            if !self.control.controls_recovery() {
+            if !self.control.controls_recovery() && !self.sets_window() {
                 self.window.cwnd = self.window.ssthresh;
             }
         }

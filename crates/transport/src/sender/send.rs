@@ -79,7 +79,12 @@ impl Sender {
 
     fn choose_plain(&mut self, allowed: u32, new: bool) -> Option<Choice> {
         let used = self.nxt.wrapping_sub(self.una);
-        let extra = if self.tcp.limited_transmit && self.state == State::Open { self.dupacks.min(2) } else { 0 };
+        let limited = match self.state {
+            State::Open => self.tcp.limited_transmit.when_open(),
+            State::Loss => self.tcp.limited_transmit.after_timeout(),
+            _ => false,
+        };
+        let extra = if limited { self.dupacks.min(2) } else { 0 };
         if used >= allowed {
             self.full_at = self.max;
             if used >= allowed.saturating_add(extra) {
@@ -94,16 +99,22 @@ impl Sender {
 
     fn choose_selective(&mut self, allowed: u32, new: bool, dry: bool) -> Option<Choice> {
         let board = self.board.as_mut()?;
-        let pipe = board.pipe();
+        let pipe = board.counted.map_or(board.pipe(), |counted| counted.max(0) as u32);
         if pipe >= allowed {
             self.full_at = self.max;
             return None;
+        }
+        if board.counted.is_some() {
+            if let Some(seq) = board.next_hole() {
+                return Some(Choice::Again(seq));
+            }
+            return self.choose_new(new, pipe);
         }
         if let Some(seq) = board.next_lost() {
             return Some(Choice::Again(seq));
         }
         let outstanding = self.max.wrapping_sub(self.una);
-        if self.state == State::Open && !self.tcp.limited_transmit && outstanding >= allowed {
+        if self.state == State::Open && !self.tcp.limited_transmit.when_open() && outstanding >= allowed {
             return None;
         }
         if !new && self.state == State::Recovery && !dry {
@@ -151,6 +162,9 @@ impl Sender {
         }
         if let Some(board) = &mut self.board {
             board.prr.out += 1;
+            if let Some(counted) = &mut board.counted {
+                *counted += 1;
+            }
         }
         // RFC 6298 section 5.1; a retransmission of the first outstanding segment starts it again,
         // as in BSD, ns-2 and Linux.
@@ -165,15 +179,16 @@ impl Sender {
         }
         self.control.on_sent(now, idle);
         let capable = self.ecn && (!retransmission || self.tcp.ecn_retransmissions);
-        let cwr = self.cwr && !retransmission;
+        let cwr = self.cwr && (!retransmission || self.tcp.ecn_retransmissions);
         self.cwr &= !cwr;
-        Segment { seq, payload, ecn: if capable { Ecn::Ect0 } else { Ecn::NotEct }, cwr, retransmission }
+        let ecn = if capable { self.tcp.ect.codepoint() } else { Ecn::NotEct };
+        Segment { seq, payload, ecn, cwr, retransmission }
     }
 
     fn again(&mut self, now: Time, seq: u32) {
         self.cold.statistics.retransmissions += 1;
-        // Karn: nothing is timed across a retransmission.
-        self.timing = false;
+        // Karn: what is sent twice is not timed; another one still is (RFC 6298 section 3).
+        self.timing &= seq != self.timed;
         if self.watches(SpuriousTimeout::Eifel) && self.cold.eifel == Some(Time::NEVER) {
             self.cold.eifel = Some(now);
         }
@@ -226,7 +241,7 @@ impl Sender {
         let board = self.board.as_ref().expect("just seen");
         self.probe = Time::NEVER;
         self.probe_for = Probe::Off;
-        if board.sacked() > 0 || self.una == self.max || self.held {
+        if board.sacked() > 0 || self.una == self.max || self.waits() {
             return;
         }
         let srtt = self.rtt.srtt();

@@ -3,7 +3,7 @@
 use super::board::Taken;
 use super::{Probe, Sender, State};
 use crate::cc::{Congestion, CongestionControl};
-use crate::params::SpuriousTimeout;
+use crate::params::{Recovery, SpuriousTimeout};
 use crate::seq::before;
 use crate::wire::Ack;
 use tailback_units::Time;
@@ -27,6 +27,7 @@ impl Sender {
             return self.on_lost_syn();
         }
         self.held = false;
+        self.window.cwnd = self.window.cwnd.max(1.0);
         if self.una == self.max {
             self.expiry = Time::NEVER;
             return;
@@ -36,7 +37,7 @@ impl Sender {
         let own = self.control.controls_recovery();
         // RFC 5681 section 3.1: once for each segment, however often it times out.
         let again = self.state == State::Loss && self.cold.expired_at == Some(self.una);
-        if !again {
+        if !again || self.control.halves_window() {
             if self.state != State::Loss {
                 self.cold.prior = Some(self.window);
             }
@@ -44,7 +45,13 @@ impl Sender {
             // not outstanding. Else each timeout in a recovery would double the threshold.
             self.inflation = 0;
             let flight = self.flight_size();
+            let ssthresh = self.window.ssthresh;
             self.control.on_congestion(&mut self.window, Congestion::Timeout, now, flight);
+            if self.is_reduced() && !self.control.loss_counts_after_echo() {
+                // RFC 3168 section 6.1.2: not again within a window.
+                self.window.ssthresh = ssthresh;
+            }
+            self.cwr |= self.ecn;
         }
         self.cold.expired_at = Some(self.una);
         self.control.on_expiry(rto);
@@ -78,6 +85,9 @@ impl Sender {
             None => lost,
             Some(board) => {
                 self.nxt = self.max;
+                if matches!(&self.tcp.recovery, Recovery::Sack(sack) if sack.forget) {
+                    board.forget();
+                }
                 board.mark_by_timeout(now, srtt);
                 board.begin();
                 if let Some(rack) = &mut board.rack {

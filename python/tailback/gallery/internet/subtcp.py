@@ -10,6 +10,8 @@ __all__ = [
     "ADAPTIVE",
     "DROP_TAIL",
     "HOSTS",
+    "NS2",
+    "OF_NS2",
     "RED",
     "RED_ECN",
     "RULE",
@@ -21,17 +23,33 @@ __all__ = [
 ]
 
 DROP_TAIL, RED, RED_ECN, ADAPTIVE = "drop-tail", "RED", "RED, ECN", "adaptive RED, ECN"
-TCP, RULE, SUBTCP = "TCP", "TCP, RFC 3168", "SubTCP"
-"""TCP without and with the rule for an echo at a window of one; SubTCP with intervals, which need no such rule."""
+TCP, RULE, NS2, SUBTCP = "TCP", "TCP, RFC 3168", "TCP, ns-2.35", "SubTCP"
+"""TCP without, with RFC 3168's and with ns-2.35's rule for an echo at a small window; SubTCP with intervals, which
+need no such rule."""
 SUBTCP_RULE, SUBTCP_PLAIN = "SubTCP, RFC 3168", "SubTCP, plain timer"
-HOSTS: dict[str, tuple[Table, bool]] = {
+HOSTS: dict[str, tuple[Table, bool | str]] = {
     TCP: ({"kind": "reno"}, False),
     RULE: ({"kind": "reno"}, True),
+    NS2: ({"kind": "reno"}, "ns-2"),
     SUBTCP: ({"kind": "subtcp", "back-off": "interval"}, False),
     SUBTCP_RULE: ({"kind": "subtcp", "back-off": "floor"}, True),
     SUBTCP_PLAIN: ({"kind": "subtcp", "back-off": "none"}, False),
 }
-"""Congestion control, and whether `ecn-floor` holds. SubTCP's back-off decides for itself."""
+"""Congestion control, and `ecn-floor`. SubTCP's back-off decides for itself."""
+
+OF_NS2: Settings = {
+    "flows[tcp].transport.recovery": {
+        "kind": "sack",
+        "prr": False,
+        "rack": False,
+        "tlp": False,
+        "pipe": "count",
+        "forget": True,
+    },
+    "flows[tcp].transport.limited-transmit": "always",
+    "flows[tcp].transport.congestion-control": {"kind": "reno", "byte-counting": 1, "reduction": "window"},
+}
+"""What else ns-2.35's `Sack1` does, see docs/validation.md."""
 
 
 def settings(hosts: str, discipline: str, buffer_kb: float = 100, x: float = 0.1) -> Settings:
@@ -41,7 +59,9 @@ def settings(hosts: str, discipline: str, buffer_kb: float = 100, x: float = 0.1
     if discipline == DROP_TAIL:
         queue = dumbbell.bottleneck(buffer_kb, {"kind": "drop-tail"})
     elif discipline == ADAPTIVE:
-        queue = dumbbell.red(buffer_kb, 0.1, ecn=True, adaptive={"kind": "feng"})
+        # ns-2.35 has no bound for the maximum probability.
+        top = {"top": 1000} if hosts == NS2 else {}
+        queue = dumbbell.red(buffer_kb, 0.1, ecn=True, adaptive={"kind": "feng", **top})
     else:
         queue = dumbbell.red(buffer_kb, 0.1, ecn=ecn)
     return {
@@ -49,4 +69,5 @@ def settings(hosts: str, discipline: str, buffer_kb: float = 100, x: float = 0.1
         "flows[tcp].transport.ecn": "classic" if ecn else "off",
         "flows[tcp].transport.ecn-floor": floor,
         "flows[tcp].transport.congestion-control": {**control, "x": x} if control["kind"] == "subtcp" else control,
+        **(OF_NS2 if hosts == NS2 else {}),
     }

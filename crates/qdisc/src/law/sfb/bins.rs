@@ -10,6 +10,7 @@ use tailback_units::Time;
 pub struct Bins {
     bins: Vec<Bin>,
     per_level: usize,
+    empty: Bin,
     /// Not 0 once drawn.
     seed: u64,
 }
@@ -43,12 +44,15 @@ impl Found {
     }
 }
 
-const EMPTY: Bin = Bin { probability: Stepped::new(Timers::Shared), packets: 0 };
-
 impl Bins {
     /// Empty bins whose hashes are not drawn yet.
     pub fn new(levels: usize, per_level: usize) -> Bins {
-        Bins { bins: vec![EMPTY; levels * per_level], per_level, seed: 0 }
+        Bins::with_timers(levels, per_level, Timers::Shared)
+    }
+    /// The same, with one timer for both directions or one each.
+    pub fn with_timers(levels: usize, per_level: usize, timers: Timers) -> Bins {
+        let empty = Bin { probability: Stepped::new(timers), packets: 0 };
+        Bins { bins: vec![empty; levels * per_level], per_level, seed: 0, empty }
     }
     /// Draws new hashes. Counts and probabilities stay.
     pub fn draw(&mut self, rng: &mut Rng) {
@@ -56,7 +60,7 @@ impl Bins {
     }
     /// Empties all bins.
     pub fn clear(&mut self) {
-        self.bins.fill(EMPTY);
+        self.bins.fill(self.empty);
     }
     /// What the hashes come from; 0 before they are drawn.
     pub fn seed(&self) -> u64 {
@@ -108,7 +112,7 @@ impl Bins {
             if full {
                 bin.probability.raise(now, settings.increment, settings.freeze);
             } else if bin.packets == 0 && !hold {
-                bin.probability.lower(now, settings.decrement, settings.freeze);
+                bin.probability.lower(now, settings.decrement, settings.freeze_down.unwrap_or(settings.freeze));
             }
             bin.round(settings);
             found.p_min = f64::min(found.p_min, bin.probability.p());
@@ -122,6 +126,12 @@ impl Bins {
     pub(super) fn press(&mut self, now: Time, flow: u32, settings: &Settings) {
         for i in self.indices(flow) {
             self.bins[i].probability.raise(now, settings.increment, settings.freeze);
+        }
+    }
+    /// Nobody lowers the probabilities of the flow's bins for a freeze time.
+    pub(super) fn keep(&mut self, now: Time, flow: u32) {
+        for i in self.indices(flow) {
+            self.bins[i].probability.keep(now);
         }
     }
     /// Lowers each probability to at most `cap`.

@@ -11,6 +11,7 @@ pub use bins::Bins;
 pub use params::{BinFull, Boxed, Form, Params, PenaltyBox, Rehash, Scope, Warmed};
 pub use penalty_box::Limiter;
 
+use super::blue::Timers;
 use params::Settings;
 use tailback_random::Rng;
 use tailback_units::Time;
@@ -50,7 +51,8 @@ impl Sfb {
     /// The law with parameters that have passed `check`. The hashes are drawn at the first arrival.
     pub fn new(params: &Params) -> Sfb {
         let settings = params.settings();
-        let set = Bins::new(settings.levels, settings.bins);
+        let timers = if settings.freeze_down.is_some() { Timers::Separate } else { Timers::Shared };
+        let set = Bins::with_timers(settings.levels, settings.bins, timers);
         let limiter = Limiter::new(&settings, set.len());
         Sfb { settings, sets: [set.clone(), set], current: 0, since: Time::ZERO, limiter, seen: Vec::new() }
     }
@@ -59,7 +61,8 @@ impl Sfb {
     pub fn arrive(&mut self, now: Time, flow: u32, rng: &mut Rng) -> Verdict {
         self.move_hash(now, rng);
         self.note(flow);
-        let flagged = self.settings.boxed == Boxed::Hold && self.probability(flow) >= self.settings.threshold;
+        let holds = matches!(self.settings.boxed, Boxed::Hold | Boxed::Keep);
+        let flagged = holds && self.probability(flow) >= self.settings.threshold;
         let set = &mut self.sets[self.current];
         let found = set.update(now, flow, &self.settings, flagged);
         if found.is_refused(&self.settings) {
@@ -79,6 +82,9 @@ impl Sfb {
         }
         let set = &mut self.sets[self.current];
         if boxed {
+            if self.settings.boxed == Boxed::Keep {
+                set.keep(now, flow);
+            }
             if self.settings.boxed == Boxed::Pressure {
                 set.press(now, flow, &self.settings);
             }

@@ -40,6 +40,11 @@ pub struct Params {
     /// Time that must have passed since a bin's last change. Default 10ms; 0s in form "linux".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub freeze: Option<Dur>,
+    /// The same for decrements, which then have a timer of their own, as increments have; Feng's code
+    /// for ns and its port in Apple's kernel have two (`ihold-time`, `dhold-time`). Default: none, one
+    /// timer for both.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub freeze_down: Option<Dur>,
     /// What a full bin does besides raising its probability: nothing, "increase"; drop the packet if
     /// one of its bins is full, "drop-any", or if all are, "drop-all". Default "increase".
     pub bin_full: BinFull,
@@ -94,7 +99,8 @@ pub struct PenaltyBox {
     pub scope: Scope,
     /// What boxed packets mean to their bins: those that pass count in them like any other, "counted",
     /// or do not, "uncounted"; each that comes raises their probabilities like a full bin, "pressure";
-    /// empty bins of theirs are not lowered, "hold". Default "counted".
+    /// empty bins of theirs are not lowered by them, "hold", nor for a freeze time by any other flow,
+    /// "keep". Default "counted".
     pub boxed: Boxed,
 }
 
@@ -136,6 +142,9 @@ pub enum Boxed {
     Pressure,
     /// They count, and do not lower their bins.
     Hold,
+    /// The same, and each that arrives keeps other flows from lowering them for a freeze time, so that
+    /// their probability stands while the flow goes on.
+    Keep,
 }
 
 /// A moving hash: two sets of bins, of which one decides; after each interval they change places and
@@ -189,6 +198,7 @@ pub(super) struct Settings {
     pub increment: f64,
     pub decrement: f64,
     pub freeze: Dur,
+    pub freeze_down: Option<Dur>,
     pub bin_full: BinFull,
     pub threshold: f64,
     pub penalty_interval: Dur,
@@ -216,6 +226,7 @@ impl Params {
             increment: self.increment.unwrap_or(by_form(0.005, 66.0 / 65_535.0)),
             decrement: self.decrement.unwrap_or(by_form(0.001, 11.0 / 65_535.0)),
             freeze: self.freeze.unwrap_or(if linux { Dur::ZERO } else { Dur::from_ms(10) }),
+            freeze_down: self.freeze_down,
             bin_full: self.bin_full,
             threshold: self.penalty_box.threshold.0,
             penalty_interval: self.penalty_box.interval.unwrap_or(Dur::from_ms(if linux { 100 } else { 50 })),
@@ -237,6 +248,7 @@ impl Params {
         check::above("increment", settings.increment, 0.0, 1.0)?;
         check::above("decrement", settings.decrement, 0.0, 1.0)?;
         check::pause("freeze", settings.freeze)?;
+        check::pause("freeze-down", settings.freeze_down.unwrap_or(Dur::ZERO))?;
         check::some("penalty-box.threshold", self.penalty_box.threshold)?;
         check::duration("penalty-box.interval", settings.penalty_interval)?;
         let Some(rehash) = &self.rehash else { return Ok(()) };

@@ -21,6 +21,7 @@ from tailback.gallery import figures as fig
 from tailback.gallery import metrics as m
 from tailback.gallery.internet import subtcp
 from tailback.gallery.internet.subtcp import ADAPTIVE, DROP_TAIL, RED, RED_ECN, RULE, SUBTCP, TCP
+from tailback.gallery.internet.subtcp import NS2 as NS2_TCP
 
 if TYPE_CHECKING:
     from tailback.gallery.quantity import Quantity
@@ -50,7 +51,7 @@ class SubTcp(Experiment):
         Axis("connections", "connections"),
         Axis("x", "X, and buffer per capacity times round trip", "%"),
     )
-    quick = Profile(duration="250s", warmup="50s", replications=3, max_replications=20, cpu_s=30)
+    quick = Profile(duration="250s", warmup="50s", replications=3, max_replications=20, cpu_s=45)
     full = Profile(duration="1050s", warmup="50s", replications=5, max_replications=20, cpu_s=900)
     metrics = (
         m.port_loss("a->b"),
@@ -66,6 +67,7 @@ class SubTcp(Experiment):
         at: dict[str, list[str]] = {"link": [T1]}
         points = grid(**at, hosts=(TCP, SUBTCP), discipline=(DROP_TAIL, RED, *ECN), connections=connections, x=[X])
         points += grid(**at, hosts=[RULE], discipline=ECN, connections=connections, x=[X])
+        points += grid(**at, hosts=[NS2_TCP], discipline=(RED, RED_ECN), connections=list(NS2), x=[X])
         others = (subtcp.SUBTCP_RULE, subtcp.SUBTCP_PLAIN)
         points += grid(**at, hosts=others, discipline=ECN, connections=(connections if full else (100, 300)), x=[X])
         return points + grid(
@@ -73,7 +75,7 @@ class SubTcp(Experiment):
             hosts=(TCP, SUBTCP),
             discipline=(DROP_TAIL, ADAPTIVE),
             connections=[SWEPT],
-            x=((5, 10, 20, 50, 100) if full else (10, 50)),
+            x=((2, 5, 10, 20, 50, 100) if full else (5, 10, 20, 50, 100)),
         )
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
@@ -130,11 +132,11 @@ class SubTcp(Experiment):
         for tag, discipline, column in (("drop", RED, 0), ("ecn", RED_ECN, 1)):
             yield Claim.reported(
                 f"ns2-{tag}",
-                f"Loss of TCP behind {discipline}. ns-2.35 has "
+                f"Loss of TCP with ns-2.35's rules behind {discipline}. ns-2.35 has "
                 + ", ".join(f"{loss[column]} % ({n})" for n, loss in NS2.items())
                 + ".",
                 "ns-2.35, one run each",
-                plain.where(discipline=discipline, connections=list(NS2))["loss"],
+                t1.where(hosts=NS2_TCP, discipline=discipline, connections=list(NS2))["loss"],
                 "a comparison",
             )
         fast = results.where(link=T3, connections=SWEPT)

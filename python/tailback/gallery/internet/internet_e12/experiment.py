@@ -22,15 +22,16 @@ from tailback.gallery import (
     grid,
 )
 from tailback.gallery import metrics as m
-from tailback.gallery.internet import blue
+from tailback.gallery.internet import blue, subtcp
 from tailback.gallery.internet.blue import BLUE, RED, curves, freeze_s
 from tailback.gallery.quantity import Quantity
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
-RFC, NONE, DROP = "RFC 3168", "none", "drop"
-"""What TCP does on an echo at a window of one segment; `DROP` has no ECN at all."""
+RFC, NONE, DROP, NS = "RFC 3168", "none", "drop", "ns-2.35"
+"""What TCP does on an echo at a window of one segment; `DROP` has no ECN at all, `NS`
+is ns-2.35's TCP."""
 SOURCES = (400, 1600)
 BYTES_PER_MS = 45e3 / 8
 """Of the bottleneck."""
@@ -77,13 +78,14 @@ class BlueEvaluation(Experiment):
         if profile == "full":
             buffers = (100, 200, 300, 500, 700, 1000)
             return grid(floor=(RFC, NONE), sources=SOURCES, set=(*RED, *BLUE), buffer=buffers) + grid(
-                floor=[DROP], sources=SOURCES, set=TYPICAL, buffer=buffers
+                floor=(DROP, NS), sources=SOURCES, set=TYPICAL, buffer=buffers
             )
         points = grid(
             floor=[RFC], sources=SOURCES, set=("R1", "R2", "R3", "B2", "B3", "B4"), buffer=(SMALL, 300, LARGE)
         )
         points += grid(floor=[NONE], sources=SOURCES, set=("R1", "R2", "R3", "B2", "B4"), buffer=(SMALL, 300, LARGE))
         points += grid(floor=[DROP], sources=SOURCES, set=TYPICAL, buffer=(SMALL, LARGE))
+        points += grid(floor=[NS], sources=SOURCES, set=TYPICAL, buffer=[SMALL])
         return [p for p in points if p["buffer"] != 300 or p["set"] in TYPICAL]
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
@@ -108,7 +110,8 @@ class BlueEvaluation(Experiment):
             **blue.settings(name, buffer, ecn=point["floor"] != DROP),
             "flows[tcp].count": point["sources"],
             "flows[tcp].transport.ecn": "off" if point["floor"] == DROP else "classic",
-            "flows[tcp].transport.ecn-floor": point["floor"] == RFC,
+            "flows[tcp].transport.ecn-floor": "ns-2" if point["floor"] == NS else point["floor"] == RFC,
+            **(subtcp.OF_NS2 if point["floor"] == NS else {}),
             **longer,
         }
 
@@ -196,8 +199,8 @@ class BlueEvaluation(Experiment):
                 f"R2-{n}",
                 f"Loss of RED (R2) at 100 kB with {n} connections; ns-2.35 has {NS2[n]} %.",
                 "ns-2.35, one run",
-                results.where(floor=[RFC, NONE], sources=n, set="R2", buffer=SMALL)["loss"],
-                "a comparison: ns-2 is between the two rules, see the page",
+                results.where(floor=[RFC, NONE, NS], sources=n, set="R2", buffer=SMALL)["loss"],
+                "a comparison",
             )
         yield Claim.reported(
             "delay",

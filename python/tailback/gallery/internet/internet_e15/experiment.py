@@ -33,8 +33,10 @@ from tailback.gallery.internet.internet_e15.fairness import (
 )
 from tailback.gallery.internet.internet_e15.queues import (
     ANY,
+    DOWN,
     FLOOR,
     HOLD,
+    KEEP,
     PRESSURE,
     RED,
     SFB,
@@ -115,11 +117,14 @@ class OneAgainstMany(Experiment):
         table += grid(queue=[SFQ_RED], sender=(NO_ECN, Y1999, RFC3168), floor=[FLOOR], rate=[45])
         table += grid(queue=[SFB], sender=(Y1999, RFC3168), floor=[FLOOR], rate=[45])
         table += grid(queue=[STEEP], sender=[Y1999], floor=[FLOOR], rate=[45])
+        table += grid(queue=[KEEP], sender=(Y1999, RFC3168), floor=[FLOOR], rate=[45])
         table += grid(queue=[ANY], sender=[RFC3168], floor=[FLOOR], rate=[45])
         table += grid(queue=[SFB], sender=[RFC3168], floor=[FLOOR], rate=[2])
         if profile == "full":
             table += grid(queue=[STEEP], sender=[RFC3168], floor=[FLOOR], rate=[45])
-            table += grid(queue=[UNCOUNTED, PRESSURE, HOLD, SLOW], sender=(Y1999, RFC3168), floor=[FLOOR], rate=[45])
+            table += grid(
+                queue=[UNCOUNTED, PRESSURE, HOLD, SLOW, DOWN], sender=(Y1999, RFC3168), floor=[FLOOR], rate=[45]
+            )
             table += grid(queue=[SFB], sender=(Y1999, RFC3168), floor=(0.2, 1.0), rate=[45])
         return table
 
@@ -143,6 +148,7 @@ class OneAgainstMany(Experiment):
         red_drop, alike = red.where(sender=NO_ECN), r.where(queue=RED, sender=NO_ECN)
         sfb_rfc, sfb_1999 = sfb.where(sender=RFC3168), sfb.where(sender=Y1999)
         steep = at.where(queue=STEEP, sender=Y1999)
+        keep = at.where(queue=KEEP, sender=RFC3168)
         table = "slide SFB: table of losses"
         return [
             Claim(
@@ -190,6 +196,13 @@ class OneAgainstMany(Experiment):
                 "not reproduced with the published constants and a sender that obeys RFC 3168: where a TCP flow that "
                 "shares one bin finds it empty, the smallest probability falls below 1 by d2, and that share of "
                 "45 Mbit/s leaks until the bin is full again; the page says what closes the leak, and at what price",
+            ),
+            Claim(
+                "S6-keep",
+                "Where arrivals of a boxed flow keep other flows from lowering its bins, the other flow loses at least "
+                "44.7 Mbit/s and TCP at most 0.1.",
+                f"{table}; stated, tier quantitative; that bins are kept is reconstructed",
+                (keep["cbr_lost"] >= 44.7) & (keep["tcp_lost"] <= 0.1),
             ),
             Claim.calibrated(
                 "S7",

@@ -9,6 +9,8 @@ RED, SFQ_RED, SFB = "RED", "SFQ+RED", "SFB"
 STEEP, ANY = "SFB, d1 = 100 d2", "SFB, any full bin drops"
 """Steps of 0.02 and 0.0002 instead of 0.005 and 0.001; and what the paper's figure does with full bins."""
 UNCOUNTED, PRESSURE, HOLD, SLOW = "SFB, uncounted", "SFB, pressure", "SFB, hold", "SFB, frozen for 50 ms"
+KEEP, DOWN = "SFB, keep", "SFB, decrements frozen for 100 ms"
+"""Boxed flows' bins that no other flow lowers; a timer of their own for decrements."""
 FLOOR = 0.5
 """Retransmission timeout's floor in s with which RED's row comes out; the calibrated choice."""
 FAIR = RATE / (TCP + 1)
@@ -24,7 +26,7 @@ _RED: dict[str, Value] = {
     "byte-mode": False,
     "gentle": False,
 }
-_BOX = {UNCOUNTED: "uncounted", PRESSURE: "pressure", HOLD: "hold"}
+_BOX = {UNCOUNTED: "uncounted", PRESSURE: "pressure", HOLD: "hold", KEEP: "keep"}
 
 
 def discipline(queue: object, ecn: bool) -> tuple[dict[str, Value], str]:
@@ -42,6 +44,8 @@ def discipline(queue: object, ecn: bool) -> tuple[dict[str, Value], str]:
         sfb |= {"bin-full": "drop-any"}
     elif queue == SLOW:
         sfb |= {"freeze": "50ms"}
+    elif queue == DOWN:
+        sfb |= {"freeze-down": "100ms"}
     elif queue in _BOX:
         sfb |= {"penalty-box": {"boxed": _BOX[str(queue)]}}
     return sfb, "200kB"

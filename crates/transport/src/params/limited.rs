@@ -1,0 +1,60 @@
+//! When limited transmit sends.
+
+use core::fmt;
+use schemars::JsonSchema;
+use serde::de::{self, Deserialize, Deserializer, Visitor};
+use serde::{Deserialize as DeriveDeserialize, Serialize};
+
+/// Limited transmit: true, false or "always".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum LimitedTransmit {
+    /// Whether the first two duplicate acknowledgements before a loss is certain each let a new
+    /// segment out (RFC 3042).
+    Sends(bool),
+    /// Otherwise.
+    When(WhenLimited),
+}
+
+/// When else duplicates let segments out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, DeriveDeserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WhenLimited {
+    /// Also after a timeout, where the next segment is one that is sent again (ns-2's `singledup_`).
+    Always,
+}
+
+impl LimitedTransmit {
+    /// Whether it sends before a loss is certain.
+    pub(crate) fn when_open(self) -> bool {
+        self != LimitedTransmit::Sends(false)
+    }
+    /// Whether it sends after a timeout.
+    pub(crate) fn after_timeout(self) -> bool {
+        matches!(self, LimitedTransmit::When(WhenLimited::Always))
+    }
+}
+
+struct LimitedVisitor;
+
+impl Visitor<'_> for LimitedVisitor {
+    type Value = LimitedTransmit;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("true, false or \"always\"")
+    }
+    fn visit_bool<E: de::Error>(self, sends: bool) -> Result<LimitedTransmit, E> {
+        Ok(LimitedTransmit::Sends(sends))
+    }
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<LimitedTransmit, E> {
+        match text {
+            "always" => Ok(LimitedTransmit::When(WhenLimited::Always)),
+            _ => Err(E::custom(format!("\"{text}\" is no rule; write true, false or \"always\""))),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for LimitedTransmit {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        d.deserialize_any(LimitedVisitor)
+    }
+}
