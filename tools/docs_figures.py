@@ -767,6 +767,47 @@ def avq() -> Figure:
     return bottleneck(discipline("avq", mean_packet="1040B"), state=rate)
 
 
+def loss_by_colour(queue: Table) -> Figure:
+    """Draw the loss of each colour at a link of 10 Mbit/s, 12 Mbit/s arriving, against what is in profile."""
+    drawn = plot.new(1, 1, width=6.4, height=3.0)
+    (axes,) = drawn.axes
+    profiles = (1, 2, 4, 6, 8, 9, 10, 11)
+    losses: dict[str, list[Interval]] = {"green": [], "yellow": []}
+    for rate in profiles:
+        scenario = (
+            Scenario(duration="32s", warmup="2s", framing="none", buffer="unlimited")
+            .host("s", count=6)
+            .host("d")
+            .switch("sw", ports={"d": {"buffer": "100packets", "discipline": queue}})
+            .link(["s*", "sw"], rate="100Mbit/s", delay="1ms")
+            .link(["sw", "d"], rate="10Mbit/s", delay="1ms")
+        )
+        for name, part, colour in (("in", rate, "green"), ("out", 12 - rate, "yellow")):
+            load = source("poisson", packet="1000B", rate=f"{1000 * part / 6:.0f}kbit/s")
+            marking = {"meter": kind("fixed", colour=colour)}
+            scenario = scenario.flow(name, "s*", "d", load, marking=marking)
+        for name, colour in (("in", "green"), ("out", "yellow")):
+            losses[colour].append(interval(scenario, lambda report, of=name: 100 * report.loss(of), 3))
+    for index, (colour, name) in ((2, ("green", "in profile (green)")), (4, ("yellow", "out of profile (yellow)"))):
+        plot.curve(axes, profiles, losses[colour], label=name, index=index)
+    with plot.style():
+        plot.finish(axes, x="in-profile load (Mbit/s) of 12, link of 10", y="loss (%)", ticks=profiles)
+    return drawn
+
+
+@figure
+def rio() -> Figure:
+    """Loss by colour under RIO."""
+    return loss_by_colour(discipline("rio"))
+
+
+@figure
+def ered() -> Figure:
+    """Loss by colour under enhanced RED."""
+    red = {"min": "20packets", "max": "80packets", "mean-packet": "1000B"}
+    return loss_by_colour(discipline("ered", red=red))
+
+
 @figure
 def fair_queueing() -> Figure:
     """The delay of a sparse flow among backlogged ones, under each kind of tags."""
