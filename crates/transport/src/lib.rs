@@ -20,8 +20,8 @@ mod seq;
 mod wire;
 
 pub use params::{
-    Clock, DelayedAck, EcnEcho, EcnMode, InitialWindow, NewReno, Recovery, Reno, Sack, SpuriousTimeout, Tahoe, Tcp,
-    Timers, WindowRule,
+    Acknowledgement, Clock, Delayed, DelayedAck, EcnEcho, EcnMode, InitialWindow, NewReno, Recovery, Reno, Reservation,
+    ReservedWindow, Sack, SpuriousTimeout, Tahoe, Tcp, Timed, Timers, Transmission, WindowRule,
 };
 pub use receiver::Receiver;
 pub use registry::{Cc, Control};

@@ -50,6 +50,7 @@ EXPERIMENTS = (
     "internet-e15",
     "internet-e16",
     "internet-e17",
+    "internet-e18",
     "internet-rivals",
 )  # fmt: skip
 

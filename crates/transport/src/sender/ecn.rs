@@ -27,7 +27,7 @@ impl Sender {
         self.cold.statistics.ecn_reductions += 1;
         let at_floor = self.window.cwnd <= 1.0;
         let flight = self.flight_size();
-        self.control.on_congestion(&mut self.window, Congestion::Ecn, now, flight);
+        self.reduce(Congestion::Ecn, now, flight);
         self.cold.prior = None;
         let wait = at_floor && self.back_off() == BackOff::Floor;
         if wait {

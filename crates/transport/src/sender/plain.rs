@@ -69,7 +69,7 @@ impl Sender {
             self.nxt = self.una;
             self.dupacks = 0;
             if !self.control.controls_recovery() {
-                self.window.cwnd = 1.0;
+                self.window.cwnd = self.least_window();
             }
             return;
         }
@@ -88,7 +88,7 @@ impl Sender {
             self.cold.prior = Some(self.window);
             let tahoe = self.flavour == Flavour::Tahoe;
             let why = if tahoe { Congestion::Timeout } else { Congestion::Loss };
-            self.control.on_congestion(&mut self.window, why, now, flight);
+            self.reduce(why, now, flight);
         }
         self.state = State::Recovery;
         self.recover = self.max;

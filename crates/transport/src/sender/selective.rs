@@ -158,7 +158,7 @@ impl Sender {
         rack.probe = None;
         if again && !duplicate && repaired && self.state == State::Open && !self.is_reduced() {
             let flight = self.flight_size();
-            self.control.on_congestion(&mut self.window, Congestion::Loss, now, flight);
+            self.reduce(Congestion::Loss, now, flight);
             self.reduced_at = self.max;
             self.by_echo = false;
             if !self.control.controls_recovery() {

@@ -44,12 +44,12 @@ impl Sender {
             // not outstanding. Else each timeout in a recovery would double the threshold.
             self.inflation = 0;
             let flight = self.flight_size();
-            self.control.on_congestion(&mut self.window, Congestion::Timeout, now, flight);
+            self.reduce(Congestion::Timeout, now, flight);
         }
         self.cold.expired_at = Some(self.una);
         self.control.on_expiry(rto);
         if !own {
-            self.window.cwnd = 1.0;
+            self.window.cwnd = self.least_window();
         }
         self.rtt.back_off();
         self.watch_eifel();
