@@ -787,7 +787,8 @@ def loss_by_colour(queue: Table) -> Figure:
             marking = {"meter": kind("fixed", colour=colour)}
             scenario = scenario.flow(name, "s*", "d", load, marking=marking)
         for name, colour in (("in", "green"), ("out", "yellow")):
-            losses[colour].append(interval(scenario, lambda report, of=name: 100 * report.loss(of), 3))
+            reports = run(scenario, replications=3).reports
+            losses[colour].append(mean_interval([100 * report.loss(name) for report in reports], CONFIDENCE))
     for index, (colour, name) in ((2, ("green", "in profile (green)")), (4, ("yellow", "out of profile (yellow)"))):
         plot.curve(axes, profiles, losses[colour], label=name, index=index)
     with plot.style():

@@ -51,6 +51,8 @@ EXPERIMENTS = (
     "internet-e16",
     "internet-e17",
     "internet-e18",
+    "internet-e19",
+    "internet-e20",
     "internet-rivals",
 )  # fmt: skip
 

@@ -23,11 +23,11 @@ pub struct Params {
     /// Default 300ms.
     #[serde(default = "default_window")]
     pub window: Dur,
-    /// Over-subscription is looked for in intervals of this length, 1ms to 1h. Default 1s.
+    /// Over-subscription is looked for in intervals of this length, 1ms to 1h. Default 5s.
     #[serde(default = "default_patience")]
     pub patience: Dur,
-    /// After so many of these in a row with a loss of a marked segment and the target missed,
-    /// marking is turned off; 1 to 1000. Default 3.
+    /// After so many of these in a row with the target missed, and a loss of a marked segment or
+    /// next to nothing (less than a tenth) left to mark, marking is turned off; 1 to 1000. Default 3.
     #[serde(default = "default_strikes")]
     pub strikes: u32,
     /// How long it then stays off, 1ms to 1h. Default 60s.
@@ -39,7 +39,7 @@ fn default_window() -> Dur {
     Dur::from_ms(300)
 }
 fn default_patience() -> Dur {
-    Dur::from_secs(1)
+    Dur::from_secs(5)
 }
 fn default_strikes() -> u32 {
     3
@@ -113,7 +113,8 @@ impl Part {
     }
 }
 
-/// Finds that more is promised than the network has: marked segments go on being lost.
+/// Finds that more is promised than the network has: marked segments go on being lost, or all are
+/// marked in vain.
 #[derive(Debug)]
 struct Oversubscription {
     patience: Dur,
@@ -128,13 +129,14 @@ struct Oversubscription {
 }
 
 impl Oversubscription {
-    /// Whether marking is off from now on, which it was not.
-    fn look(&mut self, now: Time, missed: bool) -> bool {
+    /// Whether marking is off from now on, which it was not. `missed`: the target, by a tenth or more;
+    /// `share` of the window is marked.
+    fn look(&mut self, now: Time, missed: bool, share: f64) -> bool {
         if now < self.due {
             return false;
         }
         self.due = now + self.patience;
-        self.strikes = if self.lost && missed { self.strikes + 1 } else { 0 };
+        self.strikes = if missed && (self.lost || share >= 0.9) { self.strikes + 1 } else { 0 };
         self.lost = false;
         if self.strikes < self.limit {
             return false;
@@ -197,7 +199,8 @@ impl CongestionControl for PacketMarking {
             window.cwnd = self.sum().max(1.0);
         }
         let missed = self.observe(acked.now) < self.target;
-        if self.over.look(acked.now, missed) {
+        let far = self.observed.last() < 0.9 * self.target;
+        if self.over.look(acked.now, far, self.marked.window / self.sum().max(1.0)) {
             self.plain.window += std::mem::take(&mut self.marked.window);
             self.marked.ssthresh = 1.0;
         }
@@ -210,6 +213,8 @@ impl CongestionControl for PacketMarking {
                 self.marked.grow(share, advanced, cwnd);
             } else {
                 self.marked.window = f64::max(0.0, self.marked.window - advanced / cwnd);
+                // Slow start was to find the target. Without it each shortfall would be overshot.
+                self.marked.ssthresh = self.marked.ssthresh.min(self.marked.window);
             }
             self.plain.grow(1.0 - share, advanced, cwnd);
         }

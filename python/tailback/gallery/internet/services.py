@@ -11,14 +11,21 @@ from typing import Literal
 from tailback.gallery.design import AxisValue, Settings
 from tailback.gallery.metrics import Metric
 from tailback.report import Report
+from tailback.scenario import Value
 
 __all__ = [
     "CAPACITY",
     "COARSE_CLOCK",
+    "ERED",
     "HEADERS",
     "MODERN",
+    "QUEUES",
     "RENO",
+    "RIO",
     "best_effort",
+    "coloured",
+    "entered",
+    "goodput",
     "green_losses",
     "green_rate",
     "least_share",
@@ -32,6 +39,24 @@ CAPACITY = 10.0
 HEADERS = 1000 / 960
 """Bytes of a packet per byte of its payload."""
 COARSE_CLOCK, RENO, MODERN = "Reno, coarse clock", "Reno", "SACK"
+
+ERED, RIO = "ered", "rio"
+LEVEL: dict[str, Value] = {
+    "weight": 0.002,
+    "mean-packet": "1000B",
+    "count": "packets",
+    "byte-mode": False,
+    "gentle": False,
+}
+QUEUES: dict[str, Value] = {
+    ERED: {"kind": "ered", "red": {"min": "20kB", "max": "80kB", "max-p": 0.1, **LEVEL}},
+    RIO: {
+        "kind": "rio",
+        "green": {"min": "80packets", "max": "99packets", "max-p": 0.02, **LEVEL},
+        "yellow": {"min": "20packets", "max": "80packets", "max-p": 0.1, **LEVEL},
+    },
+}
+"""Disciplines of the bottleneck, whose buffer is 100 kB."""
 
 OLD_TIMERS: Settings = {"clock": "coarse", "granularity": "100ms", "min-rto": "500ms", "initial-rto": "3s"}
 
@@ -74,6 +99,13 @@ def coloured(report: Report, colour: Literal["green", "yellow", "red"], flows: s
 def rate(flows: str, name: str, label: str) -> Metric:
     """The goodput of some flows together, with headers."""
     return Metric(name, label, "Mbit/s", lambda report: goodput(report, flows), precision=(0.02, 0.02))
+
+
+def entered(flows: str, name: str, label: str) -> Metric:
+    """What some flows together hand to the network, with headers: what a marking engine there observes."""
+    return Metric(
+        name, label, "Mbit/s", lambda report: 1e-6 * HEADERS * report.offered_bps(flows), precision=(0.02, 0.02)
+    )
 
 
 def best_effort(flows: str, name: str, label: str) -> Metric:

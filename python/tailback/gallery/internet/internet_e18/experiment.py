@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from tailback.gallery import (
     Axis,
@@ -21,7 +21,8 @@ from tailback.gallery import figures as fig
 from tailback.gallery import metrics as m
 from tailback.gallery.internet import services
 from tailback.gallery.internet.dumbbell import BOTTLENECK, PORT
-from tailback.gallery.internet.services import COARSE_CLOCK, MODERN, RENO
+from tailback.gallery.internet.services import COARSE_CLOCK, ERED, MODERN, RENO, RIO
+from tailback.gallery.quantity import Selector
 from tailback.report import Report
 from tailback.scenario import Value
 
@@ -40,28 +41,13 @@ MECHANISMS: dict[str, dict[str, Value]] = {
     ADAPTIVE: {"burst": SHALLOW, "window": "excess"},
     FIXED: {"burst": SHALLOW, "window": "excess", "transmission": {"kind": "timed", "tick": "10ms"}},
 }
-ERED, RIO = "ered", "rio"
-LEVEL: dict[str, Value] = {
-    "weight": 0.002,
-    "mean-packet": "1000B",
-    "count": "packets",
-    "byte-mode": False,
-    "gentle": False,
-}
-QUEUES: dict[str, Value] = {
-    ERED: {"kind": "ered", "red": {"min": "20kB", "max": "80kB", "max-p": 0.1, **LEVEL}},
-    RIO: {
-        "kind": "rio",
-        "green": {"min": "80packets", "max": "99packets", "max-p": 0.02, **LEVEL},
-        "yellow": {"min": "20packets", "max": "80packets", "max-p": 0.1, **LEVEL},
-    },
-}
+Trace = tuple[list[float], list[float], list[float]]
 RATES = (1, 2, 4, 6)
 LARGE = (4, 6)
 """Reservations of which an ordinary sender gets less than the whole."""
 
 
-def _window(report: Report) -> tuple[list[float], list[float], list[float]]:
+def _window(report: Report) -> Trace:
     """Times, and the window and the threshold of the connection with the reservation, segments."""
     series = report.data["series"]
     assert series is not None, "the point samples"
@@ -70,7 +56,7 @@ def _window(report: Report) -> tuple[list[float], list[float], list[float]]:
 
 
 class Reservation(Experiment):
-    """One connection with a reservation among ten without, by how it sends."""
+    """One connection with a reservation among six without, by how it sends."""
 
     id = "internet-e18"
     title = "TCP with a reservation"
@@ -110,7 +96,7 @@ class Reservation(Experiment):
         chosen = MECHANISMS[str(point["mechanism"])]
         return {
             "flows[reserved].transport.reservation": {"rate": f"{point['rate']}Mbit/s", **chosen},
-            f"{PORT}.discipline": QUEUES[str(point["queue"])],
+            f"{PORT}.discipline": services.QUEUES[str(point["queue"])],
             "run.sample": "100ms",
             **services.sender(point["sender"], "best", "reserved"),
         }
@@ -137,7 +123,7 @@ class Reservation(Experiment):
         elsewhere &= others[1].where(mechanism=FIXED)["reserved"] >= 0.95 * 4
         for other in others:
             elsewhere &= other.where(mechanism=PLAIN)["reserved"] < other.where(mechanism=FIXED)["reserved"]
-        large = {"rate": list(LARGE)}
+        large: dict[str, Selector] = {"rate": list(LARGE)}
         return [
             Claim("T1", "An ordinary sender gets less than the 4 or 6 Mbit/s that it has reserved.", source, below),
             Claim(
@@ -154,7 +140,7 @@ class Reservation(Experiment):
             ),
             Claim(
                 "T4",
-                "What it then gets unmarked, beyond the reservation, is what a connection without one gets, within 25 %.",
+                "What it then gets unmarked is what a connection without a reservation gets, within 25 %.",
                 f"{source}; the bound is ours",
                 by[FIXED]["unmarked"].close_to(by[FIXED]["best"], relative=0.25),
             ),
@@ -203,7 +189,7 @@ class Reservation(Experiment):
                 {name: chosen["reserved"] for name, chosen in by.items()},
                 "goodput",
                 "Goodput with a reservation",
-                "Ten connections without a reservation share the rest of 10 Mbit/s.",
+                "Six connections without a reservation share the rest of 10 Mbit/s.",
                 x="rate",
                 claims=("T1", "T2", "T3", "T4", "T5", "T7"),
             ),
@@ -239,7 +225,8 @@ def _draw_windows(results: Results) -> Drawing:
 
     drawn = plot.new(1, 2, width=7.2, height=2.2, sharex=True, sharey=True)
     for axes, name in zip(drawn.axes, (PLAIN, FIXED), strict=True):
-        times, window, rtt = results.trace("window", mechanism=name, rate=4, sender=MODERN, queue=ERED)
+        trace = results.trace("window", mechanism=name, rate=4, sender=MODERN, queue=ERED)
+        times, window, rtt = cast("Trace", trace)
         chosen = [index for index, at in enumerate(times) if 40 <= at <= 70]
         at = [times[index] for index in chosen]
         axes.plot(at, [window[index] for index in chosen], color=plot.COLOURS[0], linewidth=1.0, label="window")
