@@ -20,11 +20,11 @@ from tailback.gallery import (
 )
 from tailback.gallery import figures as fig
 from tailback.gallery import metrics as m
+from tailback.gallery.claims import Condition
 from tailback.gallery.internet import services
 from tailback.gallery.internet.dumbbell import BOTTLENECK, PORT, Trace
 from tailback.gallery.internet.services import RIO, coloured
 from tailback.gallery.quantity import Selector
-from tailback.gallery.verdicts import Condition
 from tailback.report import Report
 from tailback.scenario import Value
 

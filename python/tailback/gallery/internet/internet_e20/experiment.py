@@ -20,10 +20,10 @@ from tailback.gallery import (
 )
 from tailback.gallery import figures as fig
 from tailback.gallery import metrics as m
+from tailback.gallery.claims import Condition
 from tailback.gallery.internet import services
 from tailback.gallery.internet.dumbbell import BOTTLENECK, Trace
 from tailback.gallery.internet.services import coloured
-from tailback.gallery.verdicts import Condition
 from tailback.report import Report
 from tailback.scenario import Value
 
@@ -182,7 +182,7 @@ class IntegratedMarking(Experiment):
                 "Unmarked part of the middle flow with twelve best-effort flows.",
                 "Ours: sensitivity",
                 results.where(engine=INTEGRATED, targets=MIXED, others=MANY)["middle_unmarked"],
-                "with small windows best-effort flows repair losses by timeouts, which larger ones do not: see the page",
+                "small best-effort windows repair losses by timeouts, which larger ones do not: see the page",
             ),
         ]
 
