@@ -6,10 +6,13 @@ import json
 import math
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
-from typing import NotRequired, TypedDict, cast
+from typing import Literal, NotRequired, TypedDict, cast
 
 __all__ = [
     "ClassRow",
+    "ColourRow",
+    "ColoursRow",
+    "ConditionerRow",
     "Counter",
     "DelayRow",
     "DropRow",
@@ -83,6 +86,33 @@ class TransportRow(TypedDict):
     completion: DelayRow
 
 
+class ColourRow(TypedDict):
+    """Packets of one colour: at the entry (behind a meter there), at the delivery and at the loss."""
+
+    offered: Counter
+    delivered: Counter
+    dropped: Counter
+
+
+class ColoursRow(TypedDict):
+    """A flow's packets by colour; meters on the way change it."""
+
+    green: ColourRow
+    yellow: ColourRow
+    red: ColourRow
+
+
+class ConditionerRow(TypedDict):
+    """What a conditioner judged, and of this what it dropped; in buffer bytes."""
+
+    name: str
+    meter: str
+    green: Counter
+    yellow: Counter
+    red: Counter
+    policed: Counter
+
+
 class FlowRow(_Counted, _Class, _From):
     """A flow; its counters hold packets born after the warm-up."""
 
@@ -92,6 +122,7 @@ class FlowRow(_Counted, _Class, _From):
     reordered: int
     drops: list[DropRow]
     transport: TransportRow | None
+    colours: ColoursRow | None
 
 
 class ClassRow(_Counted, _Class):
@@ -157,6 +188,7 @@ class SeriesData(TypedDict):
     time_s: list[float]
     ports: dict[str, PortSeries]
     flows: dict[str, FlowSeries]
+    meters: dict[str, dict[str, list[float]]]
     transports: dict[str, dict[str, list[float]]]
     in_network_packets: list[int]
 
@@ -178,6 +210,7 @@ class ReportData(TypedDict):
     completions: dict[str, DelayRow]
     ports: list[PortRow]
     nodes: list[NodeRow]
+    conditioners: list[ConditionerRow]
     series: SeriesData | None
 
 
@@ -290,6 +323,16 @@ class Report:
         """Share of the measured time, 0 to 1, during which the matching ports transmitted, on average."""
         found = self.ports(port)
         return math.fsum(p["utilisation"] for p in found) / len(found)
+
+    def coloured_bytes(self, colour: Literal["green", "yellow", "red"], flows: str = "*") -> int:
+        """Payload delivered with a colour by the matching flows; all of it is green where nothing colours packets."""
+        total = 0
+        for flow in self.flows(flows):
+            if (colours := flow["colours"]) is not None:
+                total += colours[colour]["delivered"]["bytes"]
+            elif colour == "green":
+                total += flow["delivered"]["bytes"]
+        return total
 
     def drops(self, flows: str = "*") -> Iterator[DropRow]:
         """Yield each flow's drops by place and reason."""

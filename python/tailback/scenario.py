@@ -177,11 +177,13 @@ class Scenario:
         start_spread: str | None = None,
         stop: str | None = None,
         transport: Mapping[str, Value] | None = None,
+        marking: Mapping[str, Value] | None = None,
         probe: bool | None = None,
     ) -> Scenario:
         """Add a group of flows; `from_` and `to` are hosts or patterns, `source` is a traffic model.
 
-        With a `transport`, such as `tcp()`, the source writes and the transport sends as the network allows.
+        With a `transport`, such as `tcp()`, the source writes and the transport sends as the network allows. `marking`
+        gives packets a colour where they enter the network, as `{"meter": kind("fixed", colour="yellow")}` does.
         """
         flow: Table = {"name": name, "from": from_, "to": to}
         rest = _given(
@@ -192,6 +194,7 @@ class Scenario:
             stop=stop,
             source=source,
             transport=transport,
+            marking=marking,
             probe=probe,
         )
         return self._append("flows", {**flow, **({} if class_ is None else {"class": class_}), **rest})

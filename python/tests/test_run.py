@@ -138,3 +138,18 @@ def test_flows_that_are_a_whole_class_have_its_quantiles() -> None:
     summary = run(classes, replications=2).summary().filter(pl.col("metric") == "delay_p99")
     group, whole = (summary.filter(pl.col("scope") == scope)["mean"] for scope in ("group", "class"))
     assert group.item() == whole[-1] > 0
+
+
+def test_colours_are_counted_where_packets_get_them() -> None:
+    meter = {"kind": "token-bucket", "rate": "1Mbit/s", "burst": "10kB"}
+    scenario = Scenario.from_toml(MERGE).set({"flows[data].marking": {"meter": meter, "police": "red"}})
+    report = run(scenario, replications=1).reports[0]
+    (judged,) = report.data["conditioners"]
+    assert judged["name"] == "data"
+    assert judged["red"] == judged["policed"]
+    assert judged["policed"]["packets"] > 0
+    assert report.coloured_bytes("red", "data") == 0
+    assert report.coloured_bytes("green") == sum(flow["delivered"]["bytes"] for flow in report.flows())
+    rows = [colours for flow in report.flows("data") if (colours := flow["colours"]) is not None]
+    assert sum(row["red"]["offered"]["packets"] for row in rows) == judged["policed"]["packets"]
+    assert {drop["reason"] for drop in report.drops("data")} >= {"policed"}

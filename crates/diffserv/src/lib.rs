@@ -21,6 +21,6 @@ pub use bucket::TokenBucket;
 pub use colour::Colour;
 pub use condition::{Action, Actions, Conditioner, Outcome};
 pub use dscp::Dscp;
-pub use registry::{Marker, Meter};
+pub use registry::{Marker, Meter, Shows};
 pub use shaper::{Params as ShaperParams, Shaper};
 pub use window::SlidingWindow;

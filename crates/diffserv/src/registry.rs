@@ -5,6 +5,12 @@ use crate::meter::*;
 use tailback_random::Rng;
 use tailback_units::Time;
 
+/// What shows its state for time series.
+pub trait Shows {
+    /// Names and values; the names never change.
+    fn probe(&self, _f: &mut dyn FnMut(&'static str, f64)) {}
+}
+
 /// Makes the enum of parameters ([`Meter`]) and the run-time enum ([`Marker`]) from one list.
 macro_rules! meters {
     ($($name:literal => $Variant:ident in $module:ident),+ $(,)?) => {
@@ -29,6 +35,12 @@ macro_rules! meters {
             }
         }
 
+        impl Shows for Marker {
+            fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+                match self { $(Marker::$Variant(meter) => meter.probe(f),)+ }
+            }
+        }
+
         impl Marker {
             /// The colour of a packet of `bytes` that arrives with the colour `incoming`. Instants
             /// do not go back.
@@ -40,6 +52,7 @@ macro_rules! meters {
 }
 
 meters! {
+    "fixed" => Fixed in fixed,
     "token-bucket" => Profile in profile,
     "sr-tcm" => SrTcm in sr_tcm,
     "tr-tcm" => TrTcm in tr_tcm,

@@ -26,6 +26,10 @@ impl SlidingWindow {
         self.front = now;
         self.rate
     }
+    /// The estimate with the last packet, bytes per second.
+    pub fn last(&self) -> f64 {
+        self.rate
+    }
     /// The estimate at `now` if nothing has come since the last packet, bytes per second.
     pub fn at(&self, now: Time) -> f64 {
         self.rate * self.length / (now.since(self.front).as_secs() + self.length)

@@ -21,6 +21,8 @@ pub enum Reason {
     Early,
     /// Its flow does not respond to congestion and is held to a limit.
     Unresponsive,
+    /// A policer found it beyond its profile.
+    Policed,
 }
 
 impl fmt::Display for Reason {
@@ -33,6 +35,7 @@ impl fmt::Display for Reason {
             Reason::LinkDown => "link down",
             Reason::Early => "early drop",
             Reason::Unresponsive => "unresponsive flow",
+            Reason::Policed => "policed",
         })
     }
 }

@@ -96,6 +96,8 @@ disciplines! {
     "pi" => Pi(pi::Params => pi::Pi),
     "rem" => Rem(rem::Params => rem::Rem),
     "avq" => Avq(avq::Params => avq::Avq),
+    "rio" => Rio(rio::Params => rio::Rio),
+    "ered" => Ered(ered::Params => ered::Ered),
 }
 
 impl Spec {

@@ -66,8 +66,14 @@ fn the_time_shifted_fifo_lets_a_classic_packet_first_that_has_waited_longer_by_t
         let mut rig = Rig::new(&Spec::DualPi2(params.clone()), &places(10, Rate::mbit(10)), Rng::named(1, "port"));
         let mut log = Log::new();
         let later = Time::ZERO + Dur::from_us(gap);
-        rig.arrive(&Arrival { at: Time::ZERO, seq: 0, flow: 0, size: 1000, ecn: Ecn::NotEct }, &mut log);
-        rig.arrive(&Arrival { at: later, seq: 1, flow: 1, size: 1000, ecn: Ecn::Ect1 }, &mut log);
+        rig.arrive(
+            &Arrival { at: Time::ZERO, seq: 0, flow: 0, size: 1000, ecn: Ecn::NotEct, colour: Default::default() },
+            &mut log,
+        );
+        rig.arrive(
+            &Arrival { at: later, seq: 1, flow: 1, size: 1000, ecn: Ecn::Ect1, colour: Default::default() },
+            &mut log,
+        );
         rig.leave(later, &mut log);
         assert_eq!(log[0].0, first);
     }

@@ -49,6 +49,11 @@ fn documents() -> Vec<Value> {
         json!({ "kind": "rem", "gamma": 1e6, "phi": 1e6, "update": "100us", "count": "bytes", "ecn": true }),
         json!({ "kind": "rem", "gamma": 1e-9, "weight": 1e-9, "target": "1000GB", "update": "24h" }),
         json!({ "kind": "avq", "alpha": 1e6, "gamma": 1e-9, "buffer": "0B", "ecn": true }),
+        json!({ "kind": "rio", "green": { "ecn": true, "min": "1packet", "max": "1packet", "weight": 1.0 },
+                "yellow": { "min": "1B", "max": "2B" }, "red": { "ecn": true } }),
+        json!({ "kind": "rio", "green": { "idle": "1993" }, "yellow": { "idle": "1993", "mark-limit": 0.5, "ecn": true } }),
+        json!({ "kind": "ered", "red": { "min": "1packet", "max": "2packets", "ecn": true, "weight": 1.0, "idle": "1993" },
+                "green-max": "2packets" }),
         json!({ "kind": "avq", "alpha": 1e-9, "initial": 1e-9, "buffer": "2kB" }),
     ]);
     documents
@@ -130,7 +135,7 @@ proptest! {
                 Op::Arrive { flow, size } => {
                     // One codepoint per flow: queues may be chosen by it.
                     let ecn = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1][flow as usize % 3];
-                    q.enqueue(now, packet(&Arrival { at: now, seq: arrived, flow, size, ecn }), cx);
+                    q.enqueue(now, packet(&Arrival { at: now, seq: arrived, flow, size, ecn, colour: Default::default() }), cx);
                     arrived += 1;
                 }
                 Op::Leave => {
@@ -216,7 +221,10 @@ fn a_random_victim_is_any_of_those_waiting() {
         let mut waiting = Vec::new();
         rig.q.visit(&mut |packet| waiting.push(packet.seq));
         waiting.push(seq);
-        rig.arrive(&Arrival { at: Time::ZERO, seq, flow: 0, size: 1000, ecn: Ecn::NotEct }, &mut log);
+        rig.arrive(
+            &Arrival { at: Time::ZERO, seq, flow: 0, size: 1000, ecn: Ecn::NotEct, colour: Default::default() },
+            &mut log,
+        );
         if waiting.len() == 4 {
             let (gone, _) = log.pop().unwrap();
             ages[waiting.iter().position(|s| *s == gone).unwrap()] += 1;

@@ -236,7 +236,14 @@ fn sparse_and_greedy() -> Vec<Arrival> {
     let end = arrivals.last().unwrap().at;
     let mut at = Time(1);
     while at < end {
-        arrivals.push(Arrival { at, seq: 0, flow: 99, size: 200, ecn: tailback_qdisc::Ecn::NotEct });
+        arrivals.push(Arrival {
+            at,
+            seq: 0,
+            flow: 99,
+            size: 200,
+            ecn: tailback_qdisc::Ecn::NotEct,
+            colour: Default::default(),
+        });
         at += Dur::from_ms(20);
     }
     arrivals.sort_by_key(|a| a.at);

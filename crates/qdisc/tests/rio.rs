@@ -61,7 +61,7 @@ fn enhanced_red_chooses_among_the_unmarked_as_red_would_and_spares_the_marked() 
     // The same draws for a RED that sees only the unmarked packets' arrivals, the averages being
     // equal at a weight of 1.
     let (rng, same) = (&mut Rng::named(1, "ered"), &mut Rng::named(1, "ered"));
-    let mut law = Ered::new(&params(5, 15, 0.2), RATE);
+    let mut law = Ered::new(&params(5, 15, 0.2), None, RATE);
     let mut red = Red::new(&params(5, 15, 0.2), RATE);
     let mut chosen = 0;
     for n in 0..100_000u64 {
@@ -75,4 +75,12 @@ fn enhanced_red_chooses_among_the_unmarked_as_red_would_and_spares_the_marked() 
         }
     }
     assert!(chosen > 1000);
+}
+
+#[test]
+fn marked_packets_are_dropped_from_a_threshold_of_their_own_on() {
+    let rng = &mut Rng::named(1, "ered");
+    let mut law = Ered::new(&params(5, 15, 0.2), Some(Amount::packets(40)), RATE);
+    assert_eq!(law.arrive(Time::ZERO, backlog(39), 1000, 0, rng), Decision::Pass);
+    assert_eq!(law.arrive(Time::ZERO, backlog(40), 1000, 0, rng), Decision::Forced);
 }

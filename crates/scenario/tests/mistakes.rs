@@ -286,6 +286,24 @@ const MEANT: &[Mistake] = &[
     ("class = 2", "start = ‸\"60s\"", "flows[0].start", "lengthen `run.duration`"),
     ("class = 2", "start = \"20s\"\nstop = ‸\"10s\"", "flows[0].stop", "stop it later"),
     ("burst = \"24kB\"", "burst = ‸\"0B\"", "flows[0].source.burst", ""),
+    (
+        "class = 2",
+        "marking = { meter = { kind = \"fixed\", colour = \"yellow\" }, police = ‸\"green\" }",
+        "flows[0].marking.police",
+        "the first colour that is dropped",
+    ),
+    (
+        "class = 2",
+        "marking = { meter = { kind = \"tr-tcm\", cir = \"2Mbit/s\", cbs = \"1kB\", pir = ‸\"1Mbit/s\", pbs = \"1kB\" } }",
+        "flows[0].marking.meter.pir",
+        "is below `cir`",
+    ),
+    (
+        "buffer = \"100kB\" }",
+        "conditioners = [{ meter = { kind = \"fixed\", colour = \"red\" }, flows = ‸\"dat\" }] }",
+        "switches.core.ports.server.conditioners[0].flows",
+        "the groups are",
+    ),
     // timeline
     ("at = \"30s\"", "at = ‸\"61s\"", "timeline[0].at", "the run ends at 60s"),
     ("flow = \"voice\"", "flow = ‸\"vioce\"", "timeline[0].flow", "did you mean `voice`?"),

@@ -6,7 +6,8 @@ mod right;
 use right::RIGHT;
 use tailback_scenario::{Scenario, build};
 use tailback_sim::plan::{
-    Change, ChangeKind, Detection, Engine, Fabric, Framing, Length, NO_ROUTE, NodeKind, Plan, Response, Scope, Signal,
+    Change, ChangeKind, Detection, Engine, Fabric, Framing, Length, NO_ROUTE, NodeKind, Place, Plan, Response, Scope,
+    Signal,
 };
 use tailback_units::{Dur, Rate, Time};
 
@@ -287,4 +288,29 @@ fn thousands_of_hosts_make_a_plan_and_thousands_of_switches_are_refused() {
     assert!(Scenario::from_toml(&star("hosts"), "hosts").is_ok());
     let refused = Scenario::from_toml(&star("switches"), "switches").unwrap_err().rendered();
     assert!(refused.contains("make fewer switches"), "{refused}");
+}
+
+#[test]
+fn conditioners_stand_where_the_document_says() {
+    let fixed = "meter = { kind = \"fixed\", colour = \"red\" }";
+    let text = RIGHT
+        .replace("class = 2\n", &format!("class = 2\nmarking = {{ {fixed}, per = \"group\" }}\n"))
+        .replace(
+            "buffer = \"100kB\" }",
+            &format!("conditioners = [{{ {fixed} }}, {{ {fixed}, direction = \"ingress\", flows = \"v*\", police = \"red\" }}] }}"),
+        );
+    let plan = plan(&text);
+    let data: Vec<u32> = (0..plan.flows.len() as u32).filter(|f| plan.flows[*f as usize].group == "data").collect();
+    let [source, out, back] = &plan.conditioners[..] else { panic!("{:?}", plan.conditioners) };
+    assert_eq!((source.place, &source.flows, source.per_flow), (Place::Source, &Some(data.clone()), false));
+    let ends = |port: u32| {
+        let link = &plan.links[port as usize / 2];
+        let side = port as usize % 2;
+        [link.ends[side], link.ends[1 - side]].map(|node| plan.nodes[usize::from(node)].name.as_str())
+    };
+    let Place::Egress { port } = out.place else { panic!("{out:?}") };
+    assert_eq!((ends(port), &out.flows), (["core", "server"], &None));
+    let Place::Ingress { port } = back.place else { panic!("{back:?}") };
+    assert_eq!((ends(port), back.flows.as_ref().map(Vec::len)), (["server", "core"], Some(1)));
+    assert_eq!(back.police, Some(tailback_diffserv::Colour::Red));
 }

@@ -43,8 +43,25 @@ pub(crate) struct FlowAccount {
     next_seq: u32,
     /// Packets that arrived after a later one of their flow.
     pub reordered: u64,
-    /// Delays, where asked for.
-    pub delays: Option<Box<Sketch>>,
+    /// What is kept where asked for.
+    pub more: Option<Box<More>>,
+}
+
+/// What most runs keep no account of.
+#[derive(Debug, Default)]
+pub(crate) struct More {
+    /// Delays of measured packets.
+    pub delays: Option<Sketch>,
+    /// Measured packets by colour.
+    pub colours: Option<ByColour>,
+}
+
+/// Measured packets and payload by colour: that at the entry, at the delivery, at the loss.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ByColour {
+    pub offered: [Count; 3],
+    pub delivered: [Count; 3],
+    pub dropped: [Count; 3],
 }
 
 /// The accounts of all flows and the delays of all classes.
@@ -57,12 +74,24 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
-    pub fn new(flows: usize, classes: usize, per_flow_delay: bool) -> Ledger {
-        let account = || FlowAccount { delays: per_flow_delay.then(Box::default), ..FlowAccount::default() };
+    pub fn new(flows: usize, classes: usize, per_flow_delay: bool, colours: bool) -> Ledger {
+        let more = || More { delays: per_flow_delay.then(Sketch::default), colours: colours.then(ByColour::default) };
+        let account =
+            || FlowAccount { more: (per_flow_delay || colours).then(|| Box::new(more())), ..FlowAccount::default() };
         Ledger {
             flows: (0..flows).map(|_| account()).collect(),
             class_delays: vec![Sketch::default(); classes],
             causes: BTreeMap::new(),
+        }
+    }
+
+    /// Counts the colour of a packet handed to the network, where colours are counted.
+    pub fn offer_coloured(&mut self, packet: &Packet) {
+        let more = self.flows[packet.flow() as usize].more.as_mut();
+        if let Some(colours) = more.and_then(|more| more.colours.as_mut())
+            && packet.measured()
+        {
+            colours.offered[packet.colour() as usize].add(u64::from(packet.payload));
         }
     }
 
@@ -87,8 +116,8 @@ impl Ledger {
             let delay = now.since(packet.born).0;
             account.delay_sum += u128::from(delay);
             account.delay_max = account.delay_max.max(delay);
-            if let Some(delays) = &mut account.delays {
-                delays.record(delay);
+            if let Some(more) = &mut account.more {
+                more.deliver(&packet, delay);
             }
             self.class_delays[usize::from(packet.class())].record(delay);
         }
@@ -99,7 +128,21 @@ impl Ledger {
         let account = &mut self.flows[packet.flow() as usize];
         account.dropped[usize::from(packet.measured())].add(u64::from(packet.payload));
         if packet.measured() {
+            if let Some(colours) = account.more.as_mut().and_then(|more| more.colours.as_mut()) {
+                colours.dropped[packet.colour() as usize].add(u64::from(packet.payload));
+            }
             *self.causes.entry((packet.flow(), port, why)).or_default() += 1;
+        }
+    }
+}
+
+impl More {
+    fn deliver(&mut self, packet: &Packet, delay: u64) {
+        if let Some(delays) = &mut self.delays {
+            delays.record(delay);
+        }
+        if let Some(colours) = &mut self.colours {
+            colours.delivered[packet.colour() as usize].add(u64::from(packet.payload));
         }
     }
 }

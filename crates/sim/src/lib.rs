@@ -12,6 +12,7 @@
 
 mod accounts;
 mod agenda;
+mod conditioning;
 mod crossbar;
 mod detector;
 mod ledger;
@@ -25,7 +26,7 @@ mod ring;
 mod world;
 
 pub use report::{
-    ClassReport, Counts, Delay, DropReport, FlowReport, NodeReport, PortClassReport, PortReport, Report, Series,
-    TransportReport,
+    ClassReport, ColourReport, ColourReports, ConditionerReport, Counts, Delay, DropReport, FlowReport, NodeReport,
+    PortClassReport, PortReport, Report, Series, TransportReport,
 };
 pub use world::{Status, World};

@@ -36,6 +36,8 @@ pub struct Plan {
     pub sample: Option<Dur>,
     /// Whether each flow keeps a delay histogram of its own (each class always has one).
     pub per_flow_delay: bool,
+    /// Meters, markers and policers.
+    pub conditioners: Vec<ConditionerPlan>,
     /// Changes at given instants, in order of time.
     pub timeline: Vec<Change>,
     /// Which engine to use; both give the same digest.
@@ -244,6 +246,42 @@ pub struct FlowPlan {
     pub transport: Option<Arc<Tcp>>,
     /// Whether time series of its state are kept.
     pub probe: bool,
+}
+
+/// A traffic conditioner (RFC 2475): a meter that gives packets a colour, and perhaps a policer that
+/// drops some.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConditionerPlan {
+    /// Unique name, such as `data` or `edge->core egress 1`.
+    pub name: String,
+    /// Where it works.
+    pub place: Place,
+    /// The flows that it is for, ascending; none is all, their acknowledgements included. At a port
+    /// the first conditioner that is for a packet's flow takes it.
+    pub flows: Option<Vec<u32>>,
+    /// Whether each flow has a meter of its own, rather than one for all.
+    pub per_flow: bool,
+    /// By what the stream is judged; sizes are those that buffers count.
+    pub meter: tailback_diffserv::Meter,
+    /// Packets of this colour and of worse ones are dropped.
+    pub police: Option<tailback_diffserv::Colour>,
+}
+
+/// Where a conditioner works. Ports are numbered by twice their link and the side that sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Where a flow enters the network: in the sending host, before its queue.
+    Source,
+    /// Before the queue of a port.
+    Egress {
+        /// The port.
+        port: u32,
+    },
+    /// Behind the line of a port, in the switch that it leads to.
+    Ingress {
+        /// The port.
+        port: u32,
+    },
 }
 
 /// Hosts among which a flow's ends are drawn, uniformly and independently.

@@ -1,6 +1,7 @@
 //! What a run has measured, in the units of the report: packets, bytes, seconds, bit/s.
 
-use crate::ledger::{Count, FlowAccount};
+use crate::conditioning::NONE;
+use crate::ledger::{ByColour, Count, FlowAccount};
 use crate::plan::NodeKind;
 use crate::port::Queue;
 use crate::world::{FabricState, World};
@@ -44,6 +45,8 @@ pub struct Report {
     pub ports: Vec<PortReport>,
     /// Per node: the same.
     pub nodes: Vec<NodeReport>,
+    /// Per conditioner: packets that it judged, born after the warm-up.
+    pub conditioners: Vec<ConditionerReport>,
     /// Time series, where the scenario asks for them.
     pub series: Option<Series>,
 }
@@ -117,6 +120,48 @@ pub struct FlowReport {
     pub delay: Delay,
     /// What its transport did, if it has one.
     pub transport: Option<TransportReport>,
+    /// Packets by colour, in scenarios in which anything gives packets a colour.
+    pub colours: Option<ColourReports>,
+}
+
+/// Packets by the colour that they have at each place: when they enter the network (behind a meter
+/// there), are delivered, or are lost. Meters on the way change it.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct ColourReports {
+    /// In profile, or never metered.
+    pub green: ColourReport,
+    /// Out of profile.
+    pub yellow: ColourReport,
+    /// Far out of profile.
+    pub red: ColourReport,
+}
+
+/// Packets of one colour.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct ColourReport {
+    /// Handed to the network.
+    pub offered: Counts,
+    /// Received.
+    pub delivered: Counts,
+    /// Lost.
+    pub dropped: Counts,
+}
+
+/// One conditioner's results. Bytes are those that buffers count.
+#[derive(Clone, Debug, Serialize)]
+pub struct ConditionerReport {
+    /// Its name: that of a group of flows, or of a port and a direction.
+    pub name: String,
+    /// Kind of its meter.
+    pub meter: String,
+    /// Judged green.
+    pub green: Counts,
+    /// Judged yellow.
+    pub yellow: Counts,
+    /// Judged red.
+    pub red: Counts,
+    /// Of all these, dropped.
+    pub policed: Counts,
 }
 
 /// A transport's results: since the end of the warm-up, but for the state at the end.
@@ -240,6 +285,9 @@ pub struct Series {
     pub ports: BTreeMap<String, PortSeries>,
     /// By flow group.
     pub flows: BTreeMap<String, FlowSeries>,
+    /// By meter: what it shows, by name. Those that flows share, under their conditioner's name, and
+    /// those of probed flows.
+    pub meters: BTreeMap<String, BTreeMap<String, Vec<f64>>>,
     /// By flow, those that are probed: what its transport shows, by name.
     pub transports: BTreeMap<String, BTreeMap<String, Vec<f64>>>,
     /// Packets in the network.
@@ -313,6 +361,7 @@ impl World {
         let classes = self.class_reports(&flows, &mut digest);
         let ports = self.port_reports(&names, &mut digest);
         let nodes = self.node_reports(&ports);
+        let conditioners = self.conditioner_reports(&mut digest);
         let hops =
             |p: &mut crate::port::Port, now| (0..p.classes.len()).map(|c| p.settled(now, c).sent.packets).sum::<u64>();
         let now = self.now;
@@ -336,6 +385,7 @@ impl World {
             completions: self.completions(),
             ports,
             nodes,
+            conditioners,
             series: self.series(&names),
         }
     }
@@ -365,7 +415,9 @@ impl World {
             digest.u128(account.delay_sum);
             digest.u64(account.delay_max);
             digest.u64(account.reordered);
-            if let Some(delays) = &account.delays {
+            let more = account.more.as_deref();
+            let delays = more.and_then(|more| more.delays.as_ref());
+            if let Some(delays) = delays {
                 digest.sketch(delays);
             }
             let causes = self.ledger.causes.range((index as u32, 0, tailback_qdisc::Reason::BufferFull)..);
@@ -387,13 +439,9 @@ impl World {
                 in_network: in_network(account, 1).into(),
                 reordered: account.reordered,
                 drops: drops.collect(),
-                delay: Delay::of(
-                    account.delivered[1].packets,
-                    account.delay_sum,
-                    account.delay_max,
-                    account.delays.as_deref(),
-                ),
+                delay: Delay::of(account.delivered[1].packets, account.delay_sum, account.delay_max, delays),
                 transport: None,
+                colours: more.and_then(|more| more.colours.as_ref()).map(|by| self.colours(index, by, account, digest)),
             }
         };
         // The accounts after those of the flows are their acknowledgements'.
@@ -407,6 +455,43 @@ impl World {
             digest.sketch(completions);
         }
         flows
+    }
+
+    /// A flow's packets by colour.
+    fn colours(&self, index: usize, by: &ByColour, account: &FlowAccount, digest: &mut Digest) -> ColourReports {
+        let connection = self.transports.of(index as u32);
+        let marks = connection.is_some_and(|c| self.transports.outgoing[c as usize].sender.marks());
+        let mut offered = by.offered;
+        if !marks && self.conditioning.of_flow(index as u32) == NONE {
+            // Nobody has looked at them.
+            offered[0] = account.offered[1];
+        }
+        for count in [offered, by.delivered, by.dropped].iter().flatten() {
+            digest.u64(count.packets);
+        }
+        let report = |colour: usize| ColourReport {
+            offered: offered[colour].into(),
+            delivered: by.delivered[colour].into(),
+            dropped: by.dropped[colour].into(),
+        };
+        ColourReports { green: report(0), yellow: report(1), red: report(2) }
+    }
+
+    fn conditioner_reports(&self, digest: &mut Digest) -> Vec<ConditionerReport> {
+        let report = |rule: &crate::conditioning::Rule| {
+            for count in rule.metered.iter().chain([&rule.dropped]) {
+                digest.u64(count.packets);
+            }
+            ConditionerReport {
+                name: rule.plan.name.clone(),
+                meter: rule.plan.meter.kind().to_owned(),
+                green: rule.metered[0].into(),
+                yellow: rule.metered[1].into(),
+                red: rule.metered[2].into(),
+                policed: rule.dropped.into(),
+            }
+        };
+        self.conditioning.rules.iter().map(report).collect()
     }
 
     fn transport_report(&self, connection: usize, digest: &mut Digest) -> TransportReport {
@@ -575,6 +660,7 @@ impl World {
             time_s: recorder.times.iter().map(|t: &Time| t.as_secs()).collect(),
             ports: recorder.queue.iter().enumerate().map(port).collect(),
             flows,
+            meters: recorder.meters.clone(),
             transports: recorder.transports.clone(),
             in_network_packets: recorder.in_network.clone(),
         })

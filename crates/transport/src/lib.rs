@@ -20,8 +20,9 @@ mod seq;
 mod wire;
 
 pub use params::{
-    Clock, DelayedAck, EcnEcho, EcnFloor, EcnMode, Ect, Exit, FloorRule, InitialWindow, LimitedTransmit, NewReno, Pipe,
-    Recovery, Reno, Sack, SpuriousTimeout, Tahoe, Tcp, Timers, WhenLimited, WindowRule,
+    Acknowledgement, Clock, Delayed, DelayedAck, EcnEcho, EcnFloor, EcnMode, Ect, Exit, FloorRule, InitialWindow,
+    LimitedTransmit, NewReno, Pipe, Recovery, Reno, Reservation, ReservedWindow, Sack, SpuriousTimeout, Tahoe, Tcp,
+    Timed, Timers, Transmission, WhenLimited, WindowRule,
 };
 pub use receiver::Receiver;
 pub use registry::{Cc, Control};

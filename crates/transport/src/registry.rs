@@ -1,6 +1,8 @@
 //! All congestion controls, one line each.
 
-use crate::cc::{Acked, BackOff, Build, Congestion, CongestionControl, Window, bbr, bbr3, cubic, dctcp, reno, subtcp};
+use crate::cc::{
+    Acked, BackOff, Build, Congestion, CongestionControl, Window, bbr, bbr3, cubic, dctcp, packet_marking, reno, subtcp,
+};
 use crate::params::{EcnEcho, Tcp};
 use tailback_random::Rng;
 use tailback_units::{Dur, Time};
@@ -84,6 +86,15 @@ macro_rules! controls {
             fn on_expiry(&mut self, rto: Dur) {
                 match self { $(Control::$variant(c) => c.on_expiry(rto),)+ }
             }
+            fn marks(&self) -> bool {
+                match self { $(Control::$variant(c) => c.marks(),)+ }
+            }
+            fn mark(&mut self, now: Time, again: Option<bool>) -> bool {
+                match self { $(Control::$variant(c) => c.mark(now, again),)+ }
+            }
+            fn on_loss_of(&mut self, marked: bool) {
+                match self { $(Control::$variant(c) => c.on_loss_of(marked),)+ }
+            }
             fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
                 match self { $(Control::$variant(c) => c.probe(f),)+ }
             }
@@ -98,6 +109,7 @@ controls! {
     "dctcp" => Dctcp(dctcp::Params => Box<dctcp::Dctcp>),
     "bbr" => Bbr(bbr::Params => Box<bbr::Bbr>),
     "bbr3" => Bbr3(bbr3::Params => Box<bbr3::Bbr3>),
+    "packet-marking" => PacketMarking(packet_marking::Params => Box<packet_marking::PacketMarking>),
 }
 
 impl Default for Cc {

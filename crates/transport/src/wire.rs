@@ -27,6 +27,8 @@ pub struct Segment {
     pub cwr: bool,
     /// Whether it has been transmitted before.
     pub retransmission: bool,
+    /// Whether the sender marks it as within its service; none leaves that to the network.
+    pub marked: Option<bool>,
 }
 
 /// Segments `start` to `end - 1`.

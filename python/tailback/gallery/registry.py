@@ -50,6 +50,9 @@ EXPERIMENTS = (
     "internet-e15",
     "internet-e16",
     "internet-e17",
+    "internet-e18",
+    "internet-e19",
+    "internet-e20",
     "internet-rivals",
 )  # fmt: skip
 

@@ -1,6 +1,6 @@
 //! The source-transparent packet marking engine.
 
-use crate::{Colour, SlidingWindow, check};
+use crate::{Colour, Shows, SlidingWindow, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -26,6 +26,13 @@ pub struct Params {
     /// Window over which the bandwidth is observed, above 0s: one to three round trips. Default 300ms.
     #[serde(default = "default_window")]
     pub window: Dur,
+    /// Time for which all may be marked and the target still be missed; then more has been promised
+    /// than there is, and marking is turned off. Default: it never is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub patience: Option<Dur>,
+    /// How long marking then stays off. Default 60s.
+    #[serde(default = "default_rest")]
+    pub rest: Dur,
 }
 
 fn default_interval() -> Dur {
@@ -38,11 +45,19 @@ fn default_window() -> Dur {
     Dur::from_ms(300)
 }
 
+fn default_rest() -> Dur {
+    Dur::from_secs(60)
+}
+
 impl Params {
     /// Times and increment are above 0, and there is a target.
     pub fn check(&self) -> Result<(), Invalid> {
         check::duration("interval", self.interval)?;
         check::duration("window", self.window)?;
+        check::duration("rest", self.rest)?;
+        if let Some(patience) = self.patience {
+            check::duration("patience", patience)?;
+        }
         if self.increment.0 <= 0.0 {
             return Err(Invalid::new("increment", "the probability would never move; write such as 0.01"));
         }
@@ -62,8 +77,14 @@ pub struct Adaptive {
     target: f64,
     increment: f64,
     interval: Dur,
-    /// When the probability changes next.
+    /// When the probability changes next; never before the first packet.
     due: Time,
+    patience: Option<Dur>,
+    rest: Dur,
+    /// Since when all is marked and the target missed.
+    missed_since: Option<Time>,
+    /// Marking is off until then.
+    off_until: Time,
 }
 
 impl Adaptive {
@@ -75,11 +96,18 @@ impl Adaptive {
             target: params.target.0 as f64 / 8.0,
             increment: params.increment.0,
             interval: params.interval,
-            due: Time::ZERO + params.interval,
+            due: Time::NEVER,
+            patience: params.patience,
+            rest: params.rest,
+            missed_since: None,
+            off_until: Time::ZERO,
         }
     }
     /// Green with the probability of the moment, else yellow, whatever it was before.
     pub fn mark(&mut self, now: Time, bytes: u32, _incoming: Colour, rng: &mut Rng) -> Colour {
+        if self.due == Time::NEVER {
+            self.due = now + self.interval;
+        }
         self.catch_up(now);
         self.window.arrive(now, bytes);
         if rng.chance(self.probability) { Colour::Green } else { Colour::Yellow }
@@ -92,13 +120,34 @@ impl Adaptive {
     fn catch_up(&mut self, now: Time) {
         while self.due <= now {
             let ratio = self.window.at(self.due) / self.target;
-            self.probability = (self.probability + self.increment * (1.0 - ratio)).clamp(0.0, 1.0);
+            if self.due >= self.off_until {
+                self.probability = (self.probability + self.increment * (1.0 - ratio)).clamp(0.0, 1.0);
+                self.look(self.due, ratio);
+            }
             self.due += self.interval;
             // The observed bandwidth only falls from here on, so the probability stays at its top.
-            if self.probability == 1.0 && ratio < 1.0 && self.due <= now {
+            if self.probability == 1.0 && ratio < 1.0 && self.due <= now && self.patience.is_none() {
                 let missed = now.since(self.due).0 / self.interval.0;
                 self.due += self.interval * (missed + 1);
             }
         }
+    }
+    /// Turns marking off when it has done all it can for too long.
+    fn look(&mut self, at: Time, ratio: f64) {
+        let Some(patience) = self.patience else { return };
+        if self.probability < 1.0 || ratio >= 1.0 {
+            self.missed_since = None;
+        } else if at.since(*self.missed_since.get_or_insert(at)) >= patience {
+            self.missed_since = None;
+            self.probability = 0.0;
+            self.off_until = at + self.rest;
+        }
+    }
+}
+
+impl Shows for Adaptive {
+    fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        f("probability", self.probability);
+        f("observed_bit_s", 8.0 * self.window.last());
     }
 }

@@ -1,6 +1,7 @@
 //! The meters, one file each.
 
 pub mod adaptive;
+pub mod fixed;
 pub mod profile;
 pub mod sr_tcm;
 pub mod tr_tcm;

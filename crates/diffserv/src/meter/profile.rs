@@ -1,6 +1,6 @@
 //! One token bucket: in profile or out of it.
 
-use crate::{Colour, TokenBucket, check};
+use crate::{Colour, Shows, TokenBucket, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -39,3 +39,5 @@ impl Profile {
         if self.0.take(bytes) { Colour::Green } else { Colour::Red }
     }
 }
+
+impl Shows for Profile {}

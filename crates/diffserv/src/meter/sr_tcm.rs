@@ -1,6 +1,6 @@
 //! Single-rate three-colour marker (RFC 2697).
 
-use crate::{Colour, TokenBucket, check};
+use crate::{Colour, Shows, TokenBucket, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -72,3 +72,5 @@ impl SrTcm {
         }
     }
 }
+
+impl Shows for SrTcm {}

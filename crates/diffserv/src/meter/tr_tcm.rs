@@ -1,6 +1,6 @@
 //! Two-rate three-colour marker (RFC 2698).
 
-use crate::{Colour, TokenBucket, check};
+use crate::{Colour, Shows, TokenBucket, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -68,3 +68,5 @@ impl TrTcm {
         }
     }
 }
+
+impl Shows for TrTcm {}

@@ -1,6 +1,6 @@
 //! Time-sliding-window two-colour marker.
 
-use crate::{Colour, SlidingWindow, check};
+use crate::{Colour, Shows, SlidingWindow, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -48,5 +48,11 @@ impl Tsw2cm {
     pub fn mark(&mut self, now: Time, bytes: u32, _incoming: Colour, rng: &mut Rng) -> Colour {
         let rate = self.window.arrive(now, bytes);
         if rate > self.committed && rng.chance((rate - self.committed) / rate) { Colour::Yellow } else { Colour::Green }
+    }
+}
+
+impl Shows for Tsw2cm {
+    fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        f("observed_bit_s", 8.0 * self.window.last());
     }
 }

@@ -1,6 +1,6 @@
 //! Time-sliding-window three-colour marker (RFC 2859).
 
-use crate::{Colour, SlidingWindow, check};
+use crate::{Colour, Shows, SlidingWindow, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -60,5 +60,11 @@ impl Tsw3cm {
             u if u < not_green => Colour::Yellow,
             _ => Colour::Green,
         }
+    }
+}
+
+impl Shows for Tsw3cm {
+    fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        f("observed_bit_s", 8.0 * self.window.last());
     }
 }

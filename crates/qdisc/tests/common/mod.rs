@@ -3,7 +3,7 @@
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
-use tailback_qdisc::{Cx, Discipline, Dropped, Ecn, Gate, Packet, Qdisc, Reason, Site, Spec, Traits};
+use tailback_qdisc::{Colour, Cx, Discipline, Dropped, Ecn, Gate, Packet, Qdisc, Reason, Site, Spec, Traits};
 use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Time};
 
@@ -25,6 +25,7 @@ pub struct Arrival {
     pub flow: u32,
     pub size: u16,
     pub ecn: Ecn,
+    pub colour: Colour,
 }
 
 /// A packet as a transcription holds it.
@@ -35,6 +36,7 @@ pub struct Held {
     pub size: u16,
     pub ect: bool,
     pub l4s: bool,
+    pub colour: Colour,
     pub marked: bool,
     pub at: Time,
 }
@@ -47,6 +49,7 @@ impl Held {
             size: arrival.size,
             ect: arrival.ecn != Ecn::NotEct,
             l4s: matches!(arrival.ecn, Ecn::Ect1 | Ecn::Ce),
+            colour: arrival.colour,
             marked: false,
             at: arrival.at,
         }
@@ -108,6 +111,7 @@ impl Rig {
 /// The packet of an arrival.
 pub fn packet(arrival: &Arrival) -> Packet {
     let mut packet = Packet::new(arrival.flow, Traits::data(0, true).with_ecn(arrival.ecn), arrival.at, arrival.seq, 1);
+    packet.set_colour(arrival.colour);
     packet.size = arrival.size;
     packet.wire = arrival.size;
     packet
@@ -181,6 +185,8 @@ pub struct Traffic {
     pub ect: f64,
     /// Share of these that are ECT(1).
     pub l4s: f64,
+    /// Colours, by turns of the flows.
+    pub colours: &'static [Colour],
     /// Offered loads between which it changes at random.
     pub loads: &'static [f64],
     /// Mean time between changes.
@@ -196,6 +202,7 @@ impl Default for Traffic {
             sizes: &[1000],
             ect: 0.5,
             l4s: 0.0,
+            colours: &[Colour::Green],
             loads: &[0.3, 0.9, 1.1, 1.6, 0.01],
             phase: Dur::from_ms(400),
         }
@@ -223,7 +230,9 @@ impl Traffic {
                 } else {
                     Ecn::Ect0
                 };
-                Arrival { at, seq, flow: rng.below(self.flows) as u32, size, ecn }
+                let flow = rng.below(self.flows) as u32;
+                let colour = self.colours[flow as usize % self.colours.len()];
+                Arrival { at, seq, flow, size, ecn, colour }
             })
             .collect()
     }

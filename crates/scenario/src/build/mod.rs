@@ -5,6 +5,7 @@
 //! goes on past its complaints as long as what follows can still be judged, so that a user sees
 //! several at once and never a complaint that only follows from another.
 
+mod conditioners;
 mod flows;
 mod links;
 mod nodes;
@@ -46,6 +47,7 @@ pub(crate) fn plan(document: &Document) -> Result<Plan, Vec<Complaint>> {
     let before = builder.complaints.count();
     let flows = builder.flows(&nodes, &links, routes.as_ref());
     let flows_sound = builder.complaints.count() == before;
+    let conditioners = builder.conditioners(&nodes, &links, &flows);
     let timeline = builder.timeline(&nodes, &links, &flows, flows_sound);
     if !builder.complaints.is_empty() {
         return Err(builder.complaints.into_vec());
@@ -65,6 +67,7 @@ pub(crate) fn plan(document: &Document) -> Result<Plan, Vec<Complaint>> {
         end: Time(document.run.duration.0),
         sample: document.run.sample,
         per_flow_delay: document.run.per_flow_delay,
+        conditioners,
         timeline,
         engine: match document.run.engine {
             Engine::Merged => plan::Engine::Merged,

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tailback_diffserv::{Colour, Meter};
 use tailback_document::kinds;
 use tailback_traffic::Model;
 use tailback_transport::Tcp;
@@ -46,6 +47,10 @@ pub struct FlowGroup {
     /// What carries it. Absent, packets go out as the source makes them, as with UDP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transport: Option<Transport>,
+    /// By what the packets get a colour, their drop precedence, where they enter the network. Absent, they are green, unless
+    /// their transport marks them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub marking: Option<Marking>,
     /// Whether time series (`run.sample`) also show each flow's window and round-trip time.
     #[serde(default, skip_serializing_if = "is_false")]
     pub probe: bool,
@@ -56,6 +61,31 @@ kinds! {
     pub enum Transport {
         "tcp" => Tcp(Tcp),
     }
+}
+
+/// A meter where flows enter the network, before the sending host's queue.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Marking {
+    /// By what the stream is judged; sizes are those that buffers count.
+    pub meter: Meter,
+    /// Whether each "flow" has a meter of its own, or the "group" has one for all its flows. Default "flow".
+    #[serde(default)]
+    pub per: Per,
+    /// Drops packets of this colour and of worse ones: "yellow" or "red". Absent, all pass.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub police: Option<Colour>,
+}
+
+/// Whose packets make one stream.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Per {
+    /// Those of each flow.
+    #[default]
+    Flow,
+    /// Those of all flows that the meter is for.
+    Group,
 }
 
 fn is_zero(d: &Dur) -> bool {

@@ -16,12 +16,13 @@ pub use backpressure::{
     Addresses, BackPressure, Block, Detection, FillRate, Mac, Notify, OnOff, RateControl, Response, Scope, Signal,
     Watermark,
 };
-pub use flows::{FlowGroup, Pair, Transport};
+pub use flows::{FlowGroup, Marking, Pair, Per, Transport};
 pub use network::{FrameLength, Framing, FramingTable, Network, Routing, default_discipline};
 pub use run::{Engine, Metric, Precision, Run, Warmup};
 pub use timeline::{Change, State};
 pub use topology::{
-    CutThrough, Ends, Host, InputFifo, Link, OutputQueued, Port, SharedMemory, Switch, SwitchModel, VirtualOutputQueues,
+    Conditioner, CutThrough, Direction, Ends, Host, InputFifo, Link, OutputQueued, Port, SharedMemory, Switch,
+    SwitchModel, VirtualOutputQueues,
 };
 pub use written::{Delays, Length, Limit, Limits, Rates};
 

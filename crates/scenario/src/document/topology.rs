@@ -1,11 +1,12 @@
 //! `[hosts]`, `[switches]` and `[[links]]`.
 
-use super::{BackPressure, Delays, Length, Limit, Limits, Rates};
+use super::{BackPressure, Delays, Length, Limit, Limits, Per, Rates};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use tailback_diffserv::{Colour, Meter};
 use tailback_document::{DecodeError, Invalid, Path, decode, kinds};
 use tailback_qdisc::Spec;
 use tailback_units::{Dur, Fraction, Size};
@@ -71,6 +72,45 @@ pub struct Port {
     /// Queue discipline, in place of the switch's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discipline: Option<Spec>,
+    /// Meters and policers of what leaves towards the neighbour or comes from it; the first that is for a packet's flow in a
+    /// direction takes it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conditioners: Vec<Conditioner>,
+}
+
+/// A meter, and perhaps a policer, at a port of a switch (RFC 2475).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Conditioner {
+    /// "egress", before the queue towards the neighbour, or "ingress", behind the line from it. Default "egress".
+    #[serde(default)]
+    pub direction: Direction,
+    /// Groups of flows that it is for, by name or pattern; absent, all, their acknowledgements included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flows: Option<String>,
+    /// By what the stream is judged; sizes are those that buffers count.
+    pub meter: Meter,
+    /// Whether the "group" of all these flows has one meter, or each "flow" has its own. Default "group".
+    #[serde(default = "aggregate")]
+    pub per: Per,
+    /// Drops packets of this colour and of worse ones: "yellow" or "red". Absent, all pass.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub police: Option<Colour>,
+}
+
+/// Which way packets go that a conditioner at a port is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Direction {
+    /// Out of the switch.
+    #[default]
+    Egress,
+    /// Into it.
+    Ingress,
+}
+
+fn aggregate() -> Per {
+    Per::Group
 }
 
 kinds! {

@@ -39,6 +39,10 @@ impl World {
             }
             return;
         }
+        if self.conditioning.at_ingress() {
+            let Some(passed) = self.condition_ingress(port, packet) else { return };
+            packet = passed;
+        }
         packet.at = self.tail_of(port, &packet);
         self.forward(node, packet, port);
     }

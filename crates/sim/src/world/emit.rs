@@ -2,6 +2,7 @@
 
 use super::World;
 use crate::agenda::{Key, Kind};
+use crate::conditioning::NONE;
 use crate::plan::{FlowPlan, Framing, Length, Plan};
 use tailback_qdisc::{Packet, Traits};
 use tailback_random::Rng;
@@ -22,6 +23,8 @@ pub(super) struct Flow {
     to: u16,
     class: u8,
     seq: u32,
+    /// The conditioner at its entry.
+    pub conditioner: u32,
 }
 
 impl Flow {
@@ -35,6 +38,7 @@ impl Flow {
             to: flow.to,
             class: flow.class,
             seq: 0,
+            conditioner: NONE,
         }
     }
 }
@@ -109,6 +113,7 @@ impl World {
         let mut left = flow.next.bytes;
         let mtu = u64::from(self.plan.framing.mtu);
         let (port, to, class, first) = (flow.port, flow.to, flow.class, flow.seq);
+        let rule = flow.conditioner;
         flow.seq = first.wrapping_add(left.div_ceil(mtu) as u32);
         flow.next.at = Time::NEVER;
         if let Some(burst) = flow.source.as_mut().and_then(|s| s.next(&mut flow.rng))
@@ -128,7 +133,12 @@ impl World {
             packet.payload = payload as u16;
             packet.size = size as u16;
             packet.wire = wire as u16;
-            self.ledger.offer(&packet);
+            if rule != NONE {
+                let Some(passed) = self.enter(port, rule, None, packet) else { continue };
+                packet = passed;
+            } else {
+                self.ledger.offer(&packet);
+            }
             self.enqueue(port, packet, None);
         }
     }

@@ -2,6 +2,7 @@
 
 mod arrive;
 mod change;
+mod condition;
 mod emit;
 mod new;
 mod notify;
@@ -11,6 +12,7 @@ mod transmit;
 mod transport;
 
 use crate::agenda::{Agenda, Ahead, Key, Kind};
+use crate::conditioning::Conditioning;
 use crate::crossbar::Crossbar;
 use crate::ledger::Ledger;
 use crate::notice::Notices;
@@ -38,6 +40,7 @@ pub struct World {
     /// Flows that a transport carries.
     pub(crate) transports: Transports,
     pub(crate) ledger: Ledger,
+    pub(crate) conditioning: Conditioning,
     notices: Notices,
     /// Filled by disciplines, emptied after each call.
     dropped: Vec<Dropped>,

@@ -6,12 +6,14 @@ use super::transport::{Transports, numbers};
 use super::{FabricState, Node, World};
 use crate::accounts::Accounts;
 use crate::agenda::{Agenda, Key, Kind};
+use crate::conditioning::Conditioning;
 use crate::crossbar::Crossbar;
 use crate::detector::Detector;
 use crate::ledger::{Count, Ledger};
 use crate::notice::Notices;
 use crate::plan::{
-    BackPressure, Change, ChangeKind, Engine, Fabric, Framing, LinkPlan, NO_ROUTE, NodeKind, NodePlan, Plan, Row, Scope,
+    BackPressure, Change, ChangeKind, Engine, Fabric, Framing, LinkPlan, NO_ROUTE, NodeKind, NodePlan, Place, Plan,
+    Row, Scope,
 };
 use crate::port::{Base, ClassQueue, Fifo, Loss, Managed, Port, Queue, Settled, Waiting};
 use crate::responder::Responder;
@@ -53,9 +55,17 @@ impl World {
             Row::Table(links) => links.iter().map(|link| port_of(node, *link)).collect(),
         });
         let routes = routes.collect();
-        let flows = plan.flows.iter().map(|f| Flow::new(f, route(f.from, f.to), &plan)).collect();
-        let transports = Transports::new(&plan, route);
-        let ledger = Ledger::new(numbers(&plan.flows), usize::from(plan.classes), plan.per_flow_delay);
+        let mut flows: Vec<Flow> = plan.flows.iter().map(|f| Flow::new(f, route(f.from, f.to), &plan)).collect();
+        let mut transports = Transports::new(&plan, route);
+        let conditioning = Conditioning::new(&plan);
+        for out in &mut transports.outgoing {
+            out.conditioner = conditioning.of_flow(out.flow);
+        }
+        for (index, flow) in flows.iter_mut().enumerate() {
+            flow.conditioner = conditioning.of_flow(index as u32);
+        }
+        let colours = !plan.conditioners.is_empty() || transports.outgoing.iter().any(|out| out.sender.marks());
+        let ledger = Ledger::new(numbers(&plan.flows), usize::from(plan.classes), plan.per_flow_delay, colours);
         let mut world = World {
             now: Time::ZERO,
             agenda: Agenda::default(),
@@ -65,6 +75,7 @@ impl World {
             flows,
             transports,
             ledger,
+            conditioning,
             notices: Notices::default(),
             dropped: Vec::new(),
             recorder: plan.sample.map(|_| Recorder::default()),
@@ -181,7 +192,8 @@ fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize) -> Port {
         && link.jitter == Dur::ZERO
         && cut.is_none()
         && own.is_none_or(|s| s.fabric == Fabric::OutputQueued)
-        && !plan.timeline.iter().any(changes);
+        && !plan.timeline.iter().any(changes)
+        && !plan.conditioners.iter().any(|c| c.place == Place::Egress { port: 2 * l32 + side as u32 });
     let queue = if plain_fifo {
         Queue::Fifo(Fifo::new(queue.limits[0]))
     } else {

@@ -25,6 +25,9 @@ pub(crate) struct Recorder {
     pub state: Vec<BTreeMap<String, Vec<f64>>>,
     /// By probed flow and name, then by sample: what its transport shows.
     pub transports: BTreeMap<String, BTreeMap<String, Vec<f64>>>,
+    /// By meter and name, then by sample: what a meter shows, of those that flows share or that probed
+    /// flows have.
+    pub meters: BTreeMap<String, BTreeMap<String, Vec<f64>>>,
     /// By flow, then by sample: payload bytes delivered since the start.
     pub delivered: Vec<Vec<u64>>,
     /// Packets in the network.
@@ -75,6 +78,19 @@ impl World {
                 Queue::Fifo(_) => false,
             };
             recorder.stopped[at].push(stopped);
+        }
+        for rule in &self.conditioning.rules {
+            for (key, meter) in &rule.meters {
+                let flow = self.plan.flows.get(*key as usize).filter(|_| rule.plan.per_flow);
+                if rule.plan.per_flow && !flow.is_some_and(|flow| flow.probe) {
+                    continue;
+                }
+                let name = flow.map_or(&rule.plan.name, |flow| &flow.name);
+                meter.probe(&mut |what, value| {
+                    let series = recorder.meters.entry(name.clone()).or_default();
+                    series.entry(what.to_owned()).or_default().push(value);
+                });
+            }
         }
         let mut in_network = 0;
         for out in self.transports.outgoing.iter().filter(|out| self.plan.flows[out.flow as usize].probe) {

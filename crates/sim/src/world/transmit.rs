@@ -28,6 +28,10 @@ impl World {
     #[inline(never)]
     fn enqueue_managed(&mut self, port: u32, mut packet: Packet, via: Option<u32>) {
         let now = self.now;
+        if self.conditioning.at_egress() {
+            let Some(passed) = self.condition_egress(port, packet) else { return };
+            packet = passed;
+        }
         let p = &mut self.ports[port as usize];
         let class = usize::from(packet.class());
         let (size, destination) = (u64::from(packet.size), packet.dst);

@@ -5,6 +5,7 @@
 
 use super::World;
 use crate::agenda::{Key, Kind};
+use crate::conditioning::NONE;
 use crate::plan::{FlowPlan, Plan};
 use crate::prefetch::lines;
 use std::collections::VecDeque;
@@ -38,6 +39,8 @@ pub(crate) struct Outgoing {
     to: u16,
     class: u8,
     header: u16,
+    /// The conditioner at its entry.
+    pub conditioner: u32,
     /// State at the end of the warm-up.
     pub base: Statistics,
 }
@@ -130,6 +133,7 @@ impl Transports {
                 to: flow.to,
                 class: flow.class,
                 header,
+                conditioner: NONE,
                 base: Statistics::default(),
             });
             made.incoming.push(Incoming {
@@ -305,8 +309,13 @@ impl World {
             packet.payload = segment.payload;
             packet.size = size as u16;
             packet.wire = wire as u16;
-            let port = out.port;
-            self.ledger.offer(&packet);
+            let (port, rule) = (out.port, out.conditioner);
+            if rule != NONE || segment.marked.is_some() {
+                let Some(passed) = self.enter(port, rule, segment.marked, packet) else { continue };
+                packet = passed;
+            } else {
+                self.ledger.offer(&packet);
+            }
             self.enqueue(port, packet, None);
         }
         let out = &mut self.transports.outgoing[connection as usize];

@@ -83,6 +83,7 @@ impl Net {
                 end: ms(1000),
                 sample: None,
                 per_flow_delay: false,
+                conditioners: Vec::new(),
                 timeline: Vec::new(),
                 engine: Engine::Merged,
             },

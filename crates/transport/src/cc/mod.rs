@@ -9,6 +9,7 @@ pub mod cubic;
 pub mod dctcp;
 mod hystart;
 mod model;
+pub mod packet_marking;
 pub mod reno;
 pub mod subtcp;
 
@@ -174,6 +175,17 @@ pub trait CongestionControl {
     /// The retransmission timer has expired after `rto`, also when it did before for the same
     /// segment; comes after [`CongestionControl::on_congestion`].
     fn on_expiry(&mut self, _rto: Dur) {}
+    /// Whether it says which segments are marked, and is told of the losses of marked ones.
+    fn marks(&self) -> bool {
+        false
+    }
+    /// Whether the segment that is being sent is marked; `again` says whether it was when it was sent
+    /// before, if it was.
+    fn mark(&mut self, _now: Time, _again: Option<bool>) -> bool {
+        true
+    }
+    /// A loss is about to be told of, that of a marked segment or that of an unmarked one.
+    fn on_loss_of(&mut self, _marked: bool) {}
     /// Shows its state for time series.
     fn probe(&self, _f: &mut dyn FnMut(&'static str, f64)) {}
 }

@@ -3,12 +3,14 @@
 mod floor;
 mod limited;
 mod recovery;
+mod reservation;
 mod timers;
 mod window;
 
 pub use floor::{EcnFloor, FloorRule};
 pub use limited::{LimitedTransmit, WhenLimited};
 pub use recovery::{Exit, NewReno, Pipe, Recovery, Reno, Sack, Tahoe};
+pub use reservation::{Acknowledgement, Delayed, Reservation, ReservedWindow, Timed, Transmission};
 pub use timers::{Clock, DelayedAck, Timers};
 pub use window::{InitialWindow, WindowRule};
 
@@ -81,6 +83,9 @@ pub struct Tcp {
     /// Detection of timeouts that were too early: "off", "f-rto" (RFC 5682) or "eifel" (RFC 3522,
     /// by timestamps, fast retransmits too); the window is then restored. Default "f-rto".
     pub spurious_timeout: SpuriousTimeout,
+    /// A reserved rate. Default none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reservation: Option<Reservation>,
 }
 
 /// Explicit congestion notification.
@@ -162,6 +167,7 @@ impl Default for Tcp {
             handshake: true,
             pacing: false,
             spurious_timeout: SpuriousTimeout::FRto,
+            reservation: None,
         }
     }
 }
@@ -190,7 +196,20 @@ impl Tcp {
         if self.spurious_timeout == SpuriousTimeout::Eifel && !self.timestamps {
             return Err(Invalid::new("spurious-timeout", "\"eifel\" needs `timestamps = true`; write it or \"f-rto\""));
         }
-        Ok(())
+        self.check_reservation()
+    }
+
+    fn check_reservation(&self) -> Result<(), Invalid> {
+        let Some(reservation) = &self.reservation else { return Ok(()) };
+        if !matches!(self.congestion_control, Cc::Reno(_)) {
+            let message =
+                format!("windows of \"{}\" know no reservation; use \"reno\"", self.congestion_control.kind());
+            return Err(Invalid::new("congestion-control", message));
+        }
+        if self.pacing {
+            return Err(Invalid::new("pacing", "a reservation has its own pace; leave one of them out"));
+        }
+        reservation.check(self.segment.0 + self.header.0).map_err(|e| e.within("reservation"))
     }
 
     /// Segments before the first acknowledgement.

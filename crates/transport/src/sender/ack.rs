@@ -106,6 +106,9 @@ impl Sender {
             acked.rate = sampler.sample(acked.min_rtt);
         }
         self.control.on_ack(&mut self.window, &acked);
+        if self.marking {
+            self.window.cwnd = self.window.cwnd.max(self.least_window());
+        }
     }
 
     /// RFC 6298 sections 5.2 and 5.3.

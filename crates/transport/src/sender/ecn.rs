@@ -33,7 +33,7 @@ impl Sender {
         let at_floor = self.window.cwnd <= 1.0;
         let flight = self.flight_size();
         let before = self.window.cwnd;
-        self.control.on_congestion(&mut self.window, Congestion::Ecn, now, flight);
+        self.reduce(Congestion::Ecn, now, flight);
         self.cold.prior = None;
         let back_off = self.back_off();
         // As in ns-2: each further echo in a row at a window of one doubles the wait.

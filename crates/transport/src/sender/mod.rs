@@ -20,6 +20,7 @@ mod open;
 mod plain;
 mod prr;
 mod rack;
+mod reserve;
 mod sampler;
 mod selective;
 mod send;
@@ -34,6 +35,7 @@ use crate::registry::Control;
 use crate::rtt::Rtt;
 use board::Board;
 use rack::Rack;
+use reserve::{Marks, Reserve};
 use sampler::Sampler;
 use state::{Flavour, Probe};
 pub use state::{State, Statistics};
@@ -87,6 +89,8 @@ pub struct Sender {
     /// Set CWR on the next new segment.
     cwr: bool,
     ecn: bool,
+    /// Whether it marks its segments: it has a reservation, or its control marks.
+    marking: bool,
     /// Whether a segment may leave but for the pace.
     paced_out: bool,
     /// Whether segment `timed` is being timed.
@@ -125,6 +129,8 @@ struct Cold {
     partial: bool,
     /// SYNs sent.
     syns: u32,
+    reserve: Option<Box<Reserve>>,
+    marks: Marks,
 }
 
 impl Sender {
@@ -139,6 +145,7 @@ impl Sender {
                 (Flavour::Sack, Some(Box::new(Board::new(tcp.dup_thresh, sack.rack.then(Rack::new)))))
             }
         };
+        let reserve = tcp.reservation.as_ref().map(|params| Box::new(Reserve::new(params, tcp, rng.clone())));
         let control = tcp.congestion_control.build(tcp, rng);
         let ssthresh = tcp.initial_ssthresh.map_or(f64::INFINITY, f64::from);
         Sender {
@@ -165,6 +172,7 @@ impl Sender {
             by_echo: false,
             cwr: false,
             ecn: false,
+            marking: reserve.is_some() || control.marks(),
             paced_out: false,
             timing: false,
             timed: 0,
@@ -177,7 +185,7 @@ impl Sender {
             sampler: control.samples_rate().then(Box::default),
             control,
             board,
-            cold: Box::default(),
+            cold: Box::new(Cold { reserve, ..Cold::default() }),
             tcp: Arc::clone(tcp),
         }
     }
@@ -269,6 +277,10 @@ impl Sender {
     /// Whether all that was offered is acknowledged.
     pub fn done(&self) -> bool {
         self.left == 0 && self.una == self.max
+    }
+    /// Whether its segments say whether they are marked.
+    pub fn marks(&self) -> bool {
+        self.marking
     }
     /// Whether ECN is in use on this connection.
     pub fn ecn(&self) -> bool {

@@ -30,7 +30,7 @@ impl Sender {
         self.cold.syns += 1;
         self.expiry = now + self.rtt.rto(&self.tcp.timers);
         let cwr = self.tcp.ecn != EcnMode::Off;
-        Some(Segment { seq: SYN, payload: 0, ecn: Ecn::NotEct, cwr, retransmission })
+        Some(Segment { seq: SYN, payload: 0, ecn: Ecn::NotEct, cwr, retransmission, marked: None })
     }
 
     /// The timer has expired before the SYN was answered.

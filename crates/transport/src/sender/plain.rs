@@ -72,7 +72,7 @@ impl Sender {
             self.nxt = self.una;
             self.dupacks = 0;
             if !self.control.controls_recovery() {
-                self.window.cwnd = 1.0;
+                self.window.cwnd = self.least_window();
             }
             return;
         }
@@ -94,7 +94,7 @@ impl Sender {
             self.cold.prior = Some(self.window);
             let tahoe = self.flavour == Flavour::Tahoe;
             let why = if tahoe { Congestion::Timeout } else { Congestion::Loss };
-            self.control.on_congestion(&mut self.window, why, now, flight);
+            self.reduce(why, now, flight);
             // RFC 3168 section 6.1.2: CWR tells of a reduction for any reason.
             self.cwr |= self.ecn;
         }

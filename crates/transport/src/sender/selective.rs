@@ -172,7 +172,7 @@ impl Sender {
             && (!self.is_reduced() || self.control.loss_counts_after_echo())
         {
             let flight = self.flight_size();
-            self.control.on_congestion(&mut self.window, Congestion::Loss, now, flight);
+            self.reduce(Congestion::Loss, now, flight);
             self.reduced_at = self.max;
             self.by_echo = false;
             if !self.control.controls_recovery() && !self.sets_window() {

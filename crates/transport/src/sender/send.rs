@@ -9,7 +9,7 @@ use tailback_units::{Dur, Time};
 
 /// What may be transmitted.
 #[derive(Clone, Copy)]
-enum Choice {
+pub(super) enum Choice {
     New,
     Again(u32),
 }
@@ -30,6 +30,9 @@ impl Sender {
             }
             self.restart_after_idle(now);
         }
+        if self.marking && self.cold.reserve.is_some() {
+            return self.poll_reserved(now);
+        }
         // The first repair of a loss leaves at once; all else waits for its time.
         if !(self.force || self.force_probe) {
             let gap = self.control.interval();
@@ -49,12 +52,13 @@ impl Sender {
     fn restart_after_idle(&mut self, now: Time) {
         let idle = self.tcp.slow_start_restart && now.since(self.last_sent) > self.rto();
         if idle && !self.held && !self.control.controls_recovery() {
-            self.window.cwnd = self.window.cwnd.min(f64::from(self.tcp.initial_window()));
+            let restart = f64::from(self.tcp.initial_window()).max(self.least_window());
+            self.window.cwnd = self.window.cwnd.min(restart);
         }
     }
 
     /// What may be transmitted; `dry` only asks.
-    fn choose(&mut self, dry: bool) -> Option<Choice> {
+    pub(super) fn choose(&mut self, dry: bool) -> Option<Choice> {
         if self.held {
             return None;
         }
@@ -133,7 +137,7 @@ impl Sender {
         new.then_some(Choice::New)
     }
 
-    fn transmit(&mut self, now: Time, choice: Choice) -> Segment {
+    pub(super) fn transmit(&mut self, now: Time, choice: Choice) -> Segment {
         let idle = self.una == self.max;
         let in_flight = if self.sampler.is_some() { self.in_flight() } else { 0 };
         let (seq, retransmission) = match choice {
@@ -182,7 +186,8 @@ impl Sender {
         let cwr = self.cwr && (!retransmission || self.tcp.ecn_retransmissions);
         self.cwr &= !cwr;
         let ecn = if capable { self.tcp.ect.codepoint() } else { Ecn::NotEct };
-        Segment { seq, payload, ecn, cwr, retransmission }
+        let marked = self.marking.then(|| self.mark(now, seq, payload, retransmission));
+        Segment { seq, payload, ecn, cwr, retransmission, marked }
     }
 
     fn again(&mut self, now: Time, seq: u32) {

@@ -46,7 +46,7 @@ impl Sender {
             self.inflation = 0;
             let flight = self.flight_size();
             let ssthresh = self.window.ssthresh;
-            self.control.on_congestion(&mut self.window, Congestion::Timeout, now, flight);
+            self.reduce(Congestion::Timeout, now, flight);
             if self.is_reduced() && !self.control.loss_counts_after_echo() {
                 // RFC 3168 section 6.1.2: not again within a window.
                 self.window.ssthresh = ssthresh;
@@ -56,7 +56,7 @@ impl Sender {
         self.cold.expired_at = Some(self.una);
         self.control.on_expiry(rto);
         if !own {
-            self.window.cwnd = 1.0;
+            self.window.cwnd = self.least_window();
         }
         self.rtt.back_off();
         self.watch_eifel();

@@ -1,0 +1,245 @@
+//! RIO against figure 4 of Clark and Fang (IEEE/ACM ToN 6(4), 1998) and enhanced RED against its
+//! description (Feng et al., NOSSDAV 1997), each written down literally over the RED of 1993 with
+//! ns-2's idle time, packet by packet.
+
+mod common;
+
+use common::*;
+use std::collections::VecDeque;
+use tailback_qdisc::discipline::{ered, rio};
+use tailback_qdisc::law::red::{Count, Params};
+use tailback_qdisc::{Colour, Reason, Spec};
+use tailback_random::Rng;
+use tailback_units::{Amount, Fraction, Rate, Size, Time};
+
+const PLACES: usize = 60;
+
+fn level(min: u64, max: u64, max_p: f64, weight: f64) -> Params {
+    Params {
+        min: Some(Amount::packets(min)),
+        max: Some(Amount::packets(max)),
+        max_p: Fraction(max_p),
+        weight: Some(weight),
+        gentle: false,
+        wait: false,
+        byte_mode: false,
+        count: Count::Packets,
+        mean_packet: Size(1000),
+        ecn: true,
+        ..Params::default()
+    }
+}
+
+/// One RED of 1993: thresholds and an average in packets, and the count since the last choice.
+struct Classic {
+    min_th: f64,
+    max_th: f64,
+    max_p: f64,
+    w_q: f64,
+    avg: f64,
+    count: u64,
+    between: bool,
+    q_time: Option<f64>,
+    s: f64,
+}
+
+impl Classic {
+    fn new(min: u64, max: u64, max_p: f64, w_q: f64, rate: Rate) -> Classic {
+        let s = 8000.0 / rate.0 as f64;
+        Classic {
+            min_th: min as f64,
+            max_th: max as f64,
+            max_p,
+            w_q,
+            avg: 0.0,
+            count: 0,
+            between: false,
+            q_time: Some(0.0),
+            s,
+        }
+    }
+    /// The average, over the packets that an idle link would have sent, too.
+    fn average(&mut self, q: usize, now: f64) {
+        if let Some(since) = self.q_time.take() {
+            let mut m = ((now - since) / self.s) as u64;
+            // Long before this the average is as good as nothing.
+            m = m.min(100_000);
+            for _ in 0..m {
+                self.avg *= 1.0 - self.w_q;
+            }
+        }
+        self.avg = (1.0 - self.w_q) * self.avg + self.w_q * q as f64;
+    }
+    /// 0: passes, 1: chosen at random, 2: dropped. `q` waits as this RED counts it.
+    fn judge(&mut self, q: usize, rng: &mut Rng) -> u8 {
+        self.count += 1;
+        if self.avg < self.min_th || q <= 1 {
+            self.between = false;
+            return 0;
+        }
+        if self.avg >= self.max_th {
+            self.count = 0;
+            return 2;
+        }
+        if !self.between {
+            self.between = true;
+            self.count = 1;
+            return 0;
+        }
+        let p_b = self.max_p * (self.avg - self.min_th) / (self.max_th - self.min_th);
+        let p_a = if self.count as f64 * p_b < 1.0 { p_b / (1.0 - self.count as f64 * p_b) } else { 1.0 };
+        if rng.uniform() >= p_a.min(1.0) {
+            return 0;
+        }
+        self.count = 0;
+        1
+    }
+}
+
+fn push(q: &mut VecDeque<Held>, mut packet: Held, verdict: u8, log: &mut Log) {
+    match verdict {
+        0 => q.push_back(packet),
+        1 if packet.ect => {
+            packet.marked = true;
+            q.push_back(packet);
+        }
+        _ => log.push((packet.seq, Fate::Dropped(Reason::Early))),
+    }
+}
+
+/// Figure 4: an In packet makes both averages and is judged by avg_in, an Out packet makes the
+/// average of all and is judged by it.
+struct ClarkFang {
+    rng: Rng,
+    q: VecDeque<Held>,
+    r#in: Classic,
+    out: Classic,
+}
+
+impl Queue for ClarkFang {
+    fn arrive(&mut self, arrival: &Arrival, log: &mut Log) {
+        let (now, packet) = (arrival.at.as_secs(), Held::new(arrival));
+        let q_in = self.q.iter().filter(|p| p.colour == Colour::Green).count();
+        let q = self.q.len();
+        let full = q >= PLACES;
+        let is_in = packet.colour == Colour::Green;
+        // A choice is drawn before the other average moves, as it does not depend on it.
+        let red = if is_in {
+            self.r#in.average(q_in, now);
+            &mut self.r#in
+        } else {
+            self.out.average(q, now);
+            &mut self.out
+        };
+        let verdict = red.judge(if is_in { q_in } else { q }, &mut self.rng);
+        if full {
+            red.count = 0;
+            log.push((packet.seq, Fate::Dropped(Reason::BufferFull)));
+        } else {
+            push(&mut self.q, packet, verdict, log);
+        }
+        if is_in {
+            self.out.average(q, now);
+        }
+    }
+    fn leave(&mut self, _now: Time, log: &mut Log) -> Option<u16> {
+        let packet = self.q.pop_front()?;
+        log.push((packet.seq, packet.sent()));
+        Some(packet.size)
+    }
+    fn idle(&mut self, now: Time, _log: &mut Log) {
+        for red in [&mut self.r#in, &mut self.out] {
+            red.q_time.get_or_insert(now.as_secs());
+        }
+    }
+}
+
+/// RED for unmarked packets; marked ones pass but for a full queue, or an average above `top`.
+struct Enhanced {
+    rng: Rng,
+    q: VecDeque<Held>,
+    red: Classic,
+    top: f64,
+}
+
+impl Queue for Enhanced {
+    fn arrive(&mut self, arrival: &Arrival, log: &mut Log) {
+        let (now, packet, q) = (arrival.at.as_secs(), Held::new(arrival), self.q.len());
+        self.red.average(q, now);
+        let marked = packet.colour == Colour::Green;
+        let verdict = match marked {
+            true if self.red.avg >= self.top => 2,
+            true => 0,
+            false => self.red.judge(q, &mut self.rng),
+        };
+        if q >= PLACES {
+            if !marked {
+                self.red.count = 0;
+            }
+            log.push((packet.seq, Fate::Dropped(Reason::BufferFull)));
+        } else {
+            push(&mut self.q, packet, verdict, log);
+        }
+    }
+    fn leave(&mut self, _now: Time, log: &mut Log) -> Option<u16> {
+        let packet = self.q.pop_front()?;
+        log.push((packet.seq, packet.sent()));
+        Some(packet.size)
+    }
+    fn idle(&mut self, now: Time, _log: &mut Log) {
+        self.red.q_time.get_or_insert(now.as_secs());
+    }
+}
+
+fn coloured(colours: &'static [Colour]) -> Traffic {
+    Traffic { colours, packets: 100_000, ..Traffic::default() }
+}
+
+fn compare<Q: Queue>(spec: Spec, mut reference: Q, traffic: &Traffic, rng: Rng) -> [usize; 5] {
+    let arrivals = traffic.draw(7);
+    let mut ours = Rig::new(&spec, &places(PLACES as u64, traffic.rate), rng);
+    let log = serve(&mut ours, traffic.rate, &arrivals, |_, _| {});
+    assert_same(&log, &serve(&mut reference, traffic.rate, &arrivals, |_, _| {}));
+    tally(&log)
+}
+
+#[test]
+fn rio_decides_as_clark_and_fang_write_for_each_of_100_000_packets() {
+    for (colours, weight) in [
+        (&[Colour::Green, Colour::Yellow][..], 0.02),
+        (&[Colour::Green, Colour::Green, Colour::Green, Colour::Yellow], 0.002),
+        // Red packets are out, too, where they have no RED of their own.
+        (&[Colour::Green, Colour::Yellow, Colour::Red], 0.05),
+    ] {
+        let traffic = coloured(colours);
+        let rng = Rng::named(3, "port");
+        let spec =
+            Spec::Rio(rio::Params { green: level(20, 40, 0.02, weight), yellow: level(5, 15, 0.5, weight), red: None });
+        let reference = ClarkFang {
+            rng: rng.clone(),
+            q: VecDeque::new(),
+            r#in: Classic::new(20, 40, 0.02, weight, traffic.rate),
+            out: Classic::new(5, 15, 0.5, weight, traffic.rate),
+        };
+        let tally = compare(spec, reference, &traffic, rng);
+        assert!(tally[..3].iter().all(|n| *n > 100), "sent, marked and dropped early: {tally:?}");
+    }
+}
+
+#[test]
+fn enhanced_red_decides_as_described_for_each_of_100_000_packets() {
+    for top in [None, Some(30)] {
+        let traffic = coloured(&[Colour::Green, Colour::Red, Colour::Green]);
+        let rng = Rng::named(4, "port");
+        let spec = Spec::Ered(ered::Params { red: level(5, 20, 0.1, 0.02), green_max: top.map(Amount::packets) });
+        let reference = Enhanced {
+            rng: rng.clone(),
+            q: VecDeque::new(),
+            red: Classic::new(5, 20, 0.1, 0.02, traffic.rate),
+            top: top.map_or(f64::INFINITY, |packets| packets as f64),
+        };
+        let tally = compare(spec, reference, &traffic, rng);
+        assert!(tally[..3].iter().all(|n| *n > 100), "sent, marked and dropped early: {tally:?}");
+        assert_eq!(tally[3] > 0, top.is_none(), "a threshold of its own keeps green from filling the queue");
+    }
+}

@@ -1,0 +1,130 @@
+//! Meters and policers, where flows enter the network and at the ports of switches.
+
+use super::links::LinkOf;
+use super::nodes::{Node, Nodes, What};
+use super::{Builder, entry};
+use crate::document::{Conditioner, Direction, Per};
+use crate::glob::{Glob, is_pattern};
+use tailback_diffserv::Colour;
+use tailback_document::{Checked, Path, listed};
+use tailback_sim::plan::{ConditionerPlan, FlowPlan, Place};
+
+impl<'a> Builder<'a> {
+    /// All conditioners: first those of the groups of flows, then those of the ports.
+    pub(super) fn conditioners(
+        &mut self,
+        nodes: &Nodes<'a>,
+        links: &[LinkOf<'a>],
+        flows: &[FlowPlan],
+    ) -> Vec<ConditionerPlan> {
+        let mut plans = Vec::new();
+        for (i, group) in self.document.flows.iter().enumerate() {
+            let Some(marking) = &group.marking else { continue };
+            let path = entry("flows", i).join("marking");
+            self.complaints.invalid(&path.join("meter"), marking.meter.check());
+            self.police(&path, marking.police);
+            plans.push(ConditionerPlan {
+                name: group.name.clone(),
+                place: Place::Source,
+                flows: Some(of_groups(flows, |name| name == group.name)),
+                per_flow: marking.per == Per::Flow,
+                meter: marking.meter.clone(),
+                police: marking.police,
+            });
+        }
+        for (number, link) in links.iter().enumerate() {
+            for side in [0, 1] {
+                let (node, to) = (nodes.get(link.ends[side]), nodes.get(link.ends[1 - side]));
+                let port = 2 * number as u32 + side as u32;
+                for (path, conditioner) in port_conditioners(node, &to.name) {
+                    plans.extend(self.at_port(&path, conditioner, (&node.name, &to.name), port, flows));
+                }
+            }
+        }
+        // Parallel links and several rules of a port are told apart by a number.
+        for index in 0..plans.len() {
+            let count = plans[..index].iter().filter(|plan| plan.name == plans[index].name).count();
+            if count > 0 {
+                plans[index].name = format!("{} #{}", plans[index].name, count + 1);
+            }
+        }
+        plans
+    }
+
+    fn at_port(
+        &mut self,
+        path: &Path,
+        conditioner: &Conditioner,
+        (node, neighbour): (&str, &str),
+        port: u32,
+        flows: &[FlowPlan],
+    ) -> Option<ConditionerPlan> {
+        self.complaints.invalid(&path.join("meter"), conditioner.meter.check());
+        self.police(path, conditioner.police);
+        let members = match &conditioner.flows {
+            None => None,
+            Some(pattern) => Some(self.members(path, pattern, flows)?),
+        };
+        let (name, place) = match conditioner.direction {
+            Direction::Egress => (format!("{node}->{neighbour} egress"), Place::Egress { port }),
+            // What comes from the neighbour comes over the other side of the link.
+            Direction::Ingress => (format!("{neighbour}->{node} ingress"), Place::Ingress { port: port ^ 1 }),
+        };
+        Some(ConditionerPlan {
+            name: conditioner.flows.as_ref().map_or(name.clone(), |flows| format!("{name} {flows}")),
+            place,
+            flows: members,
+            per_flow: conditioner.per == Per::Flow,
+            meter: conditioner.meter.clone(),
+            police: conditioner.police,
+        })
+    }
+
+    /// The flows of the groups that a name or pattern stands for.
+    fn members(&mut self, path: &Path, pattern: &str, flows: &[FlowPlan]) -> Option<Vec<u32>> {
+        let path = path.join("flows");
+        let found = if is_pattern(pattern) {
+            match Glob::new(pattern) {
+                Ok(glob) => of_groups(flows, |name| glob.matches(name)),
+                Err(message) => {
+                    self.complaints.value(path, message, "patterns have `*`, `?` and `[12]`");
+                    return None;
+                }
+            }
+        } else {
+            of_groups(flows, |name| name == pattern)
+        };
+        if found.is_empty() {
+            let groups = self.document.flows.iter().map(|group| group.name.as_str());
+            let help = format!("the groups are {}", listed(groups));
+            self.complaints.value(path, format!("no group of flows is named `{pattern}`"), help);
+            return None;
+        }
+        Some(found)
+    }
+
+    fn police(&mut self, path: &Path, police: Option<Colour>) {
+        if police == Some(Colour::Green) {
+            self.complaints.value(
+                path.join("police"),
+                "every packet would be dropped",
+                "write \"yellow\" or \"red\", the first colour that is dropped",
+            );
+        }
+    }
+}
+
+/// The conditioners that a switch has towards a neighbour, by name or else by pattern.
+fn port_conditioners<'a>(node: &Node<'a>, neighbour: &str) -> Vec<(Path, &'a Conditioner)> {
+    let What::Switch(switch) = node.what else { return Vec::new() };
+    let fits = |pattern: &str| is_pattern(pattern) && Glob::new(pattern).is_ok_and(|glob| glob.matches(neighbour));
+    let found = switch.ports.get_key_value(neighbour).or_else(|| switch.ports.iter().find(|(key, _)| fits(key)));
+    let Some((key, port)) = found else { return Vec::new() };
+    let path = node.path().join("ports").join(key.as_str()).join("conditioners");
+    port.conditioners.iter().enumerate().map(|(i, conditioner)| (path.join(i), conditioner)).collect()
+}
+
+/// The flows of the groups whose name fits, ascending.
+fn of_groups(flows: &[FlowPlan], fits: impl Fn(&str) -> bool) -> Vec<u32> {
+    (0..flows.len() as u32).filter(|flow| fits(&flows[*flow as usize].group)).collect()
+}

@@ -1,0 +1,180 @@
+//! Traffic conditioning (RFC 2475 section 2.3.3): meters colour packets where a flow enters the
+//! network and at the ports of switches, and policers drop what is too much.
+//!
+//! A network without any pays one comparison with nothing per packet that a source emits, and one
+//! per packet that is forwarded.
+
+use crate::ledger::Count;
+use crate::plan::{ConditionerPlan, Place, Plan};
+use std::collections::BTreeMap;
+use tailback_diffserv::{Colour as Metered, Marker, Shows};
+use tailback_qdisc::{Colour, Packet};
+use tailback_random::Rng;
+use tailback_units::Time;
+
+/// No conditioner.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// All conditioners at work.
+#[derive(Debug, Default)]
+pub(crate) struct Conditioning {
+    pub rules: Vec<Rule>,
+    /// By flow, the rule at its entry; empty if no flow has one.
+    source: Vec<u32>,
+    /// By port: rules for what is about to be queued there; empty if no port has any.
+    egress: Vec<Vec<u32>>,
+    /// By port: rules for what has come over its line; empty if no port has any.
+    ingress: Vec<Vec<u32>>,
+}
+
+/// One conditioner.
+#[derive(Debug)]
+pub(crate) struct Rule {
+    pub plan: ConditionerPlan,
+    /// By flow, or under 0 where all share one.
+    pub meters: BTreeMap<u32, Meter>,
+    /// Measured packets by the colour that they were given.
+    pub metered: [Count; 3],
+    /// Of these, dropped.
+    pub dropped: Count,
+    seed: u64,
+}
+
+/// A meter with its random stream.
+#[derive(Debug)]
+pub(crate) struct Meter {
+    marker: Marker,
+    rng: Rng,
+}
+
+impl Rule {
+    fn new(plan: &ConditionerPlan, seed: u64) -> Rule {
+        let mut rule = Rule {
+            plan: plan.clone(),
+            meters: BTreeMap::new(),
+            metered: [Count::default(); 3],
+            dropped: Count::default(),
+            seed,
+        };
+        if !rule.plan.per_flow {
+            rule.meter(0);
+        } else if let (Place::Source, Some(flows)) = (&plan.place, &plan.flows) {
+            for flow in flows {
+                rule.meter(*flow);
+            }
+        }
+        rule
+    }
+
+    fn meter(&mut self, key: u32) -> &mut Meter {
+        let (plan, seed) = (&self.plan, self.seed);
+        self.meters.entry(key).or_insert_with(|| Meter {
+            marker: plan.meter.build(),
+            rng: Rng::named(seed, &format!("meter {} {key}", plan.name)),
+        })
+    }
+
+    fn applies_to(&self, flow: u32) -> bool {
+        self.plan.flows.as_ref().is_none_or(|flows| flows.binary_search(&flow).is_ok())
+    }
+
+    /// Colours a packet; whether it may pass.
+    fn judge(&mut self, now: Time, packet: &mut Packet) -> bool {
+        let key = if self.plan.per_flow { packet.flow() } else { 0 };
+        let meter = self.meter(key);
+        let found = meter.marker.mark(now, u32::from(packet.size), incoming(packet.colour()), &mut meter.rng);
+        packet.set_colour(outgoing(found));
+        let passes = self.plan.police.is_none_or(|worst| found < worst);
+        if packet.measured() {
+            self.metered[found as usize].add(u64::from(packet.size));
+            if !passes {
+                self.dropped.add(u64::from(packet.size));
+            }
+        }
+        passes
+    }
+}
+
+impl Meter {
+    /// Shows the meter's state.
+    pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        self.marker.probe(f);
+    }
+}
+
+impl Conditioning {
+    /// The conditioners of a plan.
+    pub fn new(plan: &Plan) -> Conditioning {
+        let mut made = Conditioning::default();
+        for (index, conditioner) in plan.conditioners.iter().enumerate() {
+            let index = index as u32;
+            match conditioner.place {
+                Place::Source => {
+                    made.source.resize(plan.flows.len(), NONE);
+                    let all: Vec<u32> = (0..plan.flows.len() as u32).collect();
+                    for flow in conditioner.flows.as_ref().unwrap_or(&all) {
+                        made.source[*flow as usize] = index;
+                    }
+                }
+                Place::Egress { port } | Place::Ingress { port } => {
+                    let side = if matches!(conditioner.place, Place::Egress { .. }) {
+                        &mut made.egress
+                    } else {
+                        &mut made.ingress
+                    };
+                    side.resize(2 * plan.links.len(), Vec::new());
+                    side[port as usize].push(index);
+                }
+            }
+            made.rules.push(Rule::new(conditioner, plan.seed));
+        }
+        made
+    }
+
+    /// The rule at a flow's entry.
+    pub fn of_flow(&self, flow: u32) -> u32 {
+        self.source.get(flow as usize).copied().unwrap_or(NONE)
+    }
+    #[inline]
+    pub fn at_egress(&self) -> bool {
+        !self.egress.is_empty()
+    }
+    #[inline]
+    pub fn at_ingress(&self) -> bool {
+        !self.ingress.is_empty()
+    }
+
+    /// Colours a packet that enters the network; whether it may pass.
+    pub fn enter(&mut self, rule: u32, now: Time, packet: &mut Packet) -> bool {
+        self.rules[rule as usize].judge(now, packet)
+    }
+    /// Colours a packet that is about to be queued at `port`; whether it may pass.
+    pub fn egress(&mut self, port: u32, now: Time, packet: &mut Packet) -> bool {
+        Self::first_match(&mut self.rules, &self.egress[port as usize], now, packet)
+    }
+    /// Colours a packet that has come over the line of `port`; whether it may pass.
+    pub fn ingress(&mut self, port: u32, now: Time, packet: &mut Packet) -> bool {
+        Self::first_match(&mut self.rules, &self.ingress[port as usize], now, packet)
+    }
+
+    fn first_match(rules: &mut [Rule], here: &[u32], now: Time, packet: &mut Packet) -> bool {
+        let found = here.iter().find(|rule| rules[**rule as usize].applies_to(packet.flow()));
+        found.is_none_or(|rule| rules[*rule as usize].judge(now, packet))
+    }
+}
+
+fn incoming(colour: Colour) -> Metered {
+    match colour {
+        Colour::Green => Metered::Green,
+        Colour::Yellow => Metered::Yellow,
+        Colour::Red => Metered::Red,
+    }
+}
+
+fn outgoing(colour: Metered) -> Colour {
+    match colour {
+        Metered::Green => Colour::Green,
+        Metered::Yellow => Colour::Yellow,
+        Metered::Red => Colour::Red,
+    }
+}

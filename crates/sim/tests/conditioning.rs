@@ -1,0 +1,148 @@
+//! Meters and policers in the network. That no packet vanishes is checked in every report.
+
+mod common;
+
+use common::*;
+use tailback_diffserv::{Colour, Meter};
+use tailback_qdisc::Spec;
+use tailback_sim::Report;
+use tailback_sim::plan::*;
+
+fn meter(document: serde_json::Value) -> Meter {
+    tailback_document::decode(document).expect("the test's meter decodes")
+}
+
+fn bucket(rate: &str, burst: &str) -> Meter {
+    meter(serde_json::json!({ "kind": "token-bucket", "rate": rate, "burst": burst }))
+}
+
+/// Two hosts send 2 Mbit/s in packets of 1000 B each through a switch to a third.
+fn two_into_one() -> Net {
+    let mut net = Net::new(RAW);
+    let switch = net.switch("sw");
+    let [a, b, c] = ["a", "b", "c"].map(|name| net.host(name));
+    for host in [a, b, c] {
+        net.link(host, switch, 100);
+    }
+    for host in [a, b] {
+        let flow = net.flow(host, c, 0, cbr(1000, 2_000_000));
+        // Nothing is on its way at the end.
+        net.plan.flows[flow].stop = ms(9_990);
+    }
+    net.plan.end = ms(10_000);
+    net
+}
+
+fn conditioner(
+    place: Place,
+    flows: Option<Vec<u32>>,
+    per_flow: bool,
+    meter: Meter,
+    police: Option<Colour>,
+) -> ConditionerPlan {
+    ConditionerPlan { name: "test".to_owned(), place, flows, per_flow, meter, police }
+}
+
+fn counted(report: &Report) -> [u64; 4] {
+    let c = &report.conditioners[0];
+    [c.green, c.yellow, c.red, c.policed].map(|count| count.packets)
+}
+
+#[test]
+fn a_policer_passes_what_its_bucket_holds_and_not_a_packet_more() {
+    let mut net = two_into_one();
+    net.plan.conditioners =
+        vec![conditioner(Place::Source, Some(vec![0]), true, bucket("1Mbit/s", "10kB"), Some(Colour::Red))];
+    let report = net.run();
+    let flow = &report.flows[0];
+    // 250 packets a second for 9.99 s, of which 125 conform, and 10 at the start.
+    let [green, _, red, policed] = counted(&report);
+    assert_eq!((red, red), (policed, flow.dropped.packets));
+    assert!(green.abs_diff(1258) <= 1, "{green}");
+    assert_eq!(flow.offered.packets, green + red);
+    assert!(flow.drops.iter().all(|drop| drop.reason == "policed"), "{:?}", flow.drops);
+    let colours = flow.colours.expect("colours are counted");
+    assert_eq!(colours.green.offered.packets, green);
+    assert_eq!(colours.red.dropped.packets, red);
+    assert_eq!(report.flows[1].dropped.packets, 0);
+    assert_eq!(report.flows[1].colours.map(|c| c.green.offered.packets), Some(report.flows[1].offered.packets));
+}
+
+#[test]
+fn the_same_stream_is_judged_alike_at_the_entry_at_a_port_and_behind_a_line() {
+    let judged = |place: Place| {
+        let mut net = two_into_one();
+        net.plan.conditioners =
+            vec![conditioner(place, Some(vec![0]), false, bucket("1Mbit/s", "10kB"), Some(Colour::Red))];
+        let report = net.run();
+        (counted(&report), report.flows[0].delivered.packets)
+    };
+    let source = judged(Place::Source);
+    // Port 0 is a's, port 5 that of the switch towards c.
+    assert_eq!(source, judged(Place::Ingress { port: 0 }));
+    assert_eq!(source, judged(Place::Egress { port: 5 }));
+    assert_eq!(source, judged(Place::Egress { port: 0 }));
+}
+
+#[test]
+fn a_meter_for_all_shares_what_meters_of_their_own_have_each() {
+    let red = |per_flow: bool| {
+        let mut net = two_into_one();
+        net.plan.conditioners = vec![conditioner(Place::Source, None, per_flow, bucket("2Mbit/s", "2kB"), None)];
+        let report = net.run();
+        let [green, _, red, _] = counted(&report);
+        red as f64 / (green + red) as f64
+    };
+    assert_eq!(red(true), 0.0);
+    assert!((red(false) - 0.5).abs() < 0.01);
+}
+
+#[test]
+fn the_first_conditioner_for_a_flow_takes_its_packet() {
+    let mut net = two_into_one();
+    let fixed = |colour: &str| meter(serde_json::json!({ "kind": "fixed", "colour": colour }));
+    let place = Place::Egress { port: 5 };
+    net.plan.conditioners = vec![
+        conditioner(place, Some(vec![1]), false, fixed("yellow"), None),
+        conditioner(place, None, false, fixed("red"), None),
+    ];
+    let report = net.run();
+    let colours = |flow: usize| report.flows[flow].colours.expect("colours are counted");
+    assert_eq!(colours(0).red.delivered.packets, report.flows[0].delivered.packets);
+    assert_eq!(colours(1).yellow.delivered.packets, report.flows[1].delivered.packets);
+    // At the entry nobody had looked at them.
+    assert_eq!(colours(0).green.offered.packets, report.flows[0].offered.packets);
+}
+
+#[test]
+fn rio_and_enhanced_red_spare_what_is_in_profile() {
+    for kind in ["rio", "ered"] {
+        let mut net = two_into_one();
+        // Until the average has caught up with the queue, that is full.
+        net.plan.warmup = ms(3_000);
+        // 4 Mbit/s into 3, of which 2 are green.
+        net.plan.links[2].rate = [tailback_units::Rate::mbit(3); 2];
+        let to = net.plan.links[2].ends;
+        net.limit(to[1], to[0], 100_000);
+        let discipline = match kind {
+            "rio" => serde_json::json!({ "kind": "rio" }),
+            _ => {
+                serde_json::json!({ "kind": "ered", "red": { "min": "10packets", "max": "40packets", "mean-packet": "1000B" } })
+            }
+        };
+        net.queue(to[1], to[0]).discipline = tailback_document::decode::<Spec>(discipline).expect("it decodes");
+        net.plan.conditioners = vec![conditioner(Place::Source, None, true, bucket("1Mbit/s", "10kB"), None)];
+        let report = net.run();
+        let sum = |get: fn(&tailback_sim::ColourReports) -> u64| -> u64 {
+            report.flows.iter().map(|flow| get(&flow.colours.expect("colours are counted"))).sum()
+        };
+        assert_eq!(sum(|c| c.green.dropped.packets), 0, "{kind}");
+        assert!(sum(|c| c.red.dropped.packets) > 500, "{kind}");
+    }
+}
+
+#[test]
+fn without_conditioners_no_colours_are_counted() {
+    let report = two_into_one().run();
+    assert!(report.conditioners.is_empty() && report.flows.iter().all(|flow| flow.colours.is_none()));
+}

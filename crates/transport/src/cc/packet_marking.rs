@@ -1,0 +1,275 @@
+//! The packet marking engine inside the sender (Feng, Kandlur, Saha and Shin, ICNP 1998; IEEE/ACM
+//! ToN 7(5), 1999): a marked and a best-effort window that grow and shrink side by side.
+
+use super::{Acked, Build, Congestion, CongestionControl, Window};
+use crate::params::{Tcp, number};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_diffserv::SlidingWindow;
+use tailback_document::Invalid;
+use tailback_random::Rng;
+use tailback_units::{Dur, Rate, Time};
+
+/// Source-integrated packet marking: the window is the sum of a marked and a best-effort one, and a
+/// segment is marked with the first one's share. The marked window grows while less than `target`
+/// is observed and shrinks otherwise; the best-effort window is that of any Reno. The loss of an
+/// unmarked segment halves the best-effort window only, that of a marked one both.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Params {
+    /// Rate to reach, headers included, marked and unmarked together. Above 0.
+    pub target: Rate,
+    /// Window of the time-sliding-window estimate of the rate, 1ms to 1h: one to three round trips.
+    /// Default 300ms.
+    #[serde(default = "default_window")]
+    pub window: Dur,
+    /// Over-subscription is looked for in intervals of this length, 1ms to 1h. Default 5s.
+    #[serde(default = "default_patience")]
+    pub patience: Dur,
+    /// After so many of these in a row with the target missed, and a loss of a marked segment or
+    /// next to nothing (less than a tenth) left to mark, marking is turned off; 1 to 1000. Default 3.
+    #[serde(default = "default_strikes")]
+    pub strikes: u32,
+    /// How long it then stays off, 1ms to 1h. Default 60s.
+    #[serde(default = "default_rest")]
+    pub rest: Dur,
+}
+
+fn default_window() -> Dur {
+    Dur::from_ms(300)
+}
+fn default_patience() -> Dur {
+    Dur::from_secs(5)
+}
+fn default_strikes() -> u32 {
+    3
+}
+fn default_rest() -> Dur {
+    Dur::from_secs(60)
+}
+
+impl Params {
+    /// Whether the parameters make sense.
+    pub fn check(&self) -> Result<(), Invalid> {
+        if self.target == Rate(0) {
+            return Err(Invalid::new("target", "nothing is to be reached; write a rate above 0"));
+        }
+        for (field, time) in [("window", self.window), ("patience", self.patience), ("rest", self.rest)] {
+            if time < Dur::from_ms(1) || time > Dur::from_secs(3600) {
+                return Err(Invalid::new(field, format!("{time} is out of range; write 1ms to 1h")));
+            }
+        }
+        number("strikes", self.strikes, 1, 1000)
+    }
+}
+
+impl Build for Params {
+    type Control = PacketMarking;
+    fn build(&self, tcp: &Tcp, rng: Rng) -> PacketMarking {
+        let half = f64::from(tcp.initial_window()) / 2.0;
+        let ssthresh = tcp.initial_ssthresh.map_or(f64::INFINITY, |s| f64::from(s) / 2.0);
+        PacketMarking {
+            rng,
+            target: self.target.0 as f64 / 8.0,
+            segment: tcp.segment.0 as u32 + tcp.header.0 as u32,
+            observed: SlidingWindow::new(self.window, Rate(0)),
+            unobserved: 0,
+            marked: Part { window: half, ssthresh },
+            plain: Part { window: half, ssthresh },
+            prior: None,
+            marked_lost: false,
+            halved: false,
+            halves: false,
+            over: Oversubscription {
+                patience: self.patience,
+                limit: self.strikes,
+                rest: self.rest,
+                due: Time::ZERO + self.patience,
+                strikes: 0,
+                lost: false,
+                off_until: Time::ZERO,
+            },
+        }
+    }
+}
+
+/// One of the two windows, segments.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Part {
+    window: f64,
+    ssthresh: f64,
+}
+
+impl Part {
+    /// Growth for an acknowledgement: `share` in slow start, else a segment per round trip of `cwnd`.
+    fn grow(&mut self, share: f64, advanced: f64, cwnd: f64) {
+        // A share of nothing would never grow.
+        let slow_start = self.window < self.ssthresh && self.window >= 1.0;
+        self.window += if slow_start { share * advanced.min(2.0) } else { advanced / cwnd };
+    }
+    fn halve(&mut self) {
+        self.window /= 2.0;
+        self.ssthresh = self.window;
+    }
+}
+
+/// Finds that more is promised than the network has: marked segments go on being lost, or all are
+/// marked in vain.
+#[derive(Debug)]
+struct Oversubscription {
+    patience: Dur,
+    limit: u32,
+    rest: Dur,
+    /// End of the present interval.
+    due: Time,
+    strikes: u32,
+    /// Whether a marked segment was lost in the present interval.
+    lost: bool,
+    off_until: Time,
+}
+
+impl Oversubscription {
+    /// Whether marking is off from now on, which it was not. `missed`: the target, by a tenth or more;
+    /// `share` of the window is marked.
+    fn look(&mut self, now: Time, missed: bool, share: f64) -> bool {
+        if now < self.due {
+            return false;
+        }
+        self.due = now + self.patience;
+        self.strikes = if missed && (self.lost || share >= 0.9) { self.strikes + 1 } else { 0 };
+        self.lost = false;
+        if self.strikes < self.limit {
+            return false;
+        }
+        self.strikes = 0;
+        self.off_until = now + self.rest;
+        true
+    }
+}
+
+/// The engine at work.
+#[derive(Debug)]
+pub struct PacketMarking {
+    rng: Rng,
+    /// Bytes per second.
+    target: f64,
+    /// Bytes of a full segment, headers included.
+    segment: u32,
+    observed: SlidingWindow,
+    /// Segments acknowledged that the estimate has not seen: an echo tells no time.
+    unobserved: u32,
+    marked: Part,
+    plain: Part,
+    /// Both before the last reduction.
+    prior: Option<(Part, Part)>,
+    /// Whether the loss that is being told of is that of a marked segment.
+    marked_lost: bool,
+    /// Whether the present recovery has halved the marked window.
+    halved: bool,
+    /// Whether it will, since it repairs a marked segment, too.
+    halves: bool,
+    over: Oversubscription,
+}
+
+impl PacketMarking {
+    fn sum(&self) -> f64 {
+        self.marked.window + self.plain.window
+    }
+    /// The rate observed by `now`, bytes per second.
+    fn observe(&mut self, now: Time) -> f64 {
+        let segments = std::mem::take(&mut self.unobserved);
+        if segments > 0 { self.observed.arrive(now, segments * self.segment) } else { self.observed.at(now) }
+    }
+    /// Takes over what the sender has made of the window: recovery and timeouts scale both parts.
+    fn follow(&mut self, cwnd: f64) {
+        let sum = self.sum();
+        if sum > 0.0 && (sum - cwnd).abs() > 1e-9 {
+            self.marked.window *= cwnd / sum;
+            self.plain.window *= cwnd / sum;
+        }
+    }
+}
+
+impl CongestionControl for PacketMarking {
+    fn on_ack(&mut self, window: &mut Window, acked: &Acked) {
+        self.follow(window.cwnd);
+        self.halved = false;
+        if std::mem::take(&mut self.halves) {
+            self.marked.halve();
+            window.cwnd = self.sum().max(1.0);
+        }
+        let missed = self.observe(acked.now) < self.target;
+        let far = self.observed.last() < 0.9 * self.target;
+        if self.over.look(acked.now, far, self.marked.window / self.sum().max(1.0)) {
+            self.plain.window += std::mem::take(&mut self.marked.window);
+            self.marked.ssthresh = 1.0;
+        }
+        if acked.window_limited && acked.advanced > 0 {
+            let (cwnd, advanced) = (window.cwnd, f64::from(acked.advanced));
+            let share = self.marked.window / cwnd;
+            if acked.now < self.over.off_until {
+                self.marked.window = 0.0;
+            } else if missed {
+                self.marked.grow(share, advanced, cwnd);
+            } else {
+                self.marked.window = f64::max(0.0, self.marked.window - advanced / cwnd);
+                // Slow start was to find the target. Without it each shortfall would be overshot.
+                self.marked.ssthresh = self.marked.ssthresh.min(self.marked.window);
+            }
+            self.plain.grow(1.0 - share, advanced, cwnd);
+        }
+        window.cwnd = self.sum().max(1.0);
+    }
+
+    fn on_congestion(&mut self, window: &mut Window, why: Congestion, _: Time, in_flight: u32) {
+        self.follow(window.cwnd);
+        self.prior = Some((self.marked, self.plain));
+        // FlightSize for a sender that did not fill its window (RFC 5681).
+        let filled = f64::min(1.0, (f64::from(in_flight) + 1.0) / window.cwnd);
+        self.marked.window *= filled;
+        self.plain.window *= filled;
+        self.plain.halve();
+        if std::mem::take(&mut self.marked_lost) && why != Congestion::Ecn {
+            self.marked.halve();
+            self.halved = true;
+        }
+        window.ssthresh = self.sum().max(2.0);
+        if why == Congestion::Ecn {
+            window.cwnd = self.sum().max(1.0);
+        }
+    }
+
+    fn on_echo(&mut self, _: &mut Window, acked: u32, _: bool, _: u32, _: u32) {
+        self.unobserved += acked;
+    }
+
+    fn on_spurious(&mut self, _: &mut Window) {
+        if let Some((marked, plain)) = self.prior.take() {
+            (self.marked, self.plain) = (marked, plain);
+        }
+    }
+
+    fn marks(&self) -> bool {
+        true
+    }
+
+    fn mark(&mut self, now: Time, again: Option<bool>) -> bool {
+        self.observe(now);
+        if again == Some(true) {
+            self.over.lost = true;
+            self.halves = !self.halved;
+        }
+        let sum = self.sum();
+        now >= self.over.off_until && sum > 0.0 && self.rng.chance(self.marked.window / sum)
+    }
+
+    fn on_loss_of(&mut self, marked: bool) {
+        self.marked_lost = marked;
+    }
+
+    fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        f("marked_window_segments", self.marked.window);
+        f("best_effort_window_segments", self.plain.window);
+        f("observed_bit_s", 8.0 * self.observed.last());
+    }
+}

@@ -1,0 +1,219 @@
+//! Senders that mark: reservations, and the packet marking engine.
+
+mod common;
+
+use common::{Fate, MS, Net, answer, at, tcp};
+use serde_json::{Value, json};
+use tailback_random::Rng;
+use tailback_transport::{Segment, Sender};
+use tailback_units::{Dur, Time};
+
+/// Segments of 1000 B with their headers.
+fn parameters(more: &Value) -> Value {
+    let mut parameters = json!({ "handshake": false, "segment": "960B", "delayed-ack": { "every": 1 },
+        "initial-window": 2, "spurious-timeout": "off" });
+    for (key, value) in more.as_object().expect("a table") {
+        parameters[key] = value.clone();
+    }
+    parameters
+}
+
+/// A reservation of 1 Mbit/s, 125 segments per second.
+fn reserved(burst: &str, window: &str, transmission: Value) -> Value {
+    parameters(&json!({ "reservation":
+        { "rate": "1Mbit/s", "burst": burst, "window": window, "transmission": transmission } }))
+}
+
+fn by_ack() -> Value {
+    json!({ "kind": "acknowledgement" })
+}
+
+fn state(sender: &Sender, name: &str) -> f64 {
+    let mut found = f64::NAN;
+    sender.probe(&mut |n, value| {
+        if n == name {
+            found = value;
+        }
+    });
+    found
+}
+
+/// Sends for 60 s with a round trip of 100 ms, losing `loss` of the unmarked segments; the log.
+fn sent(document: Value, loss: f64) -> Vec<(Time, Segment)> {
+    let mut rng = Rng::named(1, "loss");
+    let fate =
+        move |_: Time, s: &Segment| Fate { lost: s.marked == Some(false) && rng.chance(loss), ..Fate::default() };
+    let mut net = Net::new(tcp(document), MS(50), fate, answer);
+    net.per_segment = Dur::from_us(200);
+    net.strict = true;
+    net.offer(u64::MAX);
+    net.run_until(at(60_000));
+    net.log
+}
+
+fn rate(log: &[(Time, Segment)], marked: bool) -> f64 {
+    log.iter().filter(|(_, s)| s.marked == Some(marked)).count() as f64 / 60.0
+}
+
+#[test]
+fn marked_bytes_never_exceed_the_bucket_over_any_interval() {
+    for transmission in [by_ack(), json!({ "kind": "timed" }), json!({ "kind": "delayed" })] {
+        let log = sent(reserved("10kB", "excess", transmission.clone()), 0.05);
+        let marked: Vec<Time> = log.iter().filter(|(_, s)| s.marked == Some(true)).map(|(at, _)| *at).collect();
+        assert!(marked.len() > 1000, "{transmission}: {}", marked.len());
+        // From each to each, 1000 B apiece: no more than b + r·t.
+        for (i, first) in marked.iter().enumerate().step_by(7) {
+            for (j, last) in marked.iter().enumerate().skip(i) {
+                let bytes = 1000 * (j - i + 1) as u64;
+                let most = 10_000.0 + 125_000.0 * last.since(*first).as_secs();
+                assert!(bytes as f64 <= most + 1e-6, "{transmission}: {bytes} B in {:?}", last.since(*first));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_plain_sender_gets_less_than_it_reserved_and_the_repairs_get_it() {
+    let plain = rate(&sent(reserved("5kB", "whole", by_ack()), 0.3), true);
+    let excess = rate(&sent(reserved("5kB", "excess", by_ack()), 0.3), true);
+    let timed = rate(&sent(reserved("5kB", "whole", json!({ "kind": "timed" })), 0.3), true);
+    let both = rate(&sent(reserved("5kB", "excess", json!({ "kind": "timed" })), 0.3), true);
+    println!("marked segments per second of 125: plain {plain} excess {excess} timed {timed} both {both}");
+    assert!(plain < 0.8 * 125.0, "{plain}");
+    assert!(excess > plain && timed > plain);
+    assert!(both >= 0.95 * 125.0, "{both}");
+}
+
+#[test]
+fn a_coarse_timer_wastes_the_tokens_that_a_shallow_bucket_cannot_keep() {
+    let with = |burst: &str, tick: &str| {
+        rate(&sent(reserved(burst, "whole", json!({ "kind": "timed", "tick": tick })), 0.5), true)
+    };
+    let (coarse, deep, fine) = (with("5kB", "500ms"), with("70kB", "500ms"), with("5kB", "10ms"));
+    println!("coarse {coarse} deep {deep} fine {fine}");
+    assert!(coarse < 0.9 * fine, "{coarse} {fine}");
+    assert!(deep > coarse);
+}
+
+/// Sends until `choose` has had one segment lost and the window is reduced: the reserved window, the
+/// window before and the threshold after.
+fn reduced(document: Value, choose: impl Fn(&Segment) -> bool + Copy) -> (f64, f64, f64) {
+    let mut lost = false;
+    let fate = move |now: Time, s: &Segment| {
+        let hit = !lost && now > at(3_000) && choose(s);
+        lost |= hit;
+        Fate { lost: hit, ..Fate::default() }
+    };
+    let mut net = Net::new(tcp(document), MS(50), fate, answer);
+    net.per_segment = Dur::from_us(10);
+    net.offer(u64::MAX);
+    let mut before = 0.0;
+    while net.sender.statistics().fast_retransmits == 0 {
+        before = net.sender.cwnd();
+        net.run_for(Dur::from_us(20));
+        assert!(net.now < at(10_000), "a segment is lost and repaired");
+    }
+    (125.0 * net.sender.srtt().as_secs(), before, net.sender.ssthresh())
+}
+
+#[test]
+fn an_unmarked_loss_halves_the_excess_over_the_reservation_and_a_marked_one_all() {
+    // Slow start would go on for ever.
+    let mut document = reserved("10kB", "excess", by_ack());
+    document["initial-ssthresh"] = json!(40);
+    let (rwnd, before, after) = reduced(document.clone(), |s| s.marked == Some(false));
+    assert!((after - (rwnd + (before - rwnd) / 2.0)).abs() <= 1.0, "{rwnd} {before} {after}");
+    let (_, before, after) = reduced(document, |s| s.marked == Some(true));
+    assert!((after - before / 2.0).abs() <= 1.0, "{before} {after}");
+    let mut whole = reserved("10kB", "whole", by_ack());
+    whole["initial-ssthresh"] = json!(40);
+    let (_, before, after) = reduced(whole, |s| s.marked == Some(false));
+    assert!((after - before / 2.0).abs() <= 1.0, "{before} {after}");
+}
+
+#[test]
+fn after_a_timeout_the_window_is_what_the_reservation_carries() {
+    // Everything is lost for a second.
+    let fate = |now: Time, _: &Segment| Fate { lost: now > at(3_000) && now < at(4_000), ..Fate::default() };
+    let mut document = reserved("10kB", "excess", by_ack());
+    document["initial-ssthresh"] = json!(40);
+    let mut net = Net::new(tcp(document), MS(50), fate, answer);
+    net.offer(u64::MAX);
+    while net.sender.statistics().timeouts == 0 {
+        net.run_for(MS(1));
+    }
+    let rwnd = 125.0 * net.sender.srtt().as_secs();
+    assert!((net.sender.cwnd() - rwnd).abs() < 1e-9, "{} {rwnd}", net.sender.cwnd());
+}
+
+#[test]
+fn a_delayed_segment_waits_for_tokens_and_no_longer_than_it_may() {
+    let delayed = reserved("2kB", "whole", json!({ "kind": "delayed", "most": "30ms" }));
+    let by_delay = sent(delayed, 0.02);
+    let at_once = sent(reserved("2kB", "whole", by_ack()), 0.02);
+    let share = |log: &[(Time, Segment)]| rate(log, true) / (rate(log, true) + rate(log, false));
+    println!("marked: delayed {} at once {}", share(&by_delay), share(&at_once));
+    assert!(share(&by_delay) > share(&at_once));
+    assert!(rate(&by_delay, false) > 1.0, "what finds no token leaves unmarked");
+}
+
+fn engine(target: &str) -> Value {
+    parameters(&json!({ "initial-ssthresh": 40, "congestion-control": { "kind": "packet-marking", "target": target } }))
+}
+
+#[test]
+fn the_marked_window_survives_an_unmarked_loss_and_both_shrink_at_a_marked_one() {
+    for marked in [false, true] {
+        let mut lost = false;
+        let fate = move |now: Time, s: &Segment| {
+            let hit = !lost && now > at(4_000) && s.marked == Some(marked);
+            lost |= hit;
+            Fate { lost: hit, ..Fate::default() }
+        };
+        let mut net = Net::new(tcp(engine("6Mbit/s")), MS(50), fate, answer);
+        net.per_segment = Dur::from_us(10);
+        net.offer(u64::MAX);
+        let parts = |sender: &Sender| ["marked", "best_effort"].map(|n| state(sender, &format!("{n}_window_segments")));
+        let mut before = [0.0; 2];
+        while net.sender.statistics().fast_retransmits == 0 {
+            before = parts(&net.sender);
+            net.run_for(Dur::from_us(20));
+            assert!(net.now < at(20_000), "a segment is lost and repaired");
+        }
+        let after = parts(&net.sender);
+        let kept = [after[0] / before[0], after[1] / before[1]];
+        println!("lost marked {marked}: {before:?} {after:?}");
+        assert!((kept[0] - if marked { 0.5 } else { 1.0 }).abs() < 0.05, "{before:?} {after:?}");
+        assert!((kept[1] - 0.5).abs() < 0.05, "{before:?} {after:?}");
+    }
+}
+
+#[test]
+fn the_engine_marks_what_the_target_takes_and_nothing_once_best_effort_suffices() {
+    for (target, most) in [("500kbit/s", 0.02), ("3Mbit/s", 1.0)] {
+        // A window of about 20 segments best effort: 1.6 Mbit/s.
+        let log = sent(engine(target), 0.005);
+        let late: Vec<_> = log.iter().filter(|(sent, _)| *sent > at(20_000)).collect();
+        let marked = late.iter().filter(|(_, s)| s.marked == Some(true)).count() as f64 / late.len() as f64;
+        let reached = late.len() as f64 * 8000.0 / 40.0;
+        println!("{target}: {reached} bit/s, marked {marked}");
+        assert!(marked <= most, "{target}: {marked}");
+        if most == 1.0 {
+            // One flow alone, by a sawtooth: within a tenth.
+            assert!(marked > 0.1 && (reached / 3e6 - 1.0).abs() < 0.1, "{target}: {reached} {marked}");
+        }
+    }
+}
+
+#[test]
+fn marking_is_turned_off_when_marked_segments_go_on_being_lost() {
+    let mut rng = Rng::named(3, "loss");
+    let fate = move |_: Time, _: &Segment| Fate { lost: rng.chance(0.05), ..Fate::default() };
+    let mut net = Net::new(tcp(engine("20Mbit/s")), MS(50), fate, answer);
+    net.per_segment = Dur::from_us(10);
+    net.offer(u64::MAX);
+    net.run_until(at(60_000));
+    let off = net.log.windows(400).filter(|w| w.iter().all(|(_, s)| s.marked == Some(false))).count();
+    let on = net.log.iter().filter(|(_, s)| s.marked == Some(true)).count();
+    assert!(off > 0 && on > 100, "{off} {on}");
+}

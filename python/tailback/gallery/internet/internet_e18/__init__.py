@@ -1,0 +1,1 @@
+"""E18: TCP with a reservation."""

@@ -1,0 +1,1 @@
+"""Packet marking outside the host."""

@@ -1,0 +1,1 @@
+"""Packet marking in the sender."""
