@@ -1,6 +1,6 @@
 //! All congestion controls, one line each.
 
-use crate::cc::{Acked, BackOff, Build, Congestion, CongestionControl, Window, bbr, bbr3, cubic, dctcp, reno, subtcp};
+use crate::cc::{Acked, BackOff, Build, Congestion, CongestionControl, Window, bbr, bbr3, cubic, dctcp, fixed, reno, subtcp};
 use crate::params::{EcnEcho, Tcp};
 use tailback_random::Rng;
 use tailback_units::{Dur, Time};
@@ -92,6 +92,7 @@ controls! {
     "dctcp" => Dctcp(dctcp::Params => Box<dctcp::Dctcp>),
     "bbr" => Bbr(bbr::Params => Box<bbr::Bbr>),
     "bbr3" => Bbr3(bbr3::Params => Box<bbr3::Bbr3>),
+    "fixed" => Fixed(fixed::Params => fixed::Fixed),
 }
 
 impl Default for Cc {

@@ -147,7 +147,8 @@ class Scoreboard(Experiment):
             Claim(
                 "G1",
                 "Without ECN no discipline comes near the goal of no loss: each loses more than 1 %.",
-                "derived: 177 packets of delay and buffer are less than two for each of 100 connections, and TCP keeps its "
+                "derived: 177 packets of delay and buffer are less than two for each of 100 connections, and TCP "
+                "keeps its "
                 "window so small by losses only",
                 without["loss"] > 1,
             ),
@@ -167,7 +168,8 @@ class Scoreboard(Experiment):
             Claim(
                 "G5",
                 "ECN does nothing for PIE under this load: the loss is the same within a tenth.",
-                "derived: above a probability of 10 % PIE drops what it might mark (RFC 8033 section 5.1), and it needs more",
+                "derived: above a probability of 10 % PIE drops what it might mark (RFC 8033 section 5.1), and "
+                "it needs more",
                 heavy.where(ecn=ON, queue="pie")["loss"].close_to(without.where(queue="pie")["loss"], relative=0.1),
             ),
             Claim(
@@ -177,7 +179,9 @@ class Scoreboard(Experiment):
                 targets < without.where(queue="drop-tail")["queueing"],
             ),
             *(
-                Claim.reported(f"S{index}", text, "not in the slides", heavy.where(ecn=ecn)[name], "a score; see the figure")
+                Claim.reported(
+                    f"S{index}", text, "not in the slides", heavy.where(ecn=ecn)[name], "a score; see the figure"
+                )
                 for index, (text, name, ecn) in enumerate(
                     (
                         ("Loss with ECN: the goal is 0 %.", "loss", ON),
@@ -200,7 +204,8 @@ class Scoreboard(Experiment):
             yield Figure(
                 "scoreboard" if load == HEAVY else f"scoreboard-{load}",
                 f"All disciplines, {load} connections over 10 Mbit/s",
-                "Orange: without ECN; blue: with. The thesis' goal is at the left of the loss and of the delay, and at the "
+                "Orange: without ECN; blue: with. The thesis' goal is at the left of the loss and of the delay, "
+                "and at the "
                 "right of the utilisation. Each discipline has its defaults and 100 kB (80 ms).",
                 lambda board=board: _draw(board),  # type: ignore[misc]
                 claims=("G1", "G2", "G3", "G4", "G5", "S1", "S2", "S3", "S5", "S7") if load == HEAVY else (),
@@ -228,7 +233,9 @@ def _draw(board: Results) -> Drawing:
                         continue
                     row = names.index(str(point["queue"])) + shift
                     reach = [[max(found.mean - found.lo, 0)], [max(found.hi - found.mean, 0)]]
-                    axes.errorbar([found.mean], [row], xerr=reach, fmt="o", color=colour, markersize=3.5, elinewidth=1.0)
+                    axes.errorbar(
+                        [found.mean], [row], xerr=reach, fmt="o", color=colour, markersize=3.5, elinewidth=1.0
+                    )
             axes.set_yticks(range(len(names)), names)
             axes.set_ylim(len(names) - 0.5, -0.5)
             axes.set_xlabel(label)
