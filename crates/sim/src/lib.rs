@@ -24,7 +24,7 @@ mod ring;
 mod world;
 
 pub use report::{
-    ClassReport, Counts, Delay, DropReport, FlowReport, NodeReport, PortClassReport, PortReport, Report, Series,
-    TransportReport,
+    ApplicationReport, ClassReport, Counts, Delay, DropReport, FlowReport, NodeReport, PortClassReport, PortReport,
+    Report, Series, Slowdown, TransportReport,
 };
 pub use world::{Status, World};

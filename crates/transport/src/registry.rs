@@ -1,6 +1,8 @@
 //! All congestion controls, one line each.
 
-use crate::cc::{Acked, BackOff, Build, Congestion, CongestionControl, Window, bbr, bbr3, cubic, dctcp, fixed, reno, subtcp};
+use crate::cc::{
+    Acked, BackOff, Build, Congestion, CongestionControl, Window, bbr, bbr3, cubic, dctcp, fixed, reno, subtcp,
+};
 use crate::params::{EcnEcho, Tcp};
 use tailback_random::Rng;
 use tailback_units::{Dur, Time};

@@ -1,5 +1,6 @@
 //! The world: everything that exists in a run, and the loop that moves it.
 
+mod application;
 mod arrive;
 mod change;
 mod emit;
@@ -16,6 +17,7 @@ use crate::ledger::Ledger;
 use crate::notice::Notices;
 use crate::plan::{BackPressure, Plan};
 use crate::port::Port;
+pub(crate) use application::{Applications, Group};
 use emit::Flow;
 use observe::Recorder;
 use std::sync::Arc;
@@ -36,6 +38,8 @@ pub struct World {
     flows: Vec<Flow>,
     /// Flows that a transport carries.
     pub(crate) transports: Transports,
+    /// What sends over flows in place of sources.
+    pub(crate) applications: Applications,
     pub(crate) ledger: Ledger,
     notices: Notices,
     /// Filled by disciplines, emptied after each call.

@@ -33,6 +33,9 @@ pub(crate) struct Outgoing {
     /// When its next event is due; an event at another time is stale.
     due: Time,
     pub flow: u32,
+    /// Connections opened before this one, and the number of this one's first segment.
+    before: u32,
+    first: u32,
     port: u32,
     to: u16,
     class: u8,
@@ -45,6 +48,8 @@ pub(crate) struct Outgoing {
 #[derive(Debug)]
 pub(crate) struct Incoming {
     pub receiver: Receiver,
+    /// When it was opened.
+    opened: Time,
     due: Time,
     port: u32,
     to: u16,
@@ -125,6 +130,8 @@ impl Transports {
                 sender: Sender::new(tcp, rng),
                 due: Time::NEVER,
                 flow: index as u32,
+                before: 0,
+                first: 0,
                 port: route(flow.from, flow.to),
                 to: flow.to,
                 class: flow.class,
@@ -133,6 +140,7 @@ impl Transports {
             });
             made.incoming.push(Incoming {
                 receiver: Receiver::new(tcp),
+                opened: Time::ZERO,
                 due: Time::NEVER,
                 port: route(flow.to, flow.from),
                 to: flow.from,
@@ -198,6 +206,22 @@ impl World {
         self.transports.outgoing[connection as usize].sender.close();
     }
 
+    /// A flow's connection, if it has one, is over, and a new one takes its place.
+    pub(super) fn reopen(&mut self, flow: u32) {
+        let Some(connection) = self.transports.of(flow) else { return };
+        let plan = &self.plan.flows[flow as usize];
+        let Some(tcp) = &plan.transport else { return };
+        let out = &mut self.transports.outgoing[connection as usize];
+        out.before += 1;
+        // A stream for each, so that none repeats what another has drawn.
+        let rng = Rng::named(self.plan.seed, &format!("transport {} #{}", plan.name, out.before));
+        out.first = out.sender.reopen(rng);
+        let incoming = &mut self.transports.incoming[connection as usize];
+        incoming.receiver.reopen(tcp, out.first);
+        incoming.opened = self.now;
+        incoming.writes.clear();
+    }
+
     /// A packet has reached its destination in a network where transports are at work.
     #[inline]
     pub(super) fn receive(&mut self, packet: Packet) {
@@ -207,26 +231,39 @@ impl World {
         }
         let connection = self.transports.of_flow[flow as usize];
         if connection == Transports::NONE {
-            return self.ledger.deliver(packet, self.now);
+            let seq = packet.seq;
+            self.ledger.deliver(packet, self.now);
+            if !self.applications.is_empty() {
+                self.application_packet(flow, seq);
+            }
+            return;
         }
         let (seq, payload, born) = (packet.seq, packet.payload, packet.born);
         let (ce, cwr) = (packet.ecn() == Ecn::Ce, packet.echo());
         self.ledger.deliver(packet, self.now);
         let incoming = &mut self.transports.incoming[connection as usize];
-        let ack = incoming.receiver.on_segment(self.now, seq, payload, born, ce, cwr);
-        if !incoming.writes.is_empty() {
-            self.complete(connection);
+        // What an earlier connection has left behind: a segment by its number, a SYN by its time.
+        let first = self.transports.outgoing[connection as usize].first;
+        let late = if payload == 0 { born < incoming.opened } else { seq.wrapping_sub(first) > u32::MAX / 2 };
+        if late {
+            return;
         }
+        let ack = incoming.receiver.on_segment(self.now, seq, payload, born, ce, cwr);
+        let complete = !incoming.writes.is_empty() && self.complete(connection);
         if let Some(ack) = ack {
             self.acknowledge(connection, ack);
         }
         self.arm_receiver(connection);
+        if complete && self.applications.has(flow) {
+            self.application_arrived(flow);
+        }
     }
 
-    /// Notes the writes that have arrived in full.
-    fn complete(&mut self, connection: u32) {
+    /// Notes the writes that have arrived in full; whether there were any.
+    fn complete(&mut self, connection: u32) -> bool {
         let incoming = &mut self.transports.incoming[connection as usize];
         let next = incoming.receiver.next();
+        let before = incoming.writes.len();
         while let Some(write) = incoming.writes.front()
             && next.wrapping_sub(write.end) < u32::MAX / 2
         {
@@ -239,13 +276,23 @@ impl World {
             }
             incoming.writes.pop_front();
         }
+        incoming.writes.len() < before
     }
 
     fn receive_ack(&mut self, connection: u32, packet: Packet) {
         let ack = self.unpack(&packet);
         self.ledger.deliver(packet, self.now);
-        self.transports.outgoing[connection as usize].sender.on_ack(self.now, &ack);
+        let out = &mut self.transports.outgoing[connection as usize];
+        if ack.next.wrapping_sub(out.first) > u32::MAX / 2 {
+            // It is for an earlier connection.
+            return;
+        }
+        out.sender.on_ack(self.now, &ack);
+        let (flow, done) = (out.flow, out.sender.done());
         self.pump(connection);
+        if done && self.applications.has(flow) {
+            self.application_acknowledged(flow);
+        }
     }
 
     /// The acknowledgement in a packet, whose slot is free afterwards.

@@ -75,6 +75,7 @@ impl Net {
                 nodes: Vec::new(),
                 links: Vec::new(),
                 flows: Vec::new(),
+                applications: Vec::new(),
                 routes: Routes::default(),
                 framing,
                 classes: 1,

@@ -20,6 +20,7 @@ mod open;
 mod plain;
 mod prr;
 mod rack;
+mod reopen;
 mod sampler;
 mod selective;
 mod send;
