@@ -31,8 +31,10 @@ ORDER = re.findall(
     duration warmup seed replications confidence precision sample metric relative absolute
     classes routing framing count buffer discipline model latency ports obeys mtu header min-frame overhead
     file format loop scale-to packet burst size sizes rate interval on off slot load memory alpha
+    request response service think main object objects parallel connections timeout median sigma mean least most
+    number body tail
     delay length loss jitter phase fps smooth sources alpha-size alpha-gap distribution shape truncate
-    start stop source state
+    start stop source application state
     """,
 )
 """Keys in the order in which people write them; the rest follows by name."""

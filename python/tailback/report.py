@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from typing import NotRequired, TypedDict, cast
 
 __all__ = [
+    "ApplicationRow",
     "ClassRow",
     "Counter",
     "DelayRow",
@@ -20,6 +21,7 @@ __all__ = [
     "Report",
     "ReportData",
     "SeriesData",
+    "SlowdownRow",
     "TransportRow",
 ]
 
@@ -96,6 +98,30 @@ class FlowRow(_Counted, _Class, _From):
 
 class ClassRow(_Counted, _Class):
     """All flows of one traffic class."""
+
+
+class SlowdownRow(TypedDict):
+    """How much longer transfers took than they would over an idle path: 1 is as long."""
+
+    mean: float
+    max: float
+    p50: float
+    p90: float
+    p99: float
+
+
+class ApplicationRow(TypedDict):
+    """A group that an application drives: pages or transfers begun after the warm-up.
+
+    `time` is that of pages or transfers, `exchange` that of single requests with their responses.
+    """
+
+    begun: int
+    failed: int
+    refused: int
+    time: DelayRow
+    exchange: DelayRow
+    slowdown: SlowdownRow | None
 
 
 class PortClassRow(TypedDict):
@@ -176,6 +202,7 @@ class ReportData(TypedDict):
     flows: list[FlowRow]
     classes: list[ClassRow]
     completions: dict[str, DelayRow]
+    applications: dict[str, ApplicationRow]
     ports: list[PortRow]
     nodes: list[NodeRow]
     series: SeriesData | None
@@ -279,6 +306,13 @@ class Report:
     def goodput_bps(self, flows: str = "*") -> float:
         """The goodput of all matching flows together, in bit/s."""
         return math.fsum(self.goodputs_bps(flows))
+
+    def application(self, group: str) -> ApplicationRow:
+        """Return what an application has done, by its group's name."""
+        found = self.data["applications"]
+        if group not in found:
+            raise KeyError(f"no application is named {group!r}; there are {', '.join(found) or 'none'}")
+        return found[group]
 
     def port_loss(self, port: str) -> float:
         """Packets dropped per packet that arrived at the matching ports, 0 to 1; 0 when none arrived."""

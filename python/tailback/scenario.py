@@ -168,8 +168,9 @@ class Scenario:
         name: str,
         from_: str,
         to: str,
-        source: Mapping[str, Value],
+        source: Mapping[str, Value] | None = None,
         *,
+        application: Mapping[str, Value] | None = None,
         class_: int | None = None,
         pair: str | None = None,
         count: int | None = None,
@@ -181,7 +182,8 @@ class Scenario:
     ) -> Scenario:
         """Add a group of flows; `from_` and `to` are hosts or patterns, `source` is a traffic model.
 
-        With a `transport`, such as `tcp()`, the source writes and the transport sends as the network allows.
+        An `application`, such as `kind("web")`, takes the place of the source. With a `transport`, such as `tcp()`, the
+        source writes and the transport sends as the network allows.
         """
         flow: Table = {"name": name, "from": from_, "to": to}
         rest = _given(
@@ -191,6 +193,7 @@ class Scenario:
             start_spread=start_spread,
             stop=stop,
             source=source,
+            application=application,
             transport=transport,
             probe=probe,
         )

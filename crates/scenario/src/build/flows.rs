@@ -133,7 +133,7 @@ impl<'a> Builder<'a> {
             (None, None) => self.complaints.value(
                 path.clone(),
                 "nothing is said about what is sent",
-                "add `source`, such as `source = { kind = \"cbr\", packet = \"1000B\", rate = \"1Mbit/s\" }`, or `application`",
+                "add `source = { kind = \"cbr\", packet = \"1000B\", rate = \"1Mbit/s\" }`, or an `application`",
             ),
             (Some(_), Some(_)) => self.complaints.key(
                 path.join("application"),

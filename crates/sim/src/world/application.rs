@@ -276,7 +276,6 @@ impl World {
         at.awaited = Some(bytes);
         at.asked = now;
         let (request, response) = (at.request, at.response);
-        // After a request was given up its connections are not used again.
         let fresh = law.fresh && at.used;
         at.used = true;
         if fresh {

@@ -55,7 +55,7 @@ impl Framing {
 }
 
 impl World {
-    /// Starts (or restarts) a flow's source at `at`.
+    /// Starts (or restarts) a flow's source at `at`; one that an application drives has none.
     pub(super) fn start_flow(&mut self, index: u32, at: Time) {
         if self.applications.has(index) {
             return;
@@ -72,6 +72,9 @@ impl World {
 
     /// Stops a flow's source; what it has sent goes on.
     pub(super) fn stop_flow(&mut self, index: u32) {
+        if self.applications.has(index) {
+            return;
+        }
         let flow = &mut self.flows[index as usize];
         flow.source = None;
         flow.next.at = Time::NEVER;

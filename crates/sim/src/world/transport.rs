@@ -48,8 +48,9 @@ pub(crate) struct Outgoing {
 #[derive(Debug)]
 pub(crate) struct Incoming {
     pub receiver: Receiver,
-    /// When it was opened.
+    /// When it was opened, and the number of its first segment.
     opened: Time,
+    first: u32,
     due: Time,
     port: u32,
     to: u16,
@@ -141,6 +142,7 @@ impl Transports {
             made.incoming.push(Incoming {
                 receiver: Receiver::new(tcp),
                 opened: Time::ZERO,
+                first: 0,
                 due: Time::NEVER,
                 port: route(flow.to, flow.from),
                 to: flow.from,
@@ -218,7 +220,7 @@ impl World {
         out.first = out.sender.reopen(rng);
         let incoming = &mut self.transports.incoming[connection as usize];
         incoming.receiver.reopen(tcp, out.first);
-        incoming.opened = self.now;
+        (incoming.opened, incoming.first) = (self.now, out.first);
         incoming.writes.clear();
     }
 
@@ -243,8 +245,8 @@ impl World {
         self.ledger.deliver(packet, self.now);
         let incoming = &mut self.transports.incoming[connection as usize];
         // What an earlier connection has left behind: a segment by its number, a SYN by its time.
-        let first = self.transports.outgoing[connection as usize].first;
-        let late = if payload == 0 { born < incoming.opened } else { seq.wrapping_sub(first) > u32::MAX / 2 };
+        let next = incoming.receiver.next();
+        let late = if payload == 0 { born < incoming.opened } else { is_late(seq, &mut incoming.first, next) };
         if late {
             return;
         }
@@ -283,7 +285,7 @@ impl World {
         let ack = self.unpack(&packet);
         self.ledger.deliver(packet, self.now);
         let out = &mut self.transports.outgoing[connection as usize];
-        if ack.next.wrapping_sub(out.first) > u32::MAX / 2 {
+        if is_late(ack.next, &mut out.first, out.sender.next()) {
             // It is for an earlier connection.
             return;
         }
@@ -396,10 +398,43 @@ impl World {
     }
 }
 
+/// Whether a number is of an earlier connection than the one that began with `first` and has come to
+/// `next`. Numbers wrap, so that on a long connection `first` follows behind: what is that old is
+/// under way no more.
+#[inline]
+fn is_late(number: u32, first: &mut u32, next: u32) -> bool {
+    if number.wrapping_sub(*first) <= u32::MAX / 2 {
+        return false;
+    }
+    let long = next.wrapping_sub(*first) >= 1 << 30;
+    if long {
+        *first = next.wrapping_sub(1 << 29);
+    }
+    !long
+}
+
 fn ecn(segment: &Segment) -> Ecn {
     match segment.ecn {
         tailback_transport::Ecn::NotEct => Ecn::NotEct,
         tailback_transport::Ecn::Ect0 => Ecn::Ect0,
         tailback_transport::Ecn::Ect1 => Ecn::Ect1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_late;
+
+    #[test]
+    fn numbers_before_the_first_are_late_and_those_of_a_long_connection_are_not() {
+        let mut first = 100;
+        assert!(is_late(98, &mut first, 100) && is_late(99, &mut first, 500));
+        assert!(!is_late(100, &mut first, 100) && !is_late(1 << 30, &mut first, 1 << 30));
+        // A connection of ten times the number space.
+        let mut next = 100u32;
+        for _ in 0..400 {
+            next = next.wrapping_add((1 << 27) + 12_345);
+            assert!(!is_late(next.wrapping_sub(1_000), &mut first, next) && !is_late(next, &mut first, next));
+        }
     }
 }
