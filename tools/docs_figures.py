@@ -878,7 +878,7 @@ def applications() -> Figure:
             size = kind("exponential", mean="200kB")
             transfers = kind("transfers", size=size, rate=f"{0.96 * 10 * load:g}Mbit/s")
             scenario = (
-                Scenario(duration="620s", warmup="20s", framing="none", buffer="unlimited")
+                Scenario(duration="320s", warmup="20s", framing="none", buffer="unlimited")
                 .host("s")
                 .host("t")
                 .switch("r", ports={"t": {"buffer": buffer, "discipline": discipline(name)}})
@@ -890,7 +890,9 @@ def applications() -> Figure:
         plot.curve(axes, loads, points, label=label, index=index)
     with plot.style():
         fine = [0.02 * step for step in range(5, 44)]
-        axes.plot(fine, [1 / (1 - load) for load in fine], color=BLACK, linestyle="--", linewidth=0.9, label="1/(1 - load)")
+        axes.plot(
+            fine, [1 / (1 - load) for load in fine], color=BLACK, linestyle="--", linewidth=0.9, label="1/(1 - load)"
+        )
         plot.finish(axes, x="load", y="mean slowdown", ticks=loads, legend="")
     return drawn
 
