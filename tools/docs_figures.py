@@ -1017,6 +1017,50 @@ def subtcp() -> Figure:
     return drawn
 
 
+@figure
+def applications() -> Figure:
+    """The slowdown of transfers by load: all segments at once through fair queueing, and TCP."""
+    drawn = plot.new(1, 1, width=6.0, height=3.2)
+    (axes,) = drawn.axes
+    loads = (0.2, 0.4, 0.6, 0.8)
+    at_once = tcp(segment="960B", initial_window=100_000, handshake=False)
+    cases = {
+        "all at once, DRR": ("drr", "unlimited", at_once),
+        "TCP, FQ-CoDel": ("fq-codel", "200packets", tcp(segment="960B")),
+        "TCP, drop-tail": ("drop-tail", "200packets", tcp(segment="960B")),
+    }
+    for index, (label, (name, buffer, connection)) in enumerate(cases.items()):
+        points = []
+        for load in loads:
+            size = kind("exponential", mean="200kB")
+            transfers = kind("transfers", size=size, rate=f"{0.96 * 10 * load:g}Mbit/s")
+            scenario = (
+                Scenario(duration="320s", warmup="20s", framing="none", buffer="unlimited")
+                .host("s")
+                .host("t")
+                .switch("r", ports={"t": {"buffer": buffer, "discipline": discipline(name)}})
+                .link(["s", "r"], rate="1Gbit/s", delay="1ms")
+                .link(["r", "t"], rate="10Mbit/s", delay="9ms")
+                .flow("transfers", "s", "t", application=transfers, count=300, transport=connection)
+            )
+            points.append(interval(scenario, _slowdown, 4))
+        plot.curve(axes, loads, points, label=label, index=index)
+    with plot.style():
+        fine = [0.02 * step for step in range(5, 44)]
+        axes.plot(
+            fine, [1 / (1 - load) for load in fine], color=BLACK, linestyle="--", linewidth=0.9, label="1/(1 - load)"
+        )
+        plot.finish(axes, x="load", y="mean slowdown", ticks=loads, legend="")
+    return drawn
+
+
+def _slowdown(report: Report) -> float:
+    """Return the mean slowdown of the transfers."""
+    slowdown = report.application("transfers")["slowdown"]
+    assert slowdown is not None, "there are some"
+    return slowdown["mean"]
+
+
 def main() -> int:
     """Draw the figures named, or all."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])

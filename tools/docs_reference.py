@@ -27,12 +27,15 @@ ORDER = re.findall(
     """
     tailback title description run network backpressure hosts switches links flows timeline
     kind name at between link flow switch from to pair class
-    scope detection notify addresses partition response signal response-time end-stations high low window horizon
+    request scope detection notify addresses partition response signal response-time end-stations
+    high low window horizon
     duration warmup seed replications confidence precision sample metric relative absolute
     classes routing framing count buffer discipline model latency ports obeys mtu header min-frame overhead
     file format loop scale-to packet burst size sizes rate interval on off slot load memory alpha
+    service think main object objects parallel connections timeout median sigma mean least most
+    number body tail
     delay length loss jitter phase fps smooth sources alpha-size alpha-gap distribution shape truncate
-    start stop source state
+    start stop source application state
     """,
 )
 """Keys in the order in which people write them; the rest follows by name."""

@@ -53,6 +53,19 @@ TABLES: dict[str, dict[str, type]] = {
         "srtt_s": float,
         **{f"completion_{name}": kind for name, kind in (("count", int), ("mean_s", float), ("max_s", float))},
     },
+    "applications": {
+        **_RUN,
+        "group": str,
+        "begun": int,
+        "failed": int,
+        "refused": int,
+        **{
+            f"{what}_{name}": int if name == "count" else float
+            for what in ("time", "exchange")
+            for name in ("count", *_DELAYS)
+        },
+        **{f"slowdown_{name}": float for name in ("mean", "max", "p50", "p90", "p99")},
+    },
     "classes": {**_RUN, "class": int, **_COUNTS, **_DELAY_COLUMNS},
     "drops": {**_RUN, "flow": str, "where": str, "reason": str, "packets": int},
     "ports": {
@@ -131,6 +144,14 @@ def _transports(report: Report) -> Iterable[Row]:
             yield {"flow": f["name"], "group": f["group"], **t} | completion
 
 
+def _applications(report: Report) -> Iterable[Row]:
+    for group, a in report.data["applications"].items():
+        row: Row = {"group": group, "begun": a["begun"], "failed": a["failed"], "refused": a["refused"]}
+        for what, delay in (("time", a["time"]), ("exchange", a["exchange"])):
+            row |= {f"{what}_{name}": value for name, value in delay.items()}
+        yield row | {f"slowdown_{name}": value for name, value in (a["slowdown"] or {}).items()}
+
+
 def _classes(report: Report) -> Iterable[Row]:
     for c in report.data["classes"]:
         yield {"class": c["class"]} | _counts(c, _COUNTERS) | _delay(c["delay"])
@@ -195,6 +216,7 @@ def _metrics(report: Report) -> Iterable[Row]:
 _ROWS = {
     "flows": _flows,
     "transports": _transports,
+    "applications": _applications,
     "classes": _classes,
     "drops": _drops,
     "ports": _ports,

@@ -22,9 +22,13 @@ UNITS = {
     "retransmitted": "1",
     "completion": "s",
     "completion_p99": "s",
+    "response": "s",
+    "response_p99": "s",
+    "slowdown": "1",
 }
-"""Unit of each metric; loss is a ratio of packets, retransmitted one of segments. The last four are of flows with a
-transport: goodput counts each byte once, completion is the time from a write to its last byte's arrival."""
+"""Unit of each metric; loss is a ratio of packets, retransmitted one of segments. Four are of flows with a
+transport: goodput counts each byte once, completion is the time from a write to its last byte's arrival. The last three
+are of applications: the time of a page or transfer, and that of a transfer per the time that it would take alone."""
 
 _QUANTILES = ("p50", "p99")
 
@@ -78,6 +82,8 @@ def _measures(report: Report) -> Iterator[tuple[Measure, float]]:
         yield Measure(scope, name, "delay"), report.mean_delay_s(flows)
         rows = report.flows(flows)
         yield from _transports(scope, name, flows, report)
+        if scope == "group":
+            yield from _application(name, report)
         # Quantiles of several flows cannot be had from those of each: there are some where the flows are a whole
         # class, and for a single flow where each keeps its own.
         class_ = rows[0]["class"]
@@ -108,6 +114,16 @@ def _transports(scope: str, name: str, flows: str, report: Report) -> Iterator[t
     if scope == "group" and done is not None and done["mean_s"] is not None:
         yield Measure(scope, name, "completion"), done["mean_s"]
         yield Measure(scope, name, "completion_p99"), done.get("p99_s") or math.nan
+
+
+def _application(name: str, report: Report) -> Iterator[tuple[Measure, float]]:
+    found = report.data["applications"].get(name)
+    if found is None or found["time"]["mean_s"] is None:
+        return
+    yield Measure("group", name, "response"), found["time"]["mean_s"]
+    yield Measure("group", name, "response_p99"), found["time"].get("p99_s") or math.nan
+    if found["slowdown"] is not None:
+        yield Measure("group", name, "slowdown"), found["slowdown"]["mean"]
 
 
 def _quantiles(scope: str, name: str, delay: DelayRow) -> Iterator[tuple[Measure, float]]:

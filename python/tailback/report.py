@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from typing import Literal, NotRequired, TypedDict, cast
 
 __all__ = [
+    "ApplicationRow",
     "ClassRow",
     "ColourRow",
     "ColoursRow",
@@ -23,6 +24,7 @@ __all__ = [
     "Report",
     "ReportData",
     "SeriesData",
+    "SlowdownRow",
     "TransportRow",
 ]
 
@@ -129,6 +131,30 @@ class ClassRow(_Counted, _Class):
     """All flows of one traffic class."""
 
 
+class SlowdownRow(TypedDict):
+    """How much longer transfers took than they would over an idle path: 1 is as long."""
+
+    mean: float
+    max: float
+    p50: float
+    p90: float
+    p99: float
+
+
+class ApplicationRow(TypedDict):
+    """A group that an application drives: pages or transfers begun after the warm-up.
+
+    `time` is that of pages or transfers, `exchange` that of single requests with their responses.
+    """
+
+    begun: int
+    failed: int
+    refused: int
+    time: DelayRow
+    exchange: DelayRow
+    slowdown: SlowdownRow | None
+
+
 class PortClassRow(TypedDict):
     """One class at one output port, from the warm-up to the end, in buffer bytes."""
 
@@ -208,6 +234,7 @@ class ReportData(TypedDict):
     flows: list[FlowRow]
     classes: list[ClassRow]
     completions: dict[str, DelayRow]
+    applications: dict[str, ApplicationRow]
     ports: list[PortRow]
     nodes: list[NodeRow]
     conditioners: list[ConditionerRow]
@@ -312,6 +339,13 @@ class Report:
     def goodput_bps(self, flows: str = "*") -> float:
         """The goodput of all matching flows together, in bit/s."""
         return math.fsum(self.goodputs_bps(flows))
+
+    def application(self, group: str) -> ApplicationRow:
+        """Return what an application has done, by its group's name."""
+        found = self.data["applications"]
+        if group not in found:
+            raise KeyError(f"no application is named {group!r}; there are {', '.join(found) or 'none'}")
+        return found[group]
 
     def port_loss(self, port: str) -> float:
         """Packets dropped per packet that arrived at the matching ports, 0 to 1; 0 when none arrived."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Result", "Warmup"]
 
 State = Literal["complete", "interrupted"]
-TableName = Literal["flows", "transports", "classes", "drops", "ports", "nodes", "series", "metrics"]
+TableName = Literal["flows", "transports", "applications", "classes", "drops", "ports", "nodes", "series", "metrics"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,18 @@ class Result:
         """Take in finished replications."""
         self.reports.extend(reports)
         self.cpu_s += cpu_s
-        for name in ("flows", "transports", "classes", "drops", "ports", "nodes", "series", "metrics", "_measured"):
+        for name in (
+            "flows",
+            "transports",
+            "applications",
+            "classes",
+            "drops",
+            "ports",
+            "nodes",
+            "series",
+            "metrics",
+            "_measured",
+        ):
             self.__dict__.pop(name, None)
 
     # Numbers.
@@ -114,6 +125,11 @@ class Result:
     def transports(self) -> pl.DataFrame:
         """One row per replication and flow with a transport."""
         return self.table("transports")
+
+    @cached_property
+    def applications(self) -> pl.DataFrame:
+        """One row per replication and group that an application drives."""
+        return self.table("applications")
 
     @cached_property
     def classes(self) -> pl.DataFrame:

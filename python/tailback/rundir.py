@@ -25,7 +25,17 @@ if TYPE_CHECKING:
 __all__ = ["MANIFEST", "check_target", "new_directory", "read_manifest", "read_table", "write", "write_file"]
 
 MANIFEST = "manifest.json"
-_WRITTEN: tuple[TableName, ...] = ("flows", "transports", "classes", "drops", "ports", "nodes", "series", "metrics")
+_WRITTEN: tuple[TableName, ...] = (
+    "flows",
+    "transports",
+    "applications",
+    "classes",
+    "drops",
+    "ports",
+    "nodes",
+    "series",
+    "metrics",
+)
 
 
 def write(result: Result, directory: str | PathLike[str], *, replace: bool = False) -> Path:

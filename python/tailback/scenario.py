@@ -168,8 +168,9 @@ class Scenario:
         name: str,
         from_: str,
         to: str,
-        source: Mapping[str, Value],
+        source: Mapping[str, Value] | None = None,
         *,
+        application: Mapping[str, Value] | None = None,
         class_: int | None = None,
         pair: str | None = None,
         count: int | None = None,
@@ -182,8 +183,9 @@ class Scenario:
     ) -> Scenario:
         """Add a group of flows; `from_` and `to` are hosts or patterns, `source` is a traffic model.
 
-        With a `transport`, such as `tcp()`, the source writes and the transport sends as the network allows. `marking`
-        gives packets a colour where they enter the network, as `{"meter": kind("fixed", colour="yellow")}` does.
+        An `application`, such as `kind("web")`, takes the place of the source. With a `transport`, such as `tcp()`, the
+        source writes and the transport sends as the network allows. `marking` gives packets a colour where they enter
+        the network, as `{"meter": kind("fixed", colour="yellow")}` does.
         """
         flow: Table = {"name": name, "from": from_, "to": to}
         rest = _given(
@@ -193,6 +195,7 @@ class Scenario:
             start_spread=start_spread,
             stop=stop,
             source=source,
+            application=application,
             transport=transport,
             marking=marking,
             probe=probe,

@@ -6,8 +6,9 @@ use serde_json::{Map, Value};
 use tailback_document::{Path, Step};
 
 /// Families of kinds and the key that one stands behind.
-const KINDS: [(&str, &str); 8] = [
+const KINDS: [(&str, &str); 9] = [
     ("sources", "flows.source"),
+    ("applications", "flows.application"),
     ("disciplines", "network.discipline"),
     ("transports", "flows.transport"),
     ("congestion-controls", "flows.transport.congestion-control"),

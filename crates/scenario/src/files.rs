@@ -35,7 +35,7 @@ impl fmt::Debug for Files {
 /// The traces that the flows of a document name.
 pub(crate) fn traces(document: &Document) -> impl Iterator<Item = &Trace> {
     document.flows.iter().filter_map(|flow| match &flow.source {
-        Model::Trace(trace) => Some(trace),
+        Some(Model::Trace(trace)) => Some(trace),
         _ => None,
     })
 }
@@ -44,7 +44,7 @@ pub(crate) fn traces(document: &Document) -> impl Iterator<Item = &Trace> {
 pub(crate) fn load(document: &mut Document, files: &Files) -> Result<(), Vec<Complaint>> {
     let mut complaints = Vec::new();
     for (index, flow) in document.flows.iter_mut().enumerate() {
-        let Model::Trace(trace) = &mut flow.source else { continue };
+        let Some(Model::Trace(trace)) = &mut flow.source else { continue };
         if trace.file.is_empty() {
             // Refused with the other parameters.
             continue;

@@ -304,6 +304,43 @@ const MEANT: &[Mistake] = &[
         "switches.core.ports.server.conditioners[0].flows",
         "the groups are",
     ),
+    // applications
+    (
+        "source = { kind = \"cbr\", packet = \"200B\", rate = \"64kbit/s\" }",
+        "application = ‸{ kind = \"request-response\", request = { kind = \"fixed\", size = \"300B\" }, response = { kind = \"fixed\", size = \"3kB\" } }",
+        "flows[1].application",
+        "add a `timeout`",
+    ),
+    (
+        "source = { kind = \"cbr\", packet = \"200B\", rate = \"64kbit/s\" }",
+        "application = ‸{ kind = \"transfers\", size = { kind = \"fixed\", size = \"3kB\" }, rate = \"1Mbit/s\" }",
+        "flows[1].application",
+        "add `transport = { kind = \"tcp\" }`",
+    ),
+    (
+        "source = { kind = \"cbr\", packet = \"200B\", rate = \"64kbit/s\" }",
+        "application = { kind = \"web\", timeout = \"1s\", parallel = ‸0 }",
+        "flows[1].application.parallel",
+        "write 1 to 32",
+    ),
+    (
+        "source = { kind = \"cbr\", packet = \"200B\", rate = \"64kbit/s\" }",
+        "transport = { kind = \"tcp\" }\napplication = { kind = \"transfers\", size = { kind = \"pareto\", mean = \"3kB\", shape = ‸1.0 }, rate = \"1Mbit/s\" }",
+        "flows[1].application.size.shape",
+        "above 1 and at most 100",
+    ),
+    (
+        "source = { kind = \"cbr\", packet = \"200B\", rate = \"64kbit/s\" }",
+        "source = { kind = \"cbr\", packet = \"200B\", rate = \"64kbit/s\" }\n‸application = { kind = \"web\", timeout = \"1s\" }",
+        "flows[1].application",
+        "a source or an application, not both",
+    ),
+    (
+        "source = { kind = \"cbr\", packet = \"200B\", rate = \"64kbit/s\" }",
+        "application = { kind = \"web\", timeout = \"1s\" }\n\n[[timeline]]\nat = \"20s\"\nflow = ‸\"voice\"\nstate = \"stop\"",
+        "timeline[0].flow",
+        "driven by an application",
+    ),
     // timeline
     ("at = \"30s\"", "at = ‸\"61s\"", "timeline[0].at", "the run ends at 60s"),
     ("flow = \"voice\"", "flow = ‸\"vioce\"", "timeline[0].flow", "did you mean `voice`?"),

@@ -26,7 +26,7 @@ mod ring;
 mod world;
 
 pub use report::{
-    ClassReport, ColourReport, ColourReports, ConditionerReport, Counts, Delay, DropReport, FlowReport, NodeReport,
-    PortClassReport, PortReport, Report, Series, TransportReport,
+    ApplicationReport, ClassReport, ColourReport, ColourReports, ConditionerReport, Counts, Delay, DropReport,
+    FlowReport, NodeReport, PortClassReport, PortReport, Report, Series, Slowdown, TransportReport,
 };
 pub use world::{Status, World};

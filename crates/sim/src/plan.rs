@@ -4,7 +4,7 @@
 //! nothing again that the scenario crate has checked, except by assertion.
 
 use std::sync::Arc;
-use tailback_traffic::Model;
+use tailback_traffic::{Application, Model};
 use tailback_transport::Tcp;
 use tailback_units::{Dur, Rate, Time};
 
@@ -20,6 +20,8 @@ pub struct Plan {
     pub links: Vec<LinkPlan>,
     /// Flows of packets from one host to another.
     pub flows: Vec<FlowPlan>,
+    /// What sends over some of the flows in place of their models.
+    pub applications: Vec<ApplicationPlan>,
     /// Next hops.
     pub routes: Routes,
     /// How many bytes a payload takes in a buffer and on the wire.
@@ -282,6 +284,43 @@ pub enum Place {
         /// The port.
         port: u32,
     },
+}
+
+/// An application and the flows that carry it. Its name, group, start and stop are those of its first
+/// flow; a flow is part of one application, and its model is not asked.
+#[derive(Clone, Debug)]
+pub enum ApplicationPlan {
+    /// A client and its server.
+    Session {
+        /// What the client does: any but transfers.
+        law: Arc<Application>,
+        /// Flows for requests and for responses, as many pairs as there are requests at a time, at
+        /// least one. The first request flow's ends are those of all.
+        channels: Vec<[u32; 2]>,
+    },
+    /// Transfers, each on a free one of these flows, all of which have a transport.
+    Transfers {
+        /// How large they are and how often they come: of kind transfers.
+        law: Arc<Application>,
+        /// At least one.
+        flows: Vec<u32>,
+    },
+}
+
+impl ApplicationPlan {
+    /// Its first flow.
+    pub fn first(&self) -> u32 {
+        match self {
+            ApplicationPlan::Session { channels, .. } => channels[0][0],
+            ApplicationPlan::Transfers { flows, .. } => flows[0],
+        }
+    }
+    /// What it does.
+    pub fn law(&self) -> &Arc<Application> {
+        match self {
+            ApplicationPlan::Session { law, .. } | ApplicationPlan::Transfers { law, .. } => law,
+        }
+    }
 }
 
 /// Hosts among which a flow's ends are drawn, uniformly and independently.

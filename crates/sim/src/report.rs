@@ -4,7 +4,7 @@ use crate::conditioning::NONE;
 use crate::ledger::{ByColour, Count, FlowAccount};
 use crate::plan::NodeKind;
 use crate::port::Queue;
-use crate::world::{FabricState, World};
+use crate::world::{FabricState, Group, World};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use tailback_measure::{Digest, Sketch};
@@ -41,6 +41,8 @@ pub struct Report {
     /// Per group of flows: times from a write of the application to its last byte's arrival, of
     /// writes after the warm-up; groups without any are absent.
     pub completions: BTreeMap<String, Delay>,
+    /// Per group of flows that an application drives.
+    pub applications: BTreeMap<String, ApplicationReport>,
     /// Per output port: from the end of the warm-up to the end.
     pub ports: Vec<PortReport>,
     /// Per node: the same.
@@ -197,6 +199,40 @@ pub struct TransportReport {
     pub completion: Delay,
 }
 
+/// A group's results at the level of the application: of pages and transfers begun after the warm-up.
+#[derive(Clone, Debug, Serialize)]
+pub struct ApplicationReport {
+    /// Pages (of request-response: exchanges) or transfers begun, those refused included.
+    pub begun: u64,
+    /// Exchanges given up after their time-out.
+    pub failed: u64,
+    /// Transfers refused since no connection was free.
+    pub refused: u64,
+    /// Times from a page's first request to its last byte, or from a transfer's beginning to its last
+    /// byte's arrival, of those complete by the end.
+    pub time: Delay,
+    /// Times from a request to its response's last byte; of transfers none.
+    pub exchange: Delay,
+    /// Times of transfers per the time that their segments would take over the idle path if all were
+    /// sent at once; none but of transfers.
+    pub slowdown: Option<Slowdown>,
+}
+
+/// How much longer transfers took than they would over an idle path: 1 is as long.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Slowdown {
+    /// Mean.
+    pub mean: f64,
+    /// Largest.
+    pub max: f64,
+    /// Median. Quantiles are right to 0.4 %.
+    pub p50: f64,
+    /// 90th percentile.
+    pub p90: f64,
+    /// 99th percentile.
+    pub p99: f64,
+}
+
 /// One class's results.
 #[derive(Clone, Debug, Serialize)]
 pub struct ClassReport {
@@ -344,6 +380,21 @@ impl Delay {
     }
 }
 
+impl Slowdown {
+    /// From a sketch of millionths; none without any.
+    fn of(sketch: &Sketch) -> Option<Slowdown> {
+        let real = |millionths: u64| millionths as f64 * 1e-6;
+        let quantile = |q| sketch.quantile(q).map(real);
+        Some(Slowdown {
+            mean: sketch.mean()? * 1e-6,
+            max: real(sketch.max()?),
+            p50: quantile(0.5)?,
+            p90: quantile(0.9)?,
+            p99: quantile(0.99)?,
+        })
+    }
+}
+
 fn in_network(account: &FlowAccount, measured: usize) -> Count {
     account.offered[measured].minus(account.delivered[measured].plus(account.dropped[measured]))
 }
@@ -383,6 +434,7 @@ impl World {
             flows,
             classes,
             completions: self.completions(),
+            applications: self.applications(),
             ports,
             nodes,
             conditioners,
@@ -453,6 +505,10 @@ impl World {
         }
         for completions in &self.transports.completions {
             digest.sketch(completions);
+        }
+        for group in self.applications.groups() {
+            [group.begun, group.failed, group.refused].into_iter().for_each(|n| digest.u64(n));
+            [&group.times, &group.exchanges, &group.slowdowns].into_iter().for_each(|times| digest.sketch(times));
         }
         flows
     }
@@ -538,6 +594,19 @@ impl World {
             }
         }
         groups
+    }
+
+    fn applications(&self) -> BTreeMap<String, ApplicationReport> {
+        let delay = |s: &Sketch| Delay::of(s.count(), s.sum(), s.max().unwrap_or(0), Some(s));
+        let report = |group: &Group| ApplicationReport {
+            begun: group.begun,
+            failed: group.failed,
+            refused: group.refused,
+            time: delay(&group.times),
+            exchange: delay(&group.exchanges),
+            slowdown: Slowdown::of(&group.slowdowns),
+        };
+        self.applications.groups().iter().map(|group| (group.name.clone(), report(group))).collect()
     }
 
     fn class_reports(&self, flows: &[FlowReport], digest: &mut Digest) -> Vec<ClassReport> {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use tailback_qdisc::{Spec, discipline::drop_head, discipline::drop_tail};
 use tailback_sim::Report;
 use tailback_sim::plan::*;
-use tailback_traffic::{Bernoulli, Model};
+use tailback_traffic::{Application, Bernoulli, Model};
 use tailback_transport::{Cc, Tcp};
 use tailback_units::{Dur, Fraction, Rate, Size, Time};
 
@@ -490,6 +490,87 @@ proptest! {
             prop_assert!(transport.retransmissions <= transport.segments, "{}", flow.name);
             prop_assert!(transport.window >= 1.0 || transport.segments == 0, "{}: window {}", flow.name, transport.window);
             prop_assert!(transport.acks_lost <= transport.acks_sent);
+        }
+    }
+}
+
+/// Applications of all kinds, over connections or datagrams.
+fn driven() -> impl Strategy<Value = Arc<Application>> {
+    let bytes = |most: u64| {
+        (1..=most).prop_map(|size| serde_json::json!({ "kind": "exponential", "mean": format!("{size}B") }))
+    };
+    let sessions = (bytes(2_000), bytes(60_000), 1..5u32, select(vec!["fresh", "persistent"]), 1..200u64);
+    prop_oneof![
+        sessions.prop_map(|(request, object, parallel, connections, timeout)| application(serde_json::json!({
+            "kind": "web", "request": request, "main": object, "object": object, "parallel": parallel,
+            "objects": { "kind": "geometric", "mean": 3.0 }, "connections": connections,
+            "service": { "kind": "exponential", "mean": "2ms" }, "think": { "kind": "exponential", "mean": "30ms" },
+            "timeout": format!("{timeout}ms"),
+        }))),
+        (bytes(60_000), 1..100u64).prop_map(|(size, interval)| application(serde_json::json!({
+            "kind": "transfers", "size": size, "interval": format!("{interval}ms"),
+        }))),
+    ]
+}
+
+proptest! {
+    #![proptest_config(config(200))]
+
+    /// `run` compares the engines and checks conservation; what was begun is complete, has failed, was
+    /// refused or is under way; and after the silence everybody comes to an end.
+    #[test]
+    fn applications_conserve_packets_and_account_for_all_that_they_begin(
+        case in case(),
+        laws in prop::collection::vec((driven(), transport(), 0..100usize, 0..100usize), 1..5),
+        cut in prop::option::of(1_000..400_000u64),
+    ) {
+        let mut net = eventful(&case);
+        net.plan.framing.mtu = net.plan.framing.mtu.max(1_000);
+        net.plan.timeline.retain(|c| !matches!(c.what, ChangeKind::FlowStart(_) | ChangeKind::FlowStop(_)));
+        net.plan.warmup = Time::ZERO;
+        let hosts: Vec<NodeId> = (0..net.plan.nodes.len() as NodeId)
+            .filter(|n| matches!(net.plan.nodes[usize::from(*n)].kind, NodeKind::Host(_)))
+            .collect();
+        let mut parallel = Vec::new();
+        for (index, (law, tcp, from, to)) in laws.iter().enumerate() {
+            let (from, to) = (hosts[from % hosts.len()], hosts[to % hosts.len()]);
+            if from == to {
+                continue;
+            }
+            let first = net.plan.flows.len();
+            match law.pages() {
+                Some(pages) => {
+                    net.session(from, to, law, tcp.as_ref());
+                    parallel.push((index, pages.parallel));
+                }
+                None => {
+                    let tcp = tcp.clone().unwrap_or_default();
+                    net.transfers(from, to, law, &tcp, 3);
+                    parallel.push((index, 3));
+                }
+            }
+            for flow in &mut net.plan.flows[first..] {
+                flow.group = format!("{index}");
+                flow.stop = SILENCE;
+            }
+        }
+        if let Some(cut) = cut {
+            net.plan.end = us(cut);
+        }
+        let report = net.run();
+        let [offered, delivered, dropped, inside] = counts(&report);
+        prop_assert_eq!(offered, delivered + dropped + inside);
+        for (index, most) in parallel {
+            let told = &report.applications[&format!("{index}")];
+            let session = laws[index].0.pages().is_some();
+            let done = told.time.count + told.refused;
+            prop_assert!(done <= told.begun && told.begun - done <= u64::from(if session { 1 } else { most }), "{:?}", told);
+            // Exchanges of a page that was given up may be lacking, but no page without one.
+            prop_assert!(!session || told.exchange.count + told.failed >= told.time.count, "{:?}", told);
+            if cut.is_none() && session {
+                // All have a time-out; a transfer's timer may have been doubled beyond the end.
+                prop_assert_eq!(told.begun, done, "by the end nobody waits");
+            }
         }
     }
 }

@@ -5,6 +5,7 @@
 //! which answers [`Source::next`] with one [`Burst`] after another. A burst is handed over whole;
 //! cutting it into packets is the host's work.
 
+mod application;
 mod check;
 mod exponential;
 mod frames;
@@ -18,6 +19,7 @@ mod truncation;
 
 use tailback_units::Time;
 
+pub use application::{Application, Connections, CountLaw, Pages, RequestResponse, SizeLaw, TimeLaw, Transfers, Web};
 pub use model::{
     bernoulli::Bernoulli, bulk::Bulk, cbr::Cbr, on_off::OnOff, poisson::Poisson, poisson::Sizes,
     self_similar::SelfSimilar, trace::Trace, uniform_fixed::UniformFixed, uniform_uniform::UniformUniform,

@@ -140,7 +140,16 @@ impl Receiver {
         Ack { next: self.next, ece: self.ece, syn: false, echo: self.recent, sack }
     }
 
-    #[cfg(test)]
+    /// Becomes the receiving end of a new connection of `tcp`, whose first segment is `start`
+    /// ([`Sender::reopen`]). Counts go on.
+    ///
+    /// [`Sender::reopen`]: crate::Sender::reopen
+    pub fn reopen(&mut self, tcp: &Tcp, start: u32) {
+        let (delivered, duplicates) = (self.delivered, self.duplicates);
+        *self = Receiver { delivered, duplicates, ..Receiver::new(tcp) };
+        self.start_at(start);
+    }
+
     pub(crate) fn start_at(&mut self, seq: u32) {
         self.next = seq;
         self.acknowledged = seq;

@@ -1,7 +1,8 @@
 //! All congestion controls, one line each.
 
 use crate::cc::{
-    Acked, BackOff, Build, Congestion, CongestionControl, Window, bbr, bbr3, cubic, dctcp, packet_marking, reno, subtcp,
+    Acked, BackOff, Build, Congestion, CongestionControl, Window, bbr, bbr3, cubic, dctcp, fixed, packet_marking, reno,
+    subtcp,
 };
 use crate::params::{EcnEcho, Tcp};
 use tailback_random::Rng;
@@ -110,6 +111,7 @@ controls! {
     "bbr" => Bbr(bbr::Params => Box<bbr::Bbr>),
     "bbr3" => Bbr3(bbr3::Params => Box<bbr3::Bbr3>),
     "packet-marking" => PacketMarking(packet_marking::Params => Box<packet_marking::PacketMarking>),
+    "fixed" => Fixed(fixed::Params => fixed::Fixed),
 }
 
 impl Default for Cc {

@@ -98,3 +98,24 @@ fn two_runs_of_the_same_flow_are_the_same() {
     assert!(log.len() > 1_000);
     assert_eq!(log, run());
 }
+
+/// A sender with a fixed window of 8 and a fixed timer of 100 ms over a path of 20 ms that loses
+/// everything for a second.
+#[test]
+fn a_fixed_window_neither_shrinks_nor_waits_longer_for_its_timer() {
+    let outage = |now: Time, _: &Segment| Fate { lost: at(1_000) <= now && now < at(2_000), ..Fate::default() };
+    let timers = json!({ "min-rto": "100ms", "initial-rto": "100ms", "max-rto": "100ms" });
+    let parameters = json!({ "congestion-control": { "kind": "fixed" }, "recovery": { "kind": "tahoe" },
+                             "dup-thresh": 255, "initial-window": 8, "timers": timers, "spurious-timeout": "off" });
+    let mut net = Net::new(tcp(parameters), MS(10), outage, answer);
+    net.offer(u64::MAX);
+    net.run_until(at(3_000));
+    let (log, statistics) = (std::mem::take(&mut net.log), net.sender.statistics());
+    println!("{statistics:?}");
+    assert_eq!(net.sender.cwnd(), 8.0);
+    // The first expiry is within 100 ms of the last acknowledgement; then there is one each 100 ms.
+    assert!((9..=11).contains(&statistics.timeouts), "{statistics:?}");
+    let resent = log.iter().filter(|(sent, s)| (at(1_000)..at(2_000)).contains(sent) && s.retransmission).count();
+    // Each sends the whole window again (go-back-N).
+    assert!((8 * 8..=8 * 11).contains(&resent), "{resent}");
+}

@@ -28,6 +28,8 @@ EXPERIMENTS = (
     "lan-c1",
     "lan-c2",
     "lan-c3",
+    "lan-a1-tcp",
+    "lan-c2-tcp",
     "lan-class-destination",
     "lan-notify",
     "lan-mac",
@@ -54,6 +56,8 @@ EXPERIMENTS = (
     "internet-e19",
     "internet-e20",
     "internet-rivals",
+    "internet-scoreboard",
+    "internet-collapse",
 )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ use tailback_traffic::{Bulk, Model};
 use tailback_units::{Dur, Size, Time};
 
 /// More flows than this are a mistake about a pattern.
-const MOST_FLOWS: usize = 200_000;
+pub(super) const MOST_FLOWS: usize = 200_000;
 const LONGEST_NAME: usize = 64;
 
 impl<'a> Builder<'a> {
@@ -49,9 +49,11 @@ impl<'a> Builder<'a> {
             if let Some(routes) = routes {
                 let all = among.as_deref().map(|a| a.from.iter().flat_map(|from| a.to.iter().map(|to| [*from, *to])));
                 let all: Vec<_> = all.map_or_else(|| pairs.clone(), Iterator::collect);
-                self.reachable(&path, &all, nodes, links, routes, group.transport.is_some());
+                let both_ways = group.transport.is_some() || group.application.is_some();
+                self.reachable(&path, &all, nodes, links, routes, both_ways);
             }
             let transport = group.transport.as_ref().map(|Transport::Tcp(tcp)| Arc::new(tcp.clone()));
+            let source = group.source.clone().unwrap_or(Model::Bulk(Bulk { size: None }));
             let single = pairs.len() == 1;
             plans.extend(pairs.iter().enumerate().map(|(n, [from, to])| FlowPlan {
                 name: if single { group.name.clone() } else { format!("{}[{}]", group.name, n + 1) },
@@ -62,7 +64,8 @@ impl<'a> Builder<'a> {
                 start: Time(group.start.0),
                 start_spread: group.start_spread,
                 stop: group.stop.map_or(Time::NEVER, |Dur(ps)| Time(ps)),
-                model: group.source.clone(),
+                // An application in its place is seen to when all flows are known.
+                model: source.clone(),
                 among: among.clone(),
                 transport: transport.clone(),
                 probe: group.probe,
@@ -124,7 +127,20 @@ impl<'a> Builder<'a> {
                 "stop it later, or remove `stop`",
             );
         }
-        self.complaints.invalid(&path.join("source"), group.source.check());
+        match (&group.source, &group.application) {
+            (Some(source), None) => self.complaints.invalid(&path.join("source"), source.check()),
+            (None, Some(_)) => self.application_settings(path, group),
+            (None, None) => self.complaints.value(
+                path.clone(),
+                "nothing is said about what is sent",
+                "add `source = { kind = \"cbr\", packet = \"1000B\", rate = \"1Mbit/s\" }`, or an `application`",
+            ),
+            (Some(_), Some(_)) => self.complaints.key(
+                path.join("application"),
+                "a flow has a source or an application, not both",
+                "remove one of them",
+            ),
+        }
         if group.count.is_some_and(|n| !(1..=MOST_FLOWS as u32).contains(&n)) {
             self.complaints.value(
                 path.join("count"),
@@ -145,7 +161,7 @@ impl<'a> Builder<'a> {
     /// What a transport and its source need.
     fn flow_transport(&mut self, path: &Path, group: &FlowGroup) {
         let Some(transport) = &group.transport else {
-            if let Model::Bulk(Bulk { size: None }) = &group.source {
+            if let Some(Model::Bulk(Bulk { size: None })) = &group.source {
                 self.complaints.value(
                     path.join("source"),
                     "a transfer without an end would fill the host's queue at once",

@@ -5,6 +5,7 @@
 //! goes on past its complaints as long as what follows can still be judged, so that a user sees
 //! several at once and never a complaint that only follows from another.
 
+mod applications;
 mod conditioners;
 mod flows;
 mod links;
@@ -45,9 +46,10 @@ pub(crate) fn plan(document: &Document) -> Result<Plan, Vec<Complaint>> {
     let routes = if links_sound { builder.routes(&nodes, &links) } else { None };
     builder.samples(links.len());
     let before = builder.complaints.count();
-    let flows = builder.flows(&nodes, &links, routes.as_ref());
+    let mut flows = builder.flows(&nodes, &links, routes.as_ref());
     let flows_sound = builder.complaints.count() == before;
     let conditioners = builder.conditioners(&nodes, &links, &flows);
+    let applications = builder.applications(&mut flows);
     let timeline = builder.timeline(&nodes, &links, &flows, flows_sound);
     if !builder.complaints.is_empty() {
         return Err(builder.complaints.into_vec());
@@ -56,6 +58,7 @@ pub(crate) fn plan(document: &Document) -> Result<Plan, Vec<Complaint>> {
         nodes: nodes.plans(switches),
         links: links.into_iter().zip(queues).map(|(link, queue)| link.plan(queue)).collect(),
         flows,
+        applications,
         routes: routes.unwrap_or_default(),
         framing: framing.plan(),
         classes: document.network.classes,

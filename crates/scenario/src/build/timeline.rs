@@ -159,6 +159,17 @@ impl<'a> Builder<'a> {
             };
             self.complaints.value(path.join("flow"), format!("there is no flow named `{name}`"), help);
         }
+        let driven = |flow: &u32| {
+            let group = &flows[*flow as usize].group;
+            self.document.flows.iter().any(|g| g.name == *group && g.application.is_some())
+        };
+        if found.iter().any(driven) {
+            self.complaints.value(
+                path.join("flow"),
+                format!("`{name}` is driven by an application, which the timeline neither starts nor stops"),
+                "write `start` and `stop` with the flows",
+            );
+        }
         let state = match change.state {
             Some(State::Start) => ChangeKind::FlowStart,
             Some(State::Stop) => ChangeKind::FlowStop,

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_diffserv::{Colour, Meter};
 use tailback_document::kinds;
-use tailback_traffic::Model;
+use tailback_traffic::{Application, Model};
 use tailback_transport::Tcp;
 use tailback_units::Dur;
 
@@ -42,8 +42,13 @@ pub struct FlowGroup {
     /// When the source stops, after `start`; absent, never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Dur>,
-    /// What each flow sends.
-    pub source: Model,
+    /// What each flow sends, whatever the network does. Every group has a `source` or an `application`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Model>,
+    /// What both ends of each flow do, in place of a source: what is sent next depends on what has arrived. Responses travel
+    /// from `to` to `from` as flows of their own, in the group `NAME response`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub application: Option<Application>,
     /// What carries it. Absent, packets go out as the source makes them, as with UDP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transport: Option<Transport>,

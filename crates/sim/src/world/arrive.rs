@@ -32,7 +32,7 @@ impl World {
             return;
         }
         if packet.dst == node {
-            if self.transports.is_empty() {
+            if self.transports.is_empty() && self.applications.is_empty() {
                 self.ledger.deliver(packet, now);
             } else {
                 self.receive(packet);

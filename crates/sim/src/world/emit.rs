@@ -59,8 +59,11 @@ impl Framing {
 }
 
 impl World {
-    /// Starts (or restarts) a flow's source at `at`.
+    /// Starts (or restarts) a flow's source at `at`; one that an application drives has none.
     pub(super) fn start_flow(&mut self, index: u32, at: Time) {
+        if self.applications.has(index) {
+            return;
+        }
         let flow = &mut self.flows[index as usize];
         let mut source = self.plan.flows[index as usize].model.start(at, &mut flow.rng);
         flow.next = Burst { at: Time::NEVER, bytes: 0 };
@@ -73,6 +76,9 @@ impl World {
 
     /// Stops a flow's source; what it has sent goes on.
     pub(super) fn stop_flow(&mut self, index: u32) {
+        if self.applications.has(index) {
+            return;
+        }
         let flow = &mut self.flows[index as usize];
         flow.source = None;
         flow.next.at = Time::NEVER;
@@ -104,17 +110,16 @@ impl World {
         let now = self.now;
         let flow = &mut self.flows[index as usize];
         if flow.next.at != now {
+            if self.applications.has(index) {
+                return self.application_due(index);
+            }
             // Stopped, or restarted with another first burst, since this event was scheduled.
             return;
         }
         if let Some(connection) = self.transports.of(index) {
             return self.emit_to(connection, index);
         }
-        let mut left = flow.next.bytes;
-        let mtu = u64::from(self.plan.framing.mtu);
-        let (port, to, class, first) = (flow.port, flow.to, flow.class, flow.seq);
-        let rule = flow.conditioner;
-        flow.seq = first.wrapping_add(left.div_ceil(mtu) as u32);
+        let bytes = flow.next.bytes;
         flow.next.at = Time::NEVER;
         if let Some(burst) = flow.source.as_mut().and_then(|s| s.next(&mut flow.rng))
             && burst.at < flow.stop
@@ -122,6 +127,30 @@ impl World {
             flow.next = burst;
             self.agenda.push(burst.at, Key::new(Kind::Emit, index));
         }
+        self.send_packets(index, bytes);
+    }
+
+    /// The number of the first packet that `bytes` of a flow would be sent in now, and how many there
+    /// would be.
+    pub(super) fn next_packets(&self, index: u32, bytes: u64) -> (u32, u32) {
+        (self.flows[index as usize].seq, bytes.div_ceil(u64::from(self.plan.framing.mtu)) as u32)
+    }
+
+    /// The sending host's port of a flow.
+    pub(super) fn flow_port(&self, index: u32) -> u32 {
+        self.flows[index as usize].port
+    }
+
+    /// Hands `bytes` of a flow without a transport to the network, in full packets and a remainder.
+    #[inline]
+    pub(super) fn send_packets(&mut self, index: u32, bytes: u64) {
+        let now = self.now;
+        let (first, packets) = self.next_packets(index, bytes);
+        let mtu = u64::from(self.plan.framing.mtu);
+        let flow = &mut self.flows[index as usize];
+        let (port, to, class, rule) = (flow.port, flow.to, flow.class, flow.conditioner);
+        flow.seq = first.wrapping_add(packets);
+        let mut left = bytes;
         let traits = Traits::data(class, now >= self.plan.warmup);
         let mut seq = first;
         while left > 0 {

@@ -1,5 +1,6 @@
 //! The world: everything that exists in a run, and the loop that moves it.
 
+mod application;
 mod arrive;
 mod change;
 mod condition;
@@ -19,6 +20,7 @@ use crate::notice::Notices;
 use crate::plan::{BackPressure, Plan};
 use crate::port::Port;
 use crate::prefetch::{lines, prefetch};
+pub(crate) use application::{Applications, Group};
 use emit::Flow;
 use observe::Recorder;
 use std::sync::Arc;
@@ -39,6 +41,8 @@ pub struct World {
     flows: Vec<Flow>,
     /// Flows that a transport carries.
     pub(crate) transports: Transports,
+    /// What sends over flows in place of sources.
+    pub(crate) applications: Applications,
     pub(crate) ledger: Ledger,
     pub(crate) conditioning: Conditioning,
     notices: Notices,

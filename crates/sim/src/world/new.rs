@@ -1,5 +1,6 @@
 //! From a plan to a world before its first event.
 
+use super::application::Applications;
 use super::emit::Flow;
 use super::observe::Recorder;
 use super::transport::{Transports, numbers};
@@ -12,8 +13,8 @@ use crate::detector::Detector;
 use crate::ledger::{Count, Ledger};
 use crate::notice::Notices;
 use crate::plan::{
-    BackPressure, Change, ChangeKind, Engine, Fabric, Framing, LinkPlan, NO_ROUTE, NodeKind, NodePlan, Place, Plan,
-    Row, Scope,
+    ApplicationPlan, BackPressure, Change, ChangeKind, Engine, Fabric, Framing, LinkPlan, NO_ROUTE, NodeKind, NodePlan,
+    Place, Plan, Row, Scope,
 };
 use crate::port::{Base, ClassQueue, Fifo, Loss, Managed, Port, Queue, Settled, Waiting};
 use crate::responder::Responder;
@@ -66,6 +67,7 @@ impl World {
         }
         let colours = !plan.conditioners.is_empty() || transports.outgoing.iter().any(|out| out.sender.marks());
         let ledger = Ledger::new(numbers(&plan.flows), usize::from(plan.classes), plan.per_flow_delay, colours);
+        let applications = Applications::new(&plan);
         let mut world = World {
             now: Time::ZERO,
             agenda: Agenda::default(),
@@ -74,6 +76,7 @@ impl World {
             routes,
             flows,
             transports,
+            applications,
             ledger,
             conditioning,
             notices: Notices::default(),
@@ -93,6 +96,7 @@ impl World {
         for flow in 0..world.flows.len() as u32 {
             world.start_flow(flow, world.plan.flows[flow as usize].start);
         }
+        world.start_applications();
         world.schedule(world.plan.warmup, Kind::WarmedUp, 0);
         if let Some(interval) = world.plan.sample {
             world.schedule(Time::ZERO + interval, Kind::Sample, 0);
@@ -117,6 +121,17 @@ fn draw(plan: &mut Plan) {
         }
         if flow.start_spread > Dur::ZERO {
             flow.start += Dur(rng.below(flow.start_spread.0));
+        }
+    }
+    // All connections of a session join the same two hosts.
+    for application in &plan.applications {
+        let ApplicationPlan::Session { channels, .. } = application else { continue };
+        let first = &plan.flows[channels[0][0] as usize];
+        let (client, server) = (first.from, first.to);
+        for [request, response] in channels {
+            let (request, response) = (*request as usize, *response as usize);
+            (plan.flows[request].from, plan.flows[request].to) = (client, server);
+            (plan.flows[response].from, plan.flows[response].to) = (server, client);
         }
     }
 }

@@ -35,6 +35,9 @@ pub(crate) struct Outgoing {
     /// When its next event is due; an event at another time is stale.
     due: Time,
     pub flow: u32,
+    /// Connections opened before this one, and the number of this one's first segment.
+    before: u32,
+    first: u32,
     port: u32,
     to: u16,
     class: u8,
@@ -49,6 +52,9 @@ pub(crate) struct Outgoing {
 #[derive(Debug)]
 pub(crate) struct Incoming {
     pub receiver: Receiver,
+    /// When it was opened, and the number of its first segment.
+    opened: Time,
+    first: u32,
     due: Time,
     port: u32,
     to: u16,
@@ -129,6 +135,8 @@ impl Transports {
                 sender: Sender::new(tcp, rng),
                 due: Time::NEVER,
                 flow: index as u32,
+                before: 0,
+                first: 0,
                 port: route(flow.from, flow.to),
                 to: flow.to,
                 class: flow.class,
@@ -138,6 +146,8 @@ impl Transports {
             });
             made.incoming.push(Incoming {
                 receiver: Receiver::new(tcp),
+                opened: Time::ZERO,
+                first: 0,
                 due: Time::NEVER,
                 port: route(flow.to, flow.from),
                 to: flow.from,
@@ -220,6 +230,22 @@ impl World {
         self.transports.outgoing[connection as usize].sender.close();
     }
 
+    /// A flow's connection, if it has one, is over, and a new one takes its place.
+    pub(super) fn reopen(&mut self, flow: u32) {
+        let Some(connection) = self.transports.of(flow) else { return };
+        let plan = &self.plan.flows[flow as usize];
+        let Some(tcp) = &plan.transport else { return };
+        let out = &mut self.transports.outgoing[connection as usize];
+        out.before += 1;
+        // A stream for each, so that none repeats what another has drawn.
+        let rng = Rng::named(self.plan.seed, &format!("transport {} #{}", plan.name, out.before));
+        out.first = out.sender.reopen(rng);
+        let incoming = &mut self.transports.incoming[connection as usize];
+        incoming.receiver.reopen(tcp, out.first);
+        (incoming.opened, incoming.first) = (self.now, out.first);
+        incoming.writes.clear();
+    }
+
     /// A packet has reached its destination in a network where transports are at work.
     #[inline]
     pub(super) fn receive(&mut self, packet: Packet) {
@@ -229,26 +255,39 @@ impl World {
         }
         let connection = self.transports.of_flow[flow as usize];
         if connection == Transports::NONE {
-            return self.ledger.deliver(packet, self.now);
+            let seq = packet.seq;
+            self.ledger.deliver(packet, self.now);
+            if !self.applications.is_empty() {
+                self.application_packet(flow, seq);
+            }
+            return;
         }
         let (seq, payload, born) = (packet.seq, packet.payload, packet.born);
         let (ce, cwr) = (packet.ecn() == Ecn::Ce, packet.echo());
         self.ledger.deliver(packet, self.now);
         let incoming = &mut self.transports.incoming[connection as usize];
-        let ack = incoming.receiver.on_segment(self.now, seq, payload, born, ce, cwr);
-        if !incoming.writes.is_empty() {
-            self.complete(connection);
+        // What an earlier connection has left behind: a segment by its number, a SYN by its time.
+        let next = incoming.receiver.next();
+        let late = if payload == 0 { born < incoming.opened } else { is_late(seq, &mut incoming.first, next) };
+        if late {
+            return;
         }
+        let ack = incoming.receiver.on_segment(self.now, seq, payload, born, ce, cwr);
+        let complete = !incoming.writes.is_empty() && self.complete(connection);
         if let Some(ack) = ack {
             self.acknowledge(connection, ack);
         }
         self.arm_receiver(connection);
+        if complete && self.applications.has(flow) {
+            self.application_arrived(flow);
+        }
     }
 
-    /// Notes the writes that have arrived in full.
-    fn complete(&mut self, connection: u32) {
+    /// Notes the writes that have arrived in full; whether there were any.
+    fn complete(&mut self, connection: u32) -> bool {
         let incoming = &mut self.transports.incoming[connection as usize];
         let next = incoming.receiver.next();
+        let before = incoming.writes.len();
         while let Some(write) = incoming.writes.front()
             && next.wrapping_sub(write.end) < u32::MAX / 2
         {
@@ -261,13 +300,23 @@ impl World {
             }
             incoming.writes.pop_front();
         }
+        incoming.writes.len() < before
     }
 
     fn receive_ack(&mut self, connection: u32, packet: Packet) {
         let ack = self.unpack(&packet);
         self.ledger.deliver(packet, self.now);
-        self.transports.outgoing[connection as usize].sender.on_ack(self.now, &ack);
+        let out = &mut self.transports.outgoing[connection as usize];
+        if is_late(ack.next, &mut out.first, out.sender.next()) {
+            // It is for an earlier connection.
+            return;
+        }
+        out.sender.on_ack(self.now, &ack);
+        let (flow, done) = (out.flow, out.sender.done());
         self.pump(connection);
+        if done && self.applications.has(flow) {
+            self.application_acknowledged(flow);
+        }
     }
 
     /// The acknowledgement in a packet, whose slot is free afterwards.
@@ -376,10 +425,43 @@ impl World {
     }
 }
 
+/// Whether a number is of an earlier connection than the one that began with `first` and has come to
+/// `next`. Numbers wrap, so that on a long connection `first` follows behind: what is that old is
+/// under way no more.
+#[inline]
+fn is_late(number: u32, first: &mut u32, next: u32) -> bool {
+    if number.wrapping_sub(*first) <= u32::MAX / 2 {
+        return false;
+    }
+    let long = next.wrapping_sub(*first) >= 1 << 30;
+    if long {
+        *first = next.wrapping_sub(1 << 29);
+    }
+    !long
+}
+
 fn ecn(segment: &Segment) -> Ecn {
     match segment.ecn {
         tailback_transport::Ecn::NotEct => Ecn::NotEct,
         tailback_transport::Ecn::Ect0 => Ecn::Ect0,
         tailback_transport::Ecn::Ect1 => Ecn::Ect1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_late;
+
+    #[test]
+    fn numbers_before_the_first_are_late_and_those_of_a_long_connection_are_not() {
+        let mut first = 100;
+        assert!(is_late(98, &mut first, 100) && is_late(99, &mut first, 500));
+        assert!(!is_late(100, &mut first, 100) && !is_late(1 << 30, &mut first, 1 << 30));
+        // A connection of ten times the number space.
+        let mut next = 100u32;
+        for _ in 0..400 {
+            next = next.wrapping_add((1 << 27) + 12_345);
+            assert!(!is_late(next.wrapping_sub(1_000), &mut first, next) && !is_late(next, &mut first, next));
+        }
     }
 }

@@ -2,11 +2,13 @@
 #![allow(dead_code, reason = "each test file is a program of its own and uses a part of this one")]
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use tailback_measure::statistics::{Interval, mean_interval};
 use tailback_qdisc::Spec;
 use tailback_sim::plan::*;
 use tailback_sim::{FlowReport, PortReport, Report, World};
-use tailback_traffic::{Bulk, Cbr, Model, Phase, Poisson, UniformUniform};
+use tailback_traffic::{Application, Bulk, Cbr, Model, Phase, Poisson, UniformUniform};
+use tailback_transport::Tcp;
 use tailback_units::{Dur, Fraction, Rate, Size, Time};
 
 /// A packet is its payload, in buffers and on the wire.
@@ -75,6 +77,7 @@ impl Net {
                 nodes: Vec::new(),
                 links: Vec::new(),
                 flows: Vec::new(),
+                applications: Vec::new(),
                 routes: Routes::default(),
                 framing,
                 classes: 1,
@@ -263,4 +266,58 @@ pub fn max_s(flow: &FlowReport) -> f64 {
 /// A delay in seconds as the integer picoseconds that it was measured in.
 pub fn ps(seconds: f64) -> Dur {
     Dur::from_secs_f64(seconds)
+}
+
+/// What an application does, as a document writes it.
+pub fn application(document: serde_json::Value) -> Arc<Application> {
+    let application: Application = serde_json::from_value(document).expect("a document's application");
+    tailback_document::Checked::check(&application).expect("the test's parameters make sense");
+    Arc::new(application)
+}
+/// A transport as a document writes it.
+pub fn tcp(document: serde_json::Value) -> Arc<Tcp> {
+    let tcp: Tcp = serde_json::from_value(document).expect("a document's transport");
+    tcp.check().expect("the test's parameters make sense");
+    Arc::new(tcp)
+}
+
+impl Net {
+    /// A user at `client` and its server, joined by so many pairs of connections; the response flows
+    /// need no handshake. The first flow's number.
+    pub fn session(
+        &mut self,
+        client: NodeId,
+        server: NodeId,
+        law: &Arc<Application>,
+        transport: Option<&Arc<Tcp>>,
+    ) -> usize {
+        let pages = law.pages().expect("a session is of pages");
+        let first = self.plan.flows.len();
+        let mut channels = Vec::new();
+        for _ in 0..pages.parallel {
+            let request = self.flow(client, server, 0, bulk(1));
+            let response = self.flow(server, client, 0, bulk(1));
+            self.plan.flows[request].transport = transport.cloned();
+            let answers = |tcp: &Arc<Tcp>| Arc::new(Tcp { handshake: false, ..(**tcp).clone() });
+            self.plan.flows[response].transport = transport.map(answers);
+            for flow in [request, response] {
+                self.plan.flows[flow].group = "users".to_owned();
+            }
+            channels.push([request as u32, response as u32]);
+        }
+        self.plan.applications.push(ApplicationPlan::Session { law: law.clone(), channels });
+        first
+    }
+
+    /// So many connections that transfers take in turn; their group is `transfers`.
+    pub fn transfers(&mut self, from: NodeId, to: NodeId, law: &Arc<Application>, tcp: &Arc<Tcp>, connections: u32) {
+        let flow = |_| {
+            let flow = self.flow(from, to, 0, bulk(1));
+            self.plan.flows[flow].group = "transfers".to_owned();
+            self.plan.flows[flow].transport = Some(tcp.clone());
+            flow as u32
+        };
+        let flows = (0..connections).map(flow).collect();
+        self.plan.applications.push(ApplicationPlan::Transfers { law: law.clone(), flows });
+    }
 }

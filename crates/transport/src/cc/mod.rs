@@ -7,6 +7,7 @@ pub mod bbr;
 pub mod bbr3;
 pub mod cubic;
 pub mod dctcp;
+pub mod fixed;
 mod hystart;
 mod model;
 pub mod packet_marking;

@@ -108,7 +108,7 @@ impl Board {
         }
     }
 
-    #[cfg(test)]
+    /// Numbers the segments from `seq` on; none must be outstanding.
     pub fn start_at(&mut self, seq: u32) {
         for mark in [&mut self.base, &mut self.hint, &mut self.highest, &mut self.edge, &mut self.high_rxt] {
             *mark = seq;

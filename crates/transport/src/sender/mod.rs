@@ -20,6 +20,7 @@ mod open;
 mod plain;
 mod prr;
 mod rack;
+mod reopen;
 mod reserve;
 mod sampler;
 mod selective;

@@ -32,6 +32,11 @@ pub(super) struct Sampler {
 }
 
 impl Sampler {
+    /// Numbers the segments from `seq` on; none must be outstanding.
+    pub fn start_at(&mut self, seq: u32) {
+        self.base = seq;
+    }
+
     /// Segment `seq` is transmitted, `in_flight` being outstanding without it.
     pub fn sent(&mut self, seq: u32, now: Time, in_flight: u32) {
         if in_flight == 0 {

@@ -12,15 +12,7 @@ fn sender(document: serde_json::Value) -> Sender {
 /// Moves both ends to just before the wrap, as if four thousand million segments had gone before.
 fn at_the_wrap(sender: &mut Sender, receiver: &mut Receiver) {
     let start = u32::MAX - 20;
-    for mark in [&mut sender.una, &mut sender.nxt, &mut sender.max, &mut sender.round_end] {
-        *mark = start;
-    }
-    for mark in [&mut sender.recover, &mut sender.reduced_at, &mut sender.full_at] {
-        *mark = start - 1;
-    }
-    if let Some(board) = &mut sender.board {
-        board.start_at(start);
-    }
+    sender.number_from(start);
     receiver.start_at(start);
 }
 

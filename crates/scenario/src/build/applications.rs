@@ -1,0 +1,111 @@
+//! Applications: the flows of their groups become sessions with flows for the responses, or the
+//! connections that transfers take in turn.
+
+use super::Builder;
+use super::flows::MOST_FLOWS;
+use crate::document::{FlowGroup, Transport};
+use std::sync::Arc;
+use tailback_document::{Checked, Path};
+use tailback_sim::plan::{ApplicationPlan, FlowPlan};
+use tailback_transport::Tcp;
+
+impl Builder<'_> {
+    /// What an application needs besides its own parameters.
+    pub(super) fn application_settings(&mut self, path: &Path, group: &FlowGroup) {
+        let Some(application) = &group.application else { return };
+        let answers = response_group(&group.name);
+        if application.pages().is_some() && self.document.flows.iter().any(|other| other.name == answers) {
+            self.complaints.value(
+                path.join("name"),
+                format!("the responses of `{}` are reported as `{answers}`, and so is another group", group.name),
+                "give one of the two another name",
+            );
+        }
+        let path = path.join("application");
+        self.complaints.invalid(&path, application.check());
+        if group.transport.is_some() {
+            return;
+        }
+        match application.pages() {
+            None => self.complaints.value(
+                path,
+                "each transfer has a connection of its own, and these flows have no transport",
+                "add `transport = { kind = \"tcp\" }`, or use the source \"poisson\" for datagrams",
+            ),
+            Some(pages) if pages.timeout.is_none() => self.complaints.value(
+                path,
+                "without a transport what is lost is not repeated, and its client would wait for ever",
+                "add a `timeout`, such as `timeout = \"1s\"`, or `transport = { kind = \"tcp\" }`",
+            ),
+            Some(_) => {}
+        }
+    }
+
+    /// The applications of all groups. Adds the flows that carry responses, and those of a client's
+    /// further connections, behind all others, so that the numbers of the others stay.
+    pub(super) fn applications(&mut self, flows: &mut Vec<FlowPlan>) -> Vec<ApplicationPlan> {
+        let mut applications = Vec::new();
+        let named = flows.len();
+        for group in &self.document.flows {
+            let Some(application) = &group.application else { continue };
+            let law = Arc::new(application.clone());
+            let of_group: Vec<u32> =
+                (0..named as u32).filter(|flow| flows[*flow as usize].group == group.name).collect();
+            if of_group.is_empty() {
+                // Refused already.
+                continue;
+            }
+            let Some(pages) = application.pages() else {
+                applications.push(ApplicationPlan::Transfers { law, flows: of_group });
+                continue;
+            };
+            let answers = group.transport.as_ref().map(|Transport::Tcp(tcp)| {
+                // The client's handshake has opened both directions.
+                Arc::new(Tcp { handshake: false, ..tcp.clone() })
+            });
+            let more = of_group.len() * (2 * pages.parallel as usize - 1);
+            if flows.len() + more > MOST_FLOWS {
+                self.complaints.value(
+                    Path::root().join("flows"),
+                    format!("`{}` makes {more} flows for responses and further connections", group.name),
+                    format!("at most {MOST_FLOWS} flows are carried; have fewer users or fewer connections each"),
+                );
+                continue;
+            }
+            for user in of_group {
+                let mut channels = Vec::new();
+                for connection in 0..pages.parallel {
+                    let plan = flows[user as usize].clone();
+                    let name = if pages.parallel == 1 {
+                        plan.name.clone()
+                    } else {
+                        format!("{} connection {}", plan.name, connection + 1)
+                    };
+                    let request = if connection == 0 {
+                        user
+                    } else {
+                        flows.push(FlowPlan { name: name.clone(), ..plan.clone() });
+                        (flows.len() - 1) as u32
+                    };
+                    flows.push(FlowPlan {
+                        name: format!("{name} response"),
+                        group: response_group(&plan.group),
+                        from: plan.to,
+                        to: plan.from,
+                        among: None,
+                        transport: answers.clone(),
+                        ..plan
+                    });
+                    channels.push([request, (flows.len() - 1) as u32]);
+                }
+                applications.push(ApplicationPlan::Session { law: law.clone(), channels });
+            }
+        }
+        applications
+    }
+}
+
+/// The group that responses are reported in.
+fn response_group(group: &str) -> String {
+    format!("{group} response")
+}

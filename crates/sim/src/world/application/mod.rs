@@ -1,0 +1,234 @@
+//! Applications: clients that go on when an answer has arrived, and transfers on fresh connections.
+//!
+//! A *session* is a client and its server. Each of its channels is a pair of flows, one for requests
+//! and one for responses. A page is one request and response, and those of its objects, over the
+//! channels that are idle; a page of request-response is its first exchange.
+//!
+//! ```text
+//! think ─▶ ask ─request arrives─▶ serve ─service─▶ answer ─response arrives─▶ ask again, or think
+//!            └────────timeout: the exchange is given up────────────────────────────▲
+//! ```
+//!
+//! What wakes an application is the event by which a source emits ([`Kind::Emit`]) of one of its flows,
+//! or the arrival of the last byte that it has sent over one.
+
+mod session;
+mod transfers;
+
+use super::World;
+use crate::agenda::Kind;
+use crate::plan::{ApplicationPlan, Plan};
+use session::Session;
+use std::collections::BTreeMap;
+use tailback_measure::Sketch;
+use tailback_random::Rng;
+use tailback_traffic::Application;
+use tailback_units::Time;
+use transfers::Transfers;
+
+/// All applications.
+#[derive(Debug, Default)]
+pub(crate) struct Applications {
+    all: Vec<State>,
+    /// By flow, where there is any application: its part in one.
+    parts: Vec<Option<Part>>,
+    groups: Vec<Group>,
+}
+
+/// A group's results, of what began after the warm-up.
+#[derive(Debug, Default)]
+pub(crate) struct Group {
+    pub name: String,
+    /// Pages or transfers begun.
+    pub begun: u64,
+    /// Exchanges given up.
+    pub failed: u64,
+    /// Transfers refused, since no connection was free.
+    pub refused: u64,
+    /// Times of whole pages, or of transfers, picoseconds.
+    pub times: Sketch,
+    /// Times of single exchanges, picoseconds; of sessions only.
+    pub exchanges: Sketch,
+    /// Times of transfers per that on an idle path, millionths.
+    pub slowdowns: Sketch,
+}
+
+/// A flow's part in an application.
+#[derive(Debug)]
+struct Part {
+    application: u32,
+    channel: u32,
+    /// Whether it carries responses.
+    response: bool,
+    /// When its event is due; one at another time is stale.
+    due: Time,
+    /// Without a transport: the first packet of what was sent last, and how many it has and lack.
+    first: u32,
+    packets: u32,
+    missing: u32,
+}
+
+#[derive(Debug)]
+enum State {
+    Session(Session),
+    Transfers(Transfers),
+}
+
+impl Applications {
+    pub fn new(plan: &Plan) -> Applications {
+        let mut made = Applications::default();
+        if plan.applications.is_empty() {
+            return made;
+        }
+        made.parts.resize_with(plan.flows.len(), || None);
+        let mut groups: BTreeMap<&str, usize> = BTreeMap::new();
+        for (index, application) in plan.applications.iter().enumerate() {
+            let first = &plan.flows[application.first() as usize];
+            let group = *groups.entry(&first.group).or_insert_with(|| {
+                made.groups.push(Group { name: first.group.clone(), ..Group::default() });
+                made.groups.len() - 1
+            });
+            let rng = Rng::named(plan.seed, &format!("application {}", first.name));
+            let mut part = |flow: u32, channel: usize, response| {
+                let idle = Part {
+                    application: index as u32,
+                    channel: channel as u32,
+                    response,
+                    due: Time::NEVER,
+                    first: 0,
+                    packets: 0,
+                    missing: 0,
+                };
+                assert!(made.parts[flow as usize].replace(idle).is_none(), "a flow is part of one application");
+            };
+            let law: &Application = application.law();
+            made.all.push(match (application, law) {
+                (ApplicationPlan::Session { channels, .. }, law) => {
+                    for (channel, [request, response]) in channels.iter().enumerate() {
+                        part(*request, channel, false);
+                        part(*response, channel, true);
+                    }
+                    let law = law.pages().expect("a session is of pages");
+                    State::Session(Session::new(law, rng, group, first.stop, channels))
+                }
+                (ApplicationPlan::Transfers { flows, .. }, Application::Transfers(law)) => {
+                    flows.iter().enumerate().for_each(|(slot, flow)| part(*flow, slot, false));
+                    State::Transfers(Transfers::new(law.clone(), rng, group, first.stop, flows))
+                }
+                (ApplicationPlan::Transfers { .. }, other) => panic!("{} is no law of transfers", other.kind()),
+            });
+        }
+        made
+    }
+
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// Whether a flow is part of an application.
+    #[inline]
+    pub fn has(&self, flow: u32) -> bool {
+        self.parts.get(flow as usize).is_some_and(Option::is_some)
+    }
+
+    pub fn groups(&self) -> &[Group] {
+        &self.groups
+    }
+
+    fn part(&mut self, flow: u32) -> Option<&mut Part> {
+        self.parts.get_mut(flow as usize)?.as_mut()
+    }
+
+    fn session(&mut self, application: u32) -> Option<&mut Session> {
+        match &mut self.all[application as usize] {
+            State::Session(session) => Some(session),
+            State::Transfers(_) => None,
+        }
+    }
+}
+
+impl World {
+    /// Schedules the first page or transfer of each application.
+    pub(super) fn start_applications(&mut self) {
+        for application in 0..self.applications.all.len() as u32 {
+            let start = self.plan.flows[self.plan.applications[application as usize].first() as usize].start;
+            let (flow, at) = match &mut self.applications.all[application as usize] {
+                State::Session(session) => session.first(start),
+                State::Transfers(transfers) => transfers.first(start),
+            };
+            self.application_wakes(flow, at, self.plan.flows[flow as usize].stop);
+        }
+    }
+
+    /// Has a flow's part woken at an instant before `stop`.
+    fn application_wakes(&mut self, flow: u32, at: Time, stop: Time) {
+        let Some(part) = self.applications.part(flow) else { return };
+        if at >= stop || at == Time::NEVER {
+            part.due = Time::NEVER;
+            return;
+        }
+        part.due = at;
+        self.schedule(at, Kind::Emit, flow);
+    }
+
+    /// A flow's part in an application may be due.
+    pub(super) fn application_due(&mut self, flow: u32) {
+        let now = self.now;
+        let Some(part) = self.applications.part(flow).filter(|part| part.due == now) else { return };
+        part.due = Time::NEVER;
+        let (application, channel, response) = (part.application, part.channel as usize, part.response);
+        match &self.applications.all[application as usize] {
+            State::Transfers(_) => self.transfer(application),
+            State::Session(session) => match session.awaits(channel) {
+                Some(bytes) if response => self.application_sends(flow, bytes),
+                Some(_) => self.give_up(application, channel),
+                None if response => {}
+                None => self.begin_page(application),
+            },
+        }
+    }
+
+    /// Sends over a flow, by its transport or in packets.
+    fn application_sends(&mut self, flow: u32, bytes: u64) {
+        if let Some(connection) = self.transports.of(flow) {
+            return self.write(connection, bytes);
+        }
+        let (first, packets) = self.next_packets(flow, bytes);
+        if let Some(part) = self.applications.part(flow) {
+            (part.first, part.packets, part.missing) = (first, packets, packets);
+        }
+        self.send_packets(flow, bytes);
+    }
+
+    /// A packet of a flow without a transport has arrived.
+    pub(super) fn application_packet(&mut self, flow: u32, seq: u32) {
+        let Some(part) = self.applications.part(flow) else { return };
+        if seq.wrapping_sub(part.first) >= part.packets || part.missing == 0 {
+            return;
+        }
+        part.missing -= 1;
+        if part.missing == 0 {
+            self.application_arrived(flow);
+        }
+    }
+
+    /// All that was sent over a flow has arrived.
+    pub(super) fn application_arrived(&mut self, flow: u32) {
+        let now = self.now;
+        let Some(part) = self.applications.part(flow) else { return };
+        let (application, channel, response) = (part.application, part.channel as usize, part.response);
+        let session = match &mut self.applications.all[application as usize] {
+            State::Transfers(_) => return self.transferred(application, channel),
+            State::Session(session) => session,
+        };
+        if session.awaits(channel).is_none() {
+            return;
+        }
+        if response {
+            return self.answered(application, channel);
+        }
+        let (answers, at) = session.serves(channel, now);
+        self.application_wakes(answers, at, Time::NEVER);
+    }
+}

@@ -1,0 +1,225 @@
+//! Applications against closed forms: what a request takes, how closed loops and open ones balance.
+
+mod common;
+
+use common::*;
+use serde_json::json;
+use std::sync::Arc;
+use tailback_sim::plan::NodeId;
+use tailback_sim::{ApplicationReport, Report};
+use tailback_transport::Tcp;
+use tailback_units::{Dur, Time};
+
+/// A client, a switch and a server; each link of 10 Mbit/s has 5 ms. The bottleneck is the way back.
+fn path() -> (Net, NodeId, NodeId) {
+    let mut net = Net::new(RAW);
+    let (client, switch, server) = (net.host("client"), net.switch("s"), net.host("server"));
+    net.link(client, switch, 10);
+    net.link(switch, server, 10);
+    net.delay(Dur::from_ms(5));
+    (net, client, server)
+}
+
+/// TCP of segments of 960 + 40 B.
+fn simple(window: u32) -> Arc<Tcp> {
+    tcp(json!({ "segment": "960B", "initial-window": window, "delayed-ack": { "every": 1 } }))
+}
+
+fn group<'a>(report: &'a Report, name: &str) -> &'a ApplicationReport {
+    &report.applications[name]
+}
+
+/// Time for segments of these wire lengths, sent at once, to cross the path: the last is behind the
+/// others on the first link, and none is longer than the first.
+fn across(wires: &[u32]) -> Dur {
+    let first_link = wires.iter().fold(Dur::ZERO, |sum, wire| sum + tx(10, *wire));
+    first_link + tx(10, *wires.last().expect("there is one")) + Dur::from_ms(10)
+}
+
+#[test]
+fn on_an_idle_path_a_request_takes_its_handshake_both_ways_and_the_service() {
+    let (mut net, client, server) = path();
+    let law = json!({
+        "kind": "request-response", "connections": "fresh",
+        "request": { "kind": "fixed", "size": "300B" }, "response": { "kind": "fixed", "size": "9700B" },
+        "service": { "kind": "fixed", "time": "7ms" }, "think": { "kind": "fixed", "time": "100ms" },
+    });
+    net.session(client, server, &application(law), Some(&simple(20)));
+    let report = net.run();
+    // SYN, SYN-ACK, request, and a response of ten full segments and one of 100 B.
+    let mut response = [1000u32; 11];
+    response[10] = 140;
+    let expected = across(&[40]) + across(&[40]) + across(&[340]) + Dur::from_ms(7) + {
+        // The short one follows the last full one, which it catches up with on the second link.
+        let full = across(&response[..10]);
+        full + tx(10, 140)
+    };
+    let told = group(&report, "users");
+    assert!(told.begun - told.exchange.count <= 1, "one may be under way at the end: {told:?}");
+    assert_eq!((ps(told.exchange.max_s.unwrap()), told.exchange.mean_s), (expected, told.exchange.max_s));
+    // Each takes 100 ms of thinking and its time.
+    let cycle = (expected + Dur::from_ms(100)).as_secs();
+    assert_eq!(told.begun, ((1.0 - 0.1) / cycle) as u64 + 1);
+}
+
+#[test]
+fn a_fresh_connection_starts_slowly_each_time_and_a_persistent_one_once() {
+    let times = |connections: &str| {
+        let (mut net, client, server) = path();
+        let law = json!({
+            "kind": "request-response", "connections": connections,
+            "request": { "kind": "fixed", "size": "300B" }, "response": { "kind": "fixed", "size": "60kB" },
+        });
+        let slow = json!({ "segment": "960B", "initial-window": 2, "delayed-ack": { "every": 1 }, "handshake": false });
+        net.session(client, server, &application(law), Some(&tcp(slow)));
+        net.plan.end = ms(20_000);
+        let report = net.run();
+        let told = group(&report, "users");
+        assert_eq!(told.time.count, told.exchange.count, "a page is one exchange");
+        (told.exchange.mean_s.unwrap(), told.exchange.max_s.unwrap())
+    };
+    let (fresh, persistent) = (times("fresh"), times("persistent"));
+    println!("fresh {fresh:?}, persistent {persistent:?}");
+    // All alike, but that the last acknowledgement of a response leaves 32 us before the next request.
+    assert!(fresh.1 / fresh.0 - 1.0 < 1e-3, "all alike");
+    // The first has the same slow start; the others only a round trip and their transmission.
+    assert!((persistent.1 / fresh.1 - 1.0).abs() < 1e-3);
+    let alone = (across(&[340]) + across(&[1000; 63])).as_secs();
+    assert!(persistent.0 < 1.2 * alone && fresh.0 > 1.5 * alone, "{alone}");
+}
+
+/// The interactive response-time law (Denning and Buzen 1978): X = N/(R + Z).
+#[test]
+fn a_closed_loop_obeys_the_interactive_response_time_law() {
+    for (users, transport) in [(5u32, true), (60, true), (60, false)] {
+        let (mut net, client, server) = path();
+        let law = json!({
+            "kind": "request-response", "timeout": "100s",
+            "request": { "kind": "fixed", "size": "300B" }, "response": { "kind": "exponential", "mean": "20kB" },
+            "service": { "kind": "exponential", "mean": "5ms" }, "think": { "kind": "fixed", "time": "1s" },
+        });
+        let (law, tcp) = (application(law), simple(10));
+        for user in 0..users {
+            let first = net.session(client, server, &law, transport.then_some(&tcp));
+            net.plan.flows[first].start = ms(17 * u64::from(user));
+        }
+        (net.plan.warmup, net.plan.end) = (ms(50_000), ms(1_550_000));
+        let report = net.run_merged();
+        let told = group(&report, "users");
+        let rate = told.exchange.count as f64 / 1_500.0;
+        let law = f64::from(users) / (told.exchange.mean_s.unwrap() + 1.0);
+        println!("{users} users: {rate} /s, {law} by the law, response {:?} s", told.exchange.mean_s);
+        assert!((rate / law - 1.0).abs() < 0.003, "{rate} {law}");
+        assert_eq!(told.failed, 0);
+        // Sixty users ask for 9.6 Mbit/s of the 10: there is something to wait for.
+        assert!(users < 60 || told.exchange.mean_s.unwrap() > 0.08);
+    }
+}
+
+/// Processor sharing (Kleinrock 1967): the mean slowdown is 1/(1 − ρ), whatever the distribution of sizes.
+#[test]
+fn transfers_over_a_fair_link_are_slowed_down_as_by_processor_sharing() {
+    for size in [json!({ "kind": "exponential", "mean": "200kB" }), json!({ "kind": "fixed", "size": "200kB" })] {
+        let mut net = Net::new(RAW);
+        let (a, s, b) = (net.host("a"), net.switch("s"), net.host("b"));
+        net.link(a, s, 1_000);
+        net.link(s, b, 10);
+        net.queue(s, b).discipline = serde_json::from_value(json!({ "kind": "drr" })).expect("a discipline");
+        let tcp = tcp(json!({ "segment": "960B", "initial-window": 100_000, "handshake": false }));
+        // With headers the load is 0.6.
+        let law = application(json!({ "kind": "transfers", "size": size, "rate": "5.76Mbit/s" }));
+        net.transfers(a, b, &law, &tcp, 200);
+        (net.plan.warmup, net.plan.end) = (ms(100_000), ms(3_100_000));
+        let report = net.run_merged();
+        let told = group(&report, "transfers");
+        let slowdown = told.slowdown.expect("there were some");
+        println!("{size}: {} transfers, slowdown {slowdown:?}, refused {}", told.begun, told.refused);
+        assert_eq!((told.refused, told.failed), (0, 0));
+        assert!((slowdown.mean * (1.0 - 0.6) - 1.0).abs() < 0.06, "{slowdown:?}");
+    }
+}
+
+#[test]
+fn a_transfer_is_refused_when_no_connection_is_free() {
+    let (mut net, client, server) = path();
+    let law =
+        application(json!({ "kind": "transfers", "size": { "kind": "fixed", "size": "100kB" }, "interval": "50ms" }));
+    net.transfers(client, server, &law, &simple(10), 2);
+    net.plan.end = ms(20_000);
+    let report = net.run();
+    let told = group(&report, "transfers");
+    assert!(told.refused > 50 && told.time.count > 50, "{told:?}");
+    let under_way = told.begun - told.refused - told.time.count;
+    assert!(under_way <= 2, "{told:?}");
+    // Erlang's formula for two servers would hold if times did not depend on the other.
+    let delivered: u64 = report.flows.iter().map(|f| f.transport.as_ref().unwrap().goodput_bytes).sum();
+    assert!((told.time.count * 100_000..=(told.time.count + under_way) * 100_000).contains(&delivered));
+}
+
+#[test]
+fn lost_datagrams_fail_their_exchange_and_nothing_else() {
+    let (mut net, client, server) = path();
+    net.plan.links[1].loss = 0.1;
+    net.plan.framing.mtu = 1000;
+    let law = application(json!({
+        "kind": "request-response", "timeout": "200ms",
+        "request": { "kind": "fixed", "size": "300B" }, "response": { "kind": "fixed", "size": "2500B" },
+    }));
+    net.session(client, server, &law, None);
+    net.plan.end = ms(300_000);
+    let report = net.run();
+    let told = group(&report, "users");
+    assert_eq!(told.begun - told.failed - told.exchange.count, 1, "one is under way: {told:?}");
+    // One packet there and three back have to get through.
+    let share = told.failed as f64 / (told.begun - 1) as f64;
+    assert!((share - (1.0 - 0.9f64.powi(4))).abs() < 0.02, "{share}");
+    // All that succeed are alike, since each waits for itself only.
+    assert_eq!(told.exchange.mean_s, told.exchange.max_s);
+}
+
+#[test]
+fn a_page_has_its_objects_at_once_as_far_as_there_are_connections() {
+    let page = |parallel: u32| {
+        let (mut net, client, server) = path();
+        let law = application(json!({
+            "kind": "web", "parallel": parallel,
+            "main": { "kind": "fixed", "size": "900B" }, "object": { "kind": "fixed", "size": "900B" },
+            "objects": { "kind": "fixed", "number": 6 }, "think": { "kind": "fixed", "time": "1s" },
+        }));
+        net.session(client, server, &law, Some(&tcp(json!({ "segment": "960B", "handshake": false }))));
+        net.plan.end = ms(10_500);
+        let report = net.run();
+        let told = group(&report, "users");
+        assert!(told.time.count > 5 && told.exchange.count >= 7 * told.time.count, "{told:?}");
+        told.time.max_s.unwrap()
+    };
+    let exchange = (across(&[340]) + across(&[940])).as_secs();
+    // One after the other, or the main object and then three and three.
+    // Acknowledgements of 40 B go in between.
+    let one = page(1) / exchange;
+    assert!((7.0..7.02).contains(&one), "{one}");
+    let three = page(3);
+    assert!(three > 3.0 * exchange && three < 3.2 * exchange, "{three} for 3 times {exchange}");
+}
+
+#[test]
+fn what_an_old_connection_left_behind_does_not_disturb_the_new_one() {
+    // Random order on the way: late duplicates and acknowledgements are the rule.
+    let mut net = Net::new(RAW);
+    let (a, s, b) = (net.host("a"), net.switch("s"), net.host("b"));
+    net.link(a, s, 10);
+    net.link(s, b, 10);
+    net.delay(Dur::from_ms(5));
+    net.plan.links[1].loss = 0.1;
+    net.queue(s, b).discipline = serde_json::from_value(json!({ "kind": "drr" })).expect("a discipline");
+    let tcp = tcp(json!({ "segment": "960B", "timers": { "min-rto": "5ms", "initial-rto": "5ms" } }));
+    let law = application(json!({ "kind": "transfers", "size": { "kind": "uniform", "least": "1B", "most": "30kB" },
+                                  "interval": "20ms" }));
+    net.transfers(a, b, &law, &tcp, 4);
+    (net.plan.warmup, net.plan.end) = (Time::ZERO, ms(100_000));
+    let report = net.run();
+    let told = group(&report, "transfers");
+    assert!(told.time.count > 1_000 && told.begun - told.refused - told.time.count <= 4, "{told:?}");
+    let again: u64 = report.flows.iter().map(|f| f.transport.as_ref().unwrap().retransmissions).sum();
+    assert!(again > 1_000, "timers of 5 ms on a path of 20 ms repeat nearly everything: {again}");
+}

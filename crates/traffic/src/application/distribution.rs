@@ -1,0 +1,384 @@
+//! Distributions of sizes, times and numbers.
+
+use crate::renewal::{self, to_ps};
+use crate::{LARGEST_BURST, Truncation, check};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_document::Invalid;
+use tailback_random::{Rng, maths};
+use tailback_units::{Dur, Size};
+
+tailback_document::kinds! {
+    /// A distribution of sizes, to the nearest byte and at least 1 B.
+    pub enum SizeLaw {
+        "fixed" => Fixed(Fixed),
+        "uniform" => Uniform(Uniform),
+        "exponential" => Exponential(Exponential),
+        "pareto" => Pareto(Pareto),
+        "lognormal" => Lognormal(Lognormal),
+        "surge" => Surge(Surge),
+    }
+}
+
+tailback_document::kinds! {
+    /// A distribution of times, to the nearest picosecond.
+    pub enum TimeLaw {
+        "fixed" => Fixed(FixedTime),
+        "exponential" => Exponential(ExponentialTime),
+        "pareto" => Pareto(ParetoTime),
+    }
+}
+
+tailback_document::kinds! {
+    /// A distribution of numbers, 0 and more.
+    pub enum CountLaw {
+        "fixed" => Fixed(FixedCount),
+        "geometric" => Geometric(GeometricCount),
+        "pareto" => Pareto(ParetoCount),
+    }
+}
+
+/// Always the same size.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Fixed {
+    /// The size, 1 B to 1 GB.
+    pub size: Size,
+}
+
+/// Uniform over whole bytes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Uniform {
+    /// The smallest, 1 B to 1 GB.
+    pub least: Size,
+    /// The largest, `least` to 1 GB.
+    pub most: Size,
+}
+
+/// Exponential.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Exponential {
+    /// The mean, 1 B to 1 GB.
+    pub mean: Size,
+}
+
+/// Pareto, P(X > x) = (least/x)^shape: heavy-tailed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Pareto {
+    /// The mean without truncation, 1 B to 1 GB.
+    pub mean: Size,
+    /// The shape, above 1 and at most 100; below 2 the variance is infinite. Default 1.2.
+    #[serde(default = "shape")]
+    pub shape: f64,
+    /// Larger ones become equal to this, or "none". Default "none".
+    #[serde(default = "untruncated")]
+    pub truncate: Truncation,
+}
+
+fn shape() -> f64 {
+    1.2
+}
+fn untruncated() -> Truncation {
+    Truncation::None
+}
+
+/// Lognormal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Lognormal {
+    /// The median, 1 B to 1 GB.
+    pub median: Size,
+    /// Standard deviation of the natural logarithm, above 0 and at most 5.
+    pub sigma: f64,
+}
+
+/// Sizes of files on web servers: a lognormal body and a Pareto tail (P. Barford and M. Crovella,
+/// ACM SIGMETRICS 1998).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Surge {
+    /// Share of the body, 0 to 1. Default 0.93.
+    pub body: f64,
+    /// The body's median, 1 B to 1 GB. Default 11580 B, e^9.357.
+    pub median: Size,
+    /// Standard deviation of the body's natural logarithm, above 0 and at most 5. Default 1.318.
+    pub sigma: f64,
+    /// The tail's smallest value, 1 B to 1 GB. Default 133 kB.
+    pub tail: Size,
+    /// The tail's shape, above 1 and at most 100. Default 1.1.
+    pub shape: f64,
+    /// Larger ones become equal to this, or "none". Default 50 MB: a shape of 1.1 has no mean within any run.
+    pub truncate: Truncation,
+}
+
+impl Default for Surge {
+    fn default() -> Surge {
+        Surge {
+            body: 0.93,
+            median: Size(11_580),
+            sigma: 1.318,
+            tail: Size(133_000),
+            shape: 1.1,
+            truncate: Truncation::At(Size(50_000_000)),
+        }
+    }
+}
+
+impl Fixed {
+    pub(crate) fn check(&self) -> Result<(), Invalid> {
+        check::size("size", self.size, 1)
+    }
+}
+impl Uniform {
+    pub(crate) fn check(&self) -> Result<(), Invalid> {
+        check::size("least", self.least, 1)?;
+        check::size("most", self.most, self.least.0)
+    }
+}
+impl Exponential {
+    pub(crate) fn check(&self) -> Result<(), Invalid> {
+        check::size("mean", self.mean, 1)
+    }
+}
+impl Pareto {
+    pub(crate) fn check(&self) -> Result<(), Invalid> {
+        check::size("mean", self.mean, 1)?;
+        check::above("shape", self.shape, 1.0, 100.0)
+    }
+    fn law(&self) -> renewal::Pareto {
+        renewal::Pareto::with_mean(self.mean.0 as f64, self.shape)
+    }
+}
+impl Lognormal {
+    pub(crate) fn check(&self) -> Result<(), Invalid> {
+        check::size("median", self.median, 1)?;
+        check::above("sigma", self.sigma, 0.0, 5.0)
+    }
+}
+impl Surge {
+    pub(crate) fn check(&self) -> Result<(), Invalid> {
+        check::within("body", self.body, 0.0, 1.0)?;
+        check::size("median", self.median, 1)?;
+        check::above("sigma", self.sigma, 0.0, 5.0)?;
+        check::size("tail", self.tail, 1)?;
+        check::above("shape", self.shape, 1.0, 100.0)
+    }
+    fn law(&self) -> renewal::Pareto {
+        let least = self.tail.0 as f64;
+        renewal::Pareto::with_mean(least * self.shape / (self.shape - 1.0), self.shape)
+    }
+}
+
+fn lognormal(median: Size, sigma: f64, rng: &mut Rng) -> f64 {
+    median.0 as f64 * maths::exp(sigma * rng.normal())
+}
+
+impl SizeLaw {
+    /// A size in bytes, 1 to [`LARGEST_BURST`].
+    pub fn draw(&self, rng: &mut Rng) -> u64 {
+        let (size, most) = match self {
+            SizeLaw::Fixed(law) => return law.size.0,
+            SizeLaw::Uniform(law) => return rng.between(law.least.0, law.most.0),
+            SizeLaw::Exponential(law) => (rng.exponential(law.mean.0 as f64), LARGEST_BURST),
+            SizeLaw::Pareto(law) => (law.law().draw(rng), law.truncate.bytes()),
+            SizeLaw::Lognormal(law) => (lognormal(law.median, law.sigma, rng), LARGEST_BURST),
+            SizeLaw::Surge(law) => {
+                let size =
+                    if rng.chance(law.body) { lognormal(law.median, law.sigma, rng) } else { law.law().draw(rng) };
+                (size, law.truncate.bytes())
+            }
+        };
+        to_ps(size).clamp(1, most)
+    }
+
+    /// The mean in bytes, but for rounding and the limit of 1 B; of "surge" the cut of the body is left out.
+    pub fn mean(&self) -> f64 {
+        let body = |median: Size, sigma: f64| median.0 as f64 * maths::exp(sigma * sigma / 2.0);
+        match self {
+            SizeLaw::Fixed(law) => law.size.0 as f64,
+            SizeLaw::Uniform(law) => (law.least.0 as f64 + law.most.0 as f64) / 2.0,
+            SizeLaw::Exponential(law) => law.mean.0 as f64,
+            SizeLaw::Pareto(law) => law.law().capped_mean(law.truncate.bytes() as f64),
+            SizeLaw::Lognormal(law) => body(law.median, law.sigma),
+            SizeLaw::Surge(law) => {
+                let tail = law.law().capped_mean(law.truncate.bytes() as f64);
+                law.body * body(law.median, law.sigma) + (1.0 - law.body) * tail
+            }
+        }
+    }
+}
+
+/// Always the same time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct FixedTime {
+    /// The time, at most 13 days.
+    pub time: Dur,
+}
+
+/// Exponential: memoryless.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ExponentialTime {
+    /// The mean, above 0s and at most 13 days.
+    pub mean: Dur,
+}
+
+/// Pareto: heavy-tailed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ParetoTime {
+    /// The mean, above 0s and at most 13 days.
+    pub mean: Dur,
+    /// The shape, above 1 and at most 100.
+    pub shape: f64,
+}
+
+impl Default for TimeLaw {
+    fn default() -> TimeLaw {
+        TimeLaw::Fixed(FixedTime { time: Dur::ZERO })
+    }
+}
+
+impl FixedTime {
+    pub(crate) fn check(&self) -> Result<(), Invalid> {
+        if self.time == Dur::ZERO { Ok(()) } else { check::duration("time", self.time) }
+    }
+}
+impl ExponentialTime {
+    pub(crate) fn check(&self) -> Result<(), Invalid> {
+        check::duration("mean", self.mean)
+    }
+}
+impl ParetoTime {
+    pub(crate) fn check(&self) -> Result<(), Invalid> {
+        check::duration("mean", self.mean)?;
+        check::above("shape", self.shape, 1.0, 100.0)
+    }
+}
+
+impl TimeLaw {
+    /// A time.
+    pub fn draw(&self, rng: &mut Rng) -> Dur {
+        Dur(match self {
+            TimeLaw::Fixed(law) => law.time.0,
+            TimeLaw::Exponential(law) => to_ps(rng.exponential(law.mean.0 as f64)),
+            TimeLaw::Pareto(law) => to_ps(renewal::Pareto::with_mean(law.mean.0 as f64, law.shape).draw(rng)),
+        })
+    }
+}
+
+/// Always the same number.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct FixedCount {
+    /// The number, 0 to 1000.
+    #[schemars(range(min = 0, max = 1000))]
+    pub number: u32,
+}
+
+/// Geometric from 0 on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct GeometricCount {
+    /// The mean, above 0 and at most 1000.
+    pub mean: f64,
+}
+
+/// A Pareto variable of least value 1, rounded down, less 1; never above 1000.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ParetoCount {
+    /// The shape, above 1 and at most 100.
+    pub shape: f64,
+}
+
+/// The largest number that is drawn.
+const MOST: f64 = 1000.0;
+
+impl FixedCount {
+    pub(crate) fn check(&self) -> Result<(), Invalid> {
+        if f64::from(self.number) <= MOST {
+            return Ok(());
+        }
+        Err(Invalid::new("number", format!("{} is out of range; write 0 to {MOST}", self.number)))
+    }
+}
+impl GeometricCount {
+    pub(crate) fn check(&self) -> Result<(), Invalid> {
+        check::above("mean", self.mean, 0.0, MOST)
+    }
+}
+impl ParetoCount {
+    pub(crate) fn check(&self) -> Result<(), Invalid> {
+        check::above("shape", self.shape, 1.0, 100.0)
+    }
+}
+
+impl CountLaw {
+    /// A number, 0 to 1000.
+    pub fn draw(&self, rng: &mut Rng) -> u32 {
+        match self {
+            CountLaw::Fixed(law) => law.number,
+            CountLaw::Geometric(law) => {
+                // P(X ≥ k) = (m/(1 + m))^k, inverted.
+                let ratio = maths::ln(law.mean / (1.0 + law.mean));
+                (maths::ln(rng.uniform_above_zero()) / ratio).min(MOST) as u32
+            }
+            CountLaw::Pareto(law) => (rng.pareto(law.shape, 1.0).min(MOST + 1.0) as u32) - 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use tailback_measure::statistics::Moments;
+
+    const N: usize = 400_000;
+
+    #[test]
+    fn drawn_sizes_have_the_mean_that_is_told() {
+        for document in [
+            json!({ "kind": "fixed", "size": "10kB" }),
+            json!({ "kind": "uniform", "least": "1kB", "most": "3kB" }),
+            json!({ "kind": "exponential", "mean": "10kB" }),
+            json!({ "kind": "pareto", "mean": "10kB", "shape": 1.5, "truncate": "1MB" }),
+            json!({ "kind": "lognormal", "median": "10kB", "sigma": 1.0 }),
+            json!({ "kind": "surge", "truncate": "1MB" }),
+        ] {
+            let law: SizeLaw = tailback_document::decode(document.clone()).unwrap();
+            tailback_document::Checked::check(&law).unwrap();
+            let mut rng = Rng::named(1, "sizes");
+            let drawn: Moments = (0..N).map(|_| law.draw(&mut rng) as f64).collect();
+            let told = drawn.mean().unwrap();
+            assert!((told / law.mean() - 1.0).abs() < 0.02, "{document}: {told} for {}", law.mean());
+        }
+    }
+
+    #[test]
+    fn drawn_times_and_numbers_have_their_means() {
+        let mut rng = Rng::named(1, "times");
+        for document in [
+            json!({ "kind": "fixed", "time": "2s" }),
+            json!({ "kind": "exponential", "mean": "2s" }),
+            json!({ "kind": "pareto", "mean": "2s", "shape": 2.5 }),
+        ] {
+            let law: TimeLaw = tailback_document::decode(document.clone()).unwrap();
+            let drawn: Moments = (0..N).map(|_| law.draw(&mut rng).as_secs()).collect();
+            assert!((drawn.mean().unwrap() / 2.0 - 1.0).abs() < 0.02, "{document}");
+        }
+        let geometric = CountLaw::Geometric(GeometricCount { mean: 3.0 });
+        let drawn: Moments = (0..N).map(|_| f64::from(geometric.draw(&mut rng))).collect();
+        assert!((drawn.mean().unwrap() / 3.0 - 1.0).abs() < 0.02);
+        // P(X ≥ k) of the Pareto number is (k + 1)^-shape: its mean is zeta(shape) - 1.
+        let pareto = CountLaw::Pareto(ParetoCount { shape: 2.43 });
+        let drawn: Moments = (0..N).map(|_| f64::from(pareto.draw(&mut rng))).collect();
+        let zeta: f64 = (1..100_000).map(|k| maths::pow(f64::from(k), -2.43)).sum();
+        assert!((drawn.mean().unwrap() / (zeta - 1.0) - 1.0).abs() < 0.05, "{:?}", drawn.mean());
+    }
+}

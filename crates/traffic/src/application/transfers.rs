@@ -1,0 +1,54 @@
+//! Transfers that begin whatever became of those before, each on a fresh connection.
+
+use super::SizeLaw;
+use crate::check;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_document::{Checked, Invalid};
+use tailback_random::Rng;
+use tailback_units::{Dur, Rate};
+
+/// An open loop: finite transfers begin as a Poisson process, each on a connection of its own, which
+/// begins in slow start. Transfers are of the group, whose flows are the connections: each takes one at random of those
+/// that are free, and is refused when none is. It needs a transport. Give `rate` or `interval`, not both.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Transfers {
+    /// Payload of a transfer.
+    pub size: SizeLaw,
+    /// Mean payload rate of the group; needs a `size` with a finite mean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// Mean time between transfers of the group, above 0s and at most 13 days.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Dur>,
+}
+
+impl Transfers {
+    /// Whether the parameters make sense together.
+    pub fn check(&self) -> Result<(), Invalid> {
+        self.size.check().map_err(|e| e.within("size"))?;
+        match (self.rate, self.interval) {
+            (None, Some(interval)) => check::duration("interval", interval),
+            (Some(rate), None) if rate.0 > 0 => Ok(()),
+            (Some(_), None) => {
+                Err(Invalid::new("rate", "the rate is zero; write a rate above zero, such as \"1Mbit/s\""))
+            }
+            _ => Err(Invalid::new("", "give either `rate` or `interval`")),
+        }
+    }
+
+    /// Mean time between transfers, picoseconds.
+    fn mean_ps(&self) -> f64 {
+        match (self.rate, self.interval) {
+            (_, Some(interval)) => interval.0 as f64,
+            (Some(rate), None) => self.size.mean() * 8e12 / rate.0 as f64,
+            (None, None) => unreachable!("checked"),
+        }
+    }
+
+    /// From one transfer to the next.
+    pub fn gap(&self, rng: &mut Rng) -> Dur {
+        Dur(crate::renewal::to_ps(rng.exponential(self.mean_ps())))
+    }
+}

@@ -1,0 +1,91 @@
+//! A new connection in the place of an old one.
+
+use super::Sender;
+use std::sync::Arc;
+use tailback_random::Rng;
+
+impl Sender {
+    /// Becomes the sending end of a new connection with the same parameters: window, timers and what
+    /// is known of the path begin anew, what was offered and not acknowledged is given up. Counts go
+    /// on, and a reservation, which is the flow's, keeps its tokens. `rng` is for the congestion
+    /// control.
+    ///
+    /// The answer is the number of the new connection's first segment, for [`Receiver::reopen`]. It
+    /// leaves out one number, so that whatever the old one has still under way can be told by its
+    /// number: segments are before it, and so is what old acknowledgements expect next.
+    ///
+    /// [`Receiver::reopen`]: crate::Receiver::reopen
+    pub fn reopen(&mut self, rng: Rng) -> u32 {
+        let (statistics, start) = (self.cold.statistics, self.max.wrapping_add(1));
+        let tcp = Arc::clone(&self.tcp);
+        let reserve = self.cold.reserve.take();
+        *self = Sender::new(&tcp, rng);
+        self.cold.statistics = statistics;
+        self.cold.reserve = reserve;
+        self.number_from(start);
+        start
+    }
+
+    /// Sets the number of the first segment of a connection that has sent none.
+    pub(super) fn number_from(&mut self, start: u32) {
+        for mark in [&mut self.una, &mut self.nxt, &mut self.max, &mut self.round_end] {
+            *mark = start;
+        }
+        // One before the first: a first loss may always be repaired.
+        for mark in [&mut self.recover, &mut self.reduced_at, &mut self.full_at] {
+            *mark = start.wrapping_sub(1);
+        }
+        if let Some(board) = &mut self.board {
+            board.start_at(start);
+        }
+        if let Some(sampler) = &mut self.sampler {
+            sampler.start_at(start);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Receiver, Sender, Tcp};
+    use std::sync::Arc;
+    use tailback_random::Rng;
+    use tailback_units::{Dur, Time};
+
+    /// Transfers `segments` and the instants, from the opening on, at which rounds of 100 ms brought
+    /// how many; nothing is lost.
+    fn rounds(sender: &mut Sender, receiver: &mut Receiver, now: &mut Time, segments: u64) -> Vec<usize> {
+        sender.offer(*now, segments * 1460);
+        let mut rounds = Vec::new();
+        while !sender.done() {
+            let sent: Vec<_> = std::iter::from_fn(|| sender.poll(*now)).collect();
+            let born = *now;
+            *now += Dur::from_ms(100);
+            let acks: Vec<_> =
+                sent.iter().filter_map(|s| receiver.on_segment(*now, s.seq, s.payload, born, false, s.cwr)).collect();
+            acks.iter().for_each(|ack| sender.on_ack(*now, ack));
+            if let Some(ack) = receiver.on_timer(receiver.deadline()) {
+                sender.on_ack(*now, &ack);
+            }
+            sender.audit();
+            rounds.push(sent.len());
+        }
+        rounds
+    }
+
+    #[test]
+    fn a_second_connection_starts_as_slowly_as_the_first_and_counts_go_on() {
+        for control in ["reno", "cubic", "bbr", "bbr3", "dctcp"] {
+            let document = serde_json::json!({ "congestion-control": { "kind": control }, "initial-window": 2 });
+            let tcp: Arc<Tcp> = Arc::new(tailback_document::decode(document).expect("parameters decode"));
+            let mut sender = Sender::new(&tcp, Rng::named(1, "sender"));
+            let (mut receiver, mut now) = (Receiver::new(&tcp), Time::ZERO);
+            let first = rounds(&mut sender, &mut receiver, &mut now, 60);
+            let last = sender.next();
+            let start = sender.reopen(Rng::named(1, "sender"));
+            receiver.reopen(&tcp, start);
+            assert_eq!(start, last + 1, "{control}: one number is left out");
+            assert_eq!(rounds(&mut sender, &mut receiver, &mut now, 60), first, "{control}");
+            assert_eq!((sender.statistics().sent, receiver.delivered()), (120, 120 * 1460), "{control}");
+        }
+    }
+}

@@ -1,0 +1,1 @@
+"""Congestion collapse, and what prevents it."""

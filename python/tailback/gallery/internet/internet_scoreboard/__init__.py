@@ -1,0 +1,1 @@
+"""Every queue discipline under heavy load."""

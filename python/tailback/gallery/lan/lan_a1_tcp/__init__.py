@@ -1,0 +1,1 @@
+"""Traffic merging with TCP sources."""

@@ -1,0 +1,1 @@
+"""Merging over the backbone with TCP sources."""
