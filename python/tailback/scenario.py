@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias, cast
 
 from tailback import _native
-from tailback.errors import UsageError
+from tailback.errors import RunError, UsageError
 
 __all__ = ["Precision", "Scenario", "Table", "Value", "discipline", "kind", "load", "source", "tcp", "toml_value"]
 
@@ -115,6 +115,7 @@ class Scenario:
             document["network"] = network
         self._document = document
         self._native: _native.Scenario | None = None
+        self._folder = ""
 
     @classmethod
     def from_document(cls, document: Mapping[str, Value]) -> Scenario:
@@ -122,18 +123,20 @@ class Scenario:
         made = cls.__new__(cls)
         made._document = copy.deepcopy(dict(document))
         made._native = None
+        made._folder = ""
         return made
 
     @classmethod
     def from_toml(cls, text: str, filename: str = "<scenario>") -> Scenario:
         """Read a TOML document; raises ScenarioError with file, line and column."""
-        return cls.from_native(_native.Scenario.from_toml(text, filename))
+        return cls.from_native(_native.Scenario.from_toml(text, filename), str(Path(filename).parent))
 
     @classmethod
-    def from_native(cls, compiled: _native.Scenario) -> Scenario:
-        """Take a scenario of the core."""
+    def from_native(cls, compiled: _native.Scenario, folder: str = "") -> Scenario:
+        """Take a scenario of the core; `folder` is where the files are that it names."""
         made = cls.from_document(cast(Table, json.loads(compiled.to_json())))
         made._native = compiled
+        made._folder = folder
         return made
 
     # What the network consists of.
@@ -228,7 +231,8 @@ class Scenario:
         Keywords reach the `[run]` table: `scenario.set(duration="10s")`.
         """
         paths = dict(assignments or {}) | {f"run.{key}": value for key, value in _keys(named).items()}
-        return Scenario.from_native(self.native.with_set([(path, toml_value(value)) for path, value in paths.items()]))
+        changed = self.native.with_set([(path, toml_value(value)) for path, value in paths.items()])
+        return Scenario.from_native(changed, self._folder)
 
     # What it can be turned into.
 
@@ -241,7 +245,7 @@ class Scenario:
     def native(self) -> _native.Scenario:
         """The checked scenario of the core; raises ScenarioError."""
         if self._native is None:
-            self._native = _native.Scenario.from_json(json.dumps(self._document))
+            self._native = _native.Scenario.from_json(json.dumps(self._document), self._folder)
         return self._native
 
     @cached_property
@@ -268,6 +272,10 @@ class Scenario:
         """Return the document as TOML; loading it gives an equal scenario."""
         return self.native.to_toml()
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Travel to another process as text; files that the scenario names must be where they are here."""
+        return _rebuild, (self.native.to_json(), str(Path(self._folder).absolute()), self.hash)
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Scenario):
             return NotImplemented
@@ -287,7 +295,9 @@ class Scenario:
     # Copies with one change.
 
     def _replace(self, key: str, value: Value) -> Scenario:
-        return Scenario.from_document({**self._document, key: value})
+        made = Scenario.from_document({**self._document, key: value})
+        made._folder = self._folder
+        return made
 
     def _with(self, key: str, name: str, options: Table) -> Scenario:
         table = cast(Mapping[str, Value], self._document.get(key, {}))
@@ -297,6 +307,14 @@ class Scenario:
 
     def _append(self, key: str, value: Table) -> Scenario:
         return self._replace(key, [*cast(Sequence[Value], self._document.get(key, ())), value])
+
+
+def _rebuild(text: str, folder: str, expected: str) -> Scenario:
+    """Read what another process sent; its hash also covers the files that it names."""
+    made = Scenario.from_native(_native.Scenario.from_json(text, folder), folder)
+    if made.hash != expected:
+        raise RunError(f"a file that the scenario names is another one in {folder} of this worker; copy it there")
+    return made
 
 
 _PARTS = ("hosts", "switches", "links", "flows")
@@ -310,7 +328,7 @@ def load(path: str | PathLike[str]) -> Scenario:
     except UnicodeDecodeError as error:
         raise UsageError(f"{file} is not UTF-8 text: {error.reason} at byte {error.start}") from None
     if file.suffix == ".json":
-        return Scenario.from_native(_native.Scenario.from_json(text, str(file.parent)))
+        return Scenario.from_native(_native.Scenario.from_json(text, str(file.parent)), str(file.parent))
     return Scenario.from_toml(text, str(path))
 
 
