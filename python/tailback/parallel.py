@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Generic, TypeVar
@@ -166,10 +166,8 @@ class _Run(Generic[Key, Value]):
                 self._submit(batch)
             if not self.running:
                 break
-            try:
+            with suppress(Empty):
                 self._take(self.finished.get(timeout=_POLL_S))
-            except Empty:
-                pass
             if self.progress:
                 self.progress(sum(self.fractions), len(self.tasks))
             if time.monotonic() - checked > _CHECK_S:

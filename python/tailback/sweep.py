@@ -18,7 +18,7 @@ from tailback.study.document import Study, is_study
 from tailback.study.drive import drive, read
 from tailback.study.results import Sweep
 
-__all__ = ["Sweep", "open_sweep", "parse_axes", "sweep"]
+__all__ = ["Sweep", "is_study", "open_sweep", "parse_axes", "sweep"]
 
 Design = Literal["grid", "list", "random", "latin-hypercube"]
 
@@ -95,6 +95,7 @@ def sweep(
         ScenarioError: The study or a scenario of it is wrong.
         OutputError: The directory cannot be used.
         RunError: A run failed, or what runs them is gone; what was finished is in the directory.
+
     """
     if isinstance(what, str | PathLike) and is_study(what):
         what = Study.load(what)

@@ -38,6 +38,7 @@ def open_backend(
     Raises:
         UsageError: The package is missing, or the options mean nothing here.
         ExecutorError: Nobody answers.
+
     """
     if scheduler is not None and name != "dask":
         raise UsageError(f"--scheduler is the address of a Dask scheduler; the executor is {name}")

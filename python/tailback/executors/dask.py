@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 from tailback.errors import ExecutorError, UsageError
 from tailback.executors.backend import REMOTE_BATCH_S, Backend, missing
@@ -28,7 +29,8 @@ def open_dask(address: str | None) -> Backend:
     except ModuleNotFoundError as error:
         raise missing(error, "dask") from None
     try:
-        client = Client(address, timeout=_WAIT_S, set_as_default=False)  # type: ignore[no-untyped-call]
+        # Any: the package says little of its types.
+        client: Any = Client(address, timeout=_WAIT_S, set_as_default=False)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:
         raise ExecutorError(f"no Dask scheduler answers at {address}: {error}") from error
     # Runs are not functions of their arguments to Dask: equal tasks are not merged, and lost ones run again.
@@ -40,14 +42,18 @@ def open_dask(address: str | None) -> Backend:
         client.close(timeout=2)
         raise
     return Backend(
-        executor, slots=workers.slots, batch_s=REMOTE_BATCH_S, check=workers.check, close=lambda: client.close(timeout=2)
+        executor,
+        slots=workers.slots,
+        batch_s=REMOTE_BATCH_S,
+        check=workers.check,
+        close=lambda: client.close(timeout=2),
     )
 
 
 class _Workers:
     """Counts the scheduler's workers now and then."""
 
-    def __init__(self, client: object, address: str) -> None:
+    def __init__(self, client: Any, address: str) -> None:
         self._client = client
         self._address = address
         self._count = 0
@@ -65,14 +71,14 @@ class _Workers:
         return max(self._count, 1)
 
     def check(self) -> None:
-        if getattr(self._client, "status", "closed") != "running":
+        if self._client.status != "running":
             raise ExecutorError(f"the Dask scheduler at {self._address} is gone")
         now = time.monotonic()
         if now - self._looked < _LOOK_S:
             return
         self._looked = now
         try:
-            cores: dict[str, int] = self._client.nthreads()  # type: ignore[attr-defined]
+            cores: dict[str, int] = self._client.nthreads()
         except Exception as error:
             # Whatever the connection dies of; Dask names a dozen kinds.
             raise ExecutorError(f"the Dask scheduler at {self._address} does not answer: {error}") from error

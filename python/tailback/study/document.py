@@ -159,9 +159,7 @@ class Study:
                 for i, (axis, (value, where)) in enumerate(zip(axes, chosen, strict=True))
                 for path in _paths(axis)
             ]
-            point = tuple(
-                (_name(axis), _hashable(value)) for axis, (value, _) in zip(axes, chosen, strict=True)
-            )
+            point = tuple((_name(axis), _hashable(value)) for axis, (value, _) in zip(axes, chosen, strict=True))
             for m, variant in enumerate(variants):
                 own = variant["set"].items() if variant else ()
                 changes = [(path, value, f'mechanisms[{m}].set["{path}"]') for path, value in own]

@@ -6,10 +6,10 @@ import json
 import math
 import time
 from collections.abc import Iterable, Mapping
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
-from tailback.errors import OutputError
+from tailback.errors import OutputError, RunError
 from tailback.measures import measures
 from tailback.parallel import Done, Pool, Progress, Task
 from tailback.report import Report
@@ -37,6 +37,7 @@ def drive(
     Raises:
         OutputError: The directory is another sweep's or another client's, or cannot be written.
         RunError: A run failed, or what runs them is gone. What was finished is in the directory.
+
     """
     cells = study.cells  # all are checked before the first one runs
     store = None if directory is None else Store(directory, study.identity, _about(study))
@@ -67,7 +68,10 @@ class _Drive:
         found = self._sweep(interrupted)
         if self.store:
             self.store.flush()
-            self.store.state("interrupted" if interrupted else "complete", None if interrupted else found.digest)
+            if interrupted:
+                self.store.state("interrupted")
+            else:
+                self.store.state("complete", found.digest, self.wanted)
         return found
 
     def _missing(self) -> list[Task[Key]]:
@@ -84,18 +88,18 @@ class _Drive:
         before = len({(c.hash, k) for c, n in zip(self.cells, self.wanted, strict=True) for k in range(n)}) - len(tasks)
         progress = self.progress
         told = None if progress is None else (lambda done, total: progress(before + done, before + total))
-        ok = False
         try:
             outcome = self.pool.run(tasks, keep, told, self._add)
-            ok = True
-        finally:
-            # Whatever went wrong, what was finished goes to the disk, if that is not what went wrong.
             if self.store:
-                try:
-                    self.store.flush()
-                except OutputError:
-                    if ok:
-                        raise
+                self.store.flush()
+        except RunError as error:
+            if self.store is None:
+                raise
+            # Whatever went wrong, what was finished goes to the disk, if that is not what went wrong.
+            with suppress(OutputError):
+                self.store.flush()
+            kept = f"What was finished is in {self.store.directory}; the same command again runs what is missing"
+            raise type(error)(f"{str(error).rstrip('.')}. {kept}") from error
         return outcome.interrupted
 
     def _add(self, done: Done[Key, Run]) -> None:
@@ -124,7 +128,9 @@ class _Drive:
         and resumed asks for the same ones.
         """
         found = set()
-        firsts = {cell.point: i for i, cell in enumerate(self.cells) if cell.mechanism in (None, *self.study.mechanisms[:1])}
+        firsts = {
+            cell.point: i for i, cell in enumerate(self.cells) if cell.mechanism in (None, *self.study.mechanisms[:1])
+        }
         for index, cell in enumerate(self.cells):
             values = self._values(index, until.metric)
             both = {index}
@@ -200,10 +206,16 @@ def read(directory: Path) -> Sweep:
     identity = manifest["identity"]
     cells = [(tuple(setting.items()), scenario) for setting, scenario in identity["cells"]]
     first = identity["seed"]
+    # A directory that was extended may hold more than belongs to the sweep that it now is.
+    counts = manifest["replications"] or [len(runs.runs)] * len(cells)
+    own = {
+        setting: [run for run in by_scenario.get(scenario, []) if first <= run.seed < first + count]
+        for (setting, scenario), count in zip(cells, counts, strict=True)
+    }
     return Sweep(
         (*manifest["axes"], *(("mechanism",) if manifest["mechanisms"] else ())),
         identity["confidence"],
-        {setting: [r for r in by_scenario.get(scenario, []) if r.seed >= first] for setting, scenario in cells},
+        own,
         manifest["state"] != "complete",
         manifest["title"],
         tuple(manifest["mechanisms"]),

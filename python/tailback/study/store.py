@@ -1,8 +1,8 @@
 """The directory of a sweep: a manifest, shards that appear whole or not at all, and a lock.
 
-A shard is named after the hash of its bytes, so that one which a disk has spoilt is known. Each of its rows is a run that
-is known by its scenario's hash and its seed: whatever happens, what a shard holds is never run again, and what none holds
-is never taken for done.
+A shard is named after the hash of its bytes, so that one which a disk has spoilt is known. Each of its rows is a run,
+known by its scenario's hash and its seed: whatever happens, what a shard holds is not run again, and what none holds is
+not taken for done.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ import io
 import json
 import os
 import socket
+import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
@@ -27,7 +28,7 @@ from tailback.study.results import Run
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["MANIFEST", "Key", "Store", "read_manifest", "read_runs"]
+__all__ = ["MANIFEST", "Key", "Store", "is_running", "read_manifest", "read_runs"]
 
 Key = tuple[str, int]
 """Hash of the scenario, and seed."""
@@ -83,7 +84,10 @@ class Store:
                     f"{self.directory} holds another sweep: {changed}. Choose another directory, or keep those of its "
                     "runs that are part of this one with --extend"
                 )
-        if before is not None and cast("dict[str, object]", before["identity"])["tailback"] != self.identity["tailback"]:
+        if (
+            before is not None
+            and cast("dict[str, object]", before["identity"])["tailback"] != self.identity["tailback"]
+        ):
             raise OutputError(f"{self.directory} was begun by another version of Tailback; choose another directory")
         for partial in (self.directory / _SHARDS).glob(".*.partial"):
             partial.unlink(missing_ok=True)
@@ -112,9 +116,10 @@ class Store:
             self._waiting = []
         self._written = time.monotonic()
 
-    def state(self, state: str, digest: str | None = None) -> None:
-        """Write the manifest."""
-        manifest = {"sweep": 1, "state": state, "digest": digest, **self.about, "identity": self.identity}
+    def state(self, state: str, digest: str | None = None, counts: list[int] | None = None) -> None:
+        """Write the manifest; `counts` are the replications of each cell, once it is known that they suffice."""
+        end = {"digest": digest, "replications": counts}
+        manifest = {"sweep": 1, "state": state, **end, **self.about, "identity": self.identity}
         write_file(self.directory / MANIFEST, json.dumps(manifest, indent=1) + "\n", durable=True)
 
 
@@ -129,10 +134,10 @@ def read_manifest(directory: Path) -> dict[str, Any]:
 def is_running(directory: Path) -> bool:
     """Whether a client holds the lock."""
     try:
-        with _locked(directory):
-            return False
-    except OutputError:
-        return True
+        with (directory / _LOCK).open(encoding="utf-8") as file:
+            return not _lock(file, shared=True)
+    except OSError:
+        return False
 
 
 def read_runs(directory: Path) -> _Found:
@@ -236,29 +241,38 @@ def _locked(directory: Path) -> Iterator[None]:
     except OSError as error:
         raise OutputError(f"{directory} cannot be locked: {error.strerror or error}") from error
     with os.fdopen(handle, "r+", encoding="utf-8") as file:
-        try:
-            _lock(file)
-        except OSError:
+        if not _lock_soon(file):
             who = file.read().strip()
             raise OutputError(
                 f"another client is at work on {directory}{f' ({who})' if who else ''}; wait for it, or end it"
-            ) from None
-        file.seek(0)
-        file.truncate()
-        try:
+            )
+        # On a full disk the lock holds without a name.
+        with suppress(OSError):
+            file.truncate(0)
             file.write(f"process {os.getpid()} on {socket.gethostname()}")
             file.flush()
-        except OSError:
-            pass  # a full disk: the lock holds without a name
         yield
 
 
-def _lock(file: IO[str]) -> None:
-    if os.name == "nt":
-        import msvcrt
+def _lock_soon(file: IO[str]) -> bool:
+    """Try twice: someone may just be asking whether anybody is at work."""
+    if _lock(file):
+        return True
+    time.sleep(0.2)
+    return _lock(file)
 
-        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
-    else:
-        import fcntl
 
-        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+def _lock(file: IO[str], *, shared: bool = False) -> bool:
+    """Take the lock, for as long as the file is open; false if someone else has it."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(file.fileno(), (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
