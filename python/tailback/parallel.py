@@ -286,6 +286,8 @@ def run_batch(
     """Run some replications one after another, wherever this is called; `tell` is told place and fraction done."""
     batch: Batch[Key, Value] = Batch()
     for place, task in enumerate(tasks):
+        if cancel is not None and cancel.cancelled:
+            break
         try:
             batch.done.append(_run(task, keep, cancel, _at(tell, place) if tell else None))
         except Cancelled:

@@ -38,6 +38,16 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
+class _Change:
+    """A value that is set, and where in the study its path and the value stand."""
+
+    path: str
+    value: Value
+    path_at: str
+    value_at: str
+
+
+@dataclass(frozen=True, slots=True)
 class Until:
     """When the replications of a point suffice."""
 
@@ -147,41 +157,42 @@ class Study:
     def _config(self) -> Mapping[str, Any]:
         return self._change(self._fixed()).run_config
 
-    def _fixed(self) -> list[tuple[str, Value, str]]:
-        return [(path, value, f'set["{path}"]') for path, value in self.document.get("set", {}).items()]
+    def _fixed(self) -> list[_Change]:
+        return _changes(self.document.get("set", {}), "set")
 
     def _cells(self) -> Iterator[Cell]:
         axes = self.document.get("axes", [])
         variants = self.document.get("mechanisms") or [None]
         for chosen in points(self.document["design"], axes):
             values = [
-                (path, value, f"axes[{i}].{where}")
+                _Change(path, value, f"axes[{i}].path", f"axes[{i}].{where}")
                 for i, (axis, (value, where)) in enumerate(zip(axes, chosen, strict=True))
                 for path in _paths(axis)
             ]
             point = tuple((_name(axis), _hashable(value)) for axis, (value, _) in zip(axes, chosen, strict=True))
             for m, variant in enumerate(variants):
-                own = variant["set"].items() if variant else ()
-                changes = [(path, value, f'mechanisms[{m}].set["{path}"]') for path, value in own]
-                scenario = self._change([*self._fixed(), *values, *changes])
+                own = _changes(variant["set"], f"mechanisms[{m}].set") if variant else []
+                scenario = self._change([*self._fixed(), *values, *own])
                 if scenario.run_config["warmup"] == "auto":
                     raise UsageError(
                         'a sweep needs a stated run.warmup, such as --set run.warmup=20s; "auto" is for single runs'
                     )
                 yield Cell(point, variant and variant["name"], scenario, scenario.hash)
 
-    def _change(self, changes: Sequence[tuple[str, Value, str]]) -> Scenario:
+    def _change(self, changes: Sequence[_Change]) -> Scenario:
         """Return the scenario with values set; an error points at where the study says so."""
         if not changes:
             return self.base
         try:
-            return self.base.set({path: value for path, value, _ in changes})
+            return self.base.set({change.path: change.value for change in changes})
         except ScenarioError as error:
             if not self._is_file:
                 raise
-            guilty = [where for path, value, where in changes if f"{path}={toml_value(value)}" in error.rendered]
+            # The error shows the assignment that it is about as it would stand on a command line.
+            guilty = [c for c in changes if f"{c.path}={toml_value(c.value)}" in error.rendered] or list(changes[-1:])
+            about_path = not error.path or error.message.startswith("unknown key")
+            place = guilty[0].path_at if about_path else guilty[0].value_at
             about = f"{error.path}: " if error.path else ""
-            place = (guilty or [changes[-1][2]])[0]
             raise self._native.refuse(place, about + error.message, error.suggestion) from None
 
     def _until(self) -> Until | None:
@@ -211,6 +222,10 @@ def is_study(path: str | PathLike[str]) -> bool:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError):
         return False
     return "study" in document or ("tailback" not in document and "scenario" in document)
+
+
+def _changes(table: Mapping[str, Value], at: str) -> list[_Change]:
+    return [_Change(path, value, f'{at}["{path}"]', f'{at}["{path}"]') for path, value in table.items()]
 
 
 def _paths(axis: Mapping[str, Any]) -> list[str]:

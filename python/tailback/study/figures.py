@@ -24,7 +24,7 @@ __all__ = ["Picture", "figures"]
 
 _METRICS = ("loss", "delay", "delay_p99", "throughput", "goodput", "completion")
 _SCALES = {"1": (100.0, "%"), "s": (1e3, "ms"), "bit/s": (1e-6, "Mbit/s")}
-_MOST_SERIES = 8
+_MOST_SERIES = 5
 _MOST_PANELS = 12
 _MOST_WRITTEN = 120
 """Cells of a heat map that can still be read when their numbers stand in them."""
@@ -57,12 +57,13 @@ class _Axis:
 
     @property
     def scale(self) -> plot.Scale:
-        """Logarithmic where the values span more than a decade and are spread like that."""
+        """Logarithmic where the values span most of a decade and are spread more evenly in that scale."""
         found = sorted({place for place in self.places.values() if isinstance(place, float)})
-        if not self.is_number or len(found) < 3 or found[0] <= 0 or found[-1] < 10 * found[0]:
+        if not self.is_number or len(found) < 3 or found[0] <= 0 or found[-1] < 8 * found[0]:
             return "linear"
         middle = found[len(found) // 2]
-        return "log" if middle < (found[0] + found[-1]) / 4 else "linear"
+        geometric, arithmetic = math.sqrt(found[0] * found[-1]), (found[0] + found[-1]) / 2
+        return "log" if middle / geometric < arithmetic / middle else "linear"
 
 
 def figures(sweep: Sweep) -> list[Picture]:
@@ -173,7 +174,7 @@ def _curves(
                 for index, (values, own) in enumerate(_groups(inside, [axis.name for axis in series]).items()):
                     intervals = {setting: sweep.interval(setting, measure) for setting in own}
                     _line(axes, x, intervals, measure, index, _words(series, values))
-                _label(axes, x, measure, _words(panels, facet))
+                _label(axes, x, measure, _words(panels, facet), legend=column == len(measures) - 1)
     return Picture("Means", _caption(sweep, x, len(facets)), figure)
 
 
@@ -196,7 +197,7 @@ def _differences(sweep: Sweep, measures: Sequence[Measure], x: _Axis, rest: Sequ
                     keys = {setting: (setting[:-1], str(setting[-1][1]), measure) for setting in own}
                     intervals = {setting: contrasts[key] for setting, key in keys.items() if key in contrasts}
                     _line(axes, x, intervals, measure, index + 1, _words(series, values))
-                _label(axes, x, measure, _words(panels, facet), change=True)
+                _label(axes, x, measure, _words(panels, facet), legend=column == len(measures) - 1, change=True)
     title = f"Differences from {sweep.mechanisms[0]}"
     caption = (
         f"Paired by replication, {sweep.confidence:.0%} intervals; where one holds zero, nothing is shown to differ."
@@ -214,11 +215,16 @@ def _line(
     plot.curve(axes, [place for place, _ in found], [interval for _, interval in found], label=label, index=index)
 
 
-def _label(axes: Axes, x: _Axis, measure: Measure, title: str, *, change: bool = False) -> None:
+def _label(axes: Axes, x: _Axis, measure: Measure, title: str, *, legend: bool, change: bool = False) -> None:
+    """Name what is drawn; the legend stands once in a row, beside its last panel."""
     _, label = _shown(measure)
-    plot.finish(
-        axes, title=title, x=x.label, y=f"change in {label}" if change else label, x_scale=x.scale, from_zero=not change
-    )
+    y = f"change in {label}" if change else label
+    plot.finish(axes, title=title, x=x.label, y=y, x_scale=x.scale, from_zero=not change)
+    drawn = axes.get_legend()
+    if drawn is not None:
+        drawn.remove()
+        if legend:
+            axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
 def _caption(sweep: Sweep, x: _Axis, panels: int) -> str:
@@ -307,7 +313,7 @@ def _clouds(sweep: Sweep, measures: Sequence[Measure], axes_: Sequence[_Axis], f
                         color=plot.COLOURS[index % len(plot.COLOURS)],
                         label=str(values[0]) if values else None,
                     )
-                _label(axes, axis, measure, "")
+                _label(axes, axis, measure, "", legend=column == len(axes_) - 1)
     caption = (
         f"Every drawn point; the other axes vary too. Bars are {sweep.confidence:.0%} intervals over replications."
     )
