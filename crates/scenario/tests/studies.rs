@@ -129,6 +129,6 @@ fn several_mistakes_are_told_at_once() {
 fn a_refusal_points_at_the_value_that_it_is_about() {
     let study = Study::from_toml(RIGHT, "study.toml").unwrap();
     let error = study.refuse("axes[0].values[1]", "too fast", Some("write less"));
-    assert_eq!((error.first().line, error.first().column), (Some(13), Some(23)));
+    assert_eq!((error.first().line, error.first().column), (Some(13), Some(22)));
     assert!(error.rendered().contains("= help: write less"));
 }

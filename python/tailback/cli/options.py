@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
+import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -97,8 +99,20 @@ def open_executor(
     """Open the executor that the options name, and close it at the end."""
     from tailback.executors import open_backend
 
+    if name == "dask":
+        _hush()
     backend = open_backend(name, workers=workers, scheduler=scheduler, options=dict(options), folder=folder)
     try:
         yield backend
     finally:
         backend.close()
+
+
+def _hush() -> None:
+    """Leave it to our one sentence to say that a scheduler is gone; Dask and Tornado print a page of tracebacks."""
+    if os.environ.get("TAILBACK_DEBUG", "") in ("", "0"):
+        # Dask sets its levels when it is imported; ours must come after.
+        with suppress(ModuleNotFoundError):
+            import distributed  # noqa: F401
+        for logger in ("distributed", "distributed.client", "distributed.comm", "tornado.application", "asyncio"):
+            logging.getLogger(logger).setLevel(logging.CRITICAL)
