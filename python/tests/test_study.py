@@ -89,6 +89,14 @@ def test_mistakes_are_shown_in_the_study_file(
     assert says in found.err
 
 
+def test_a_study_is_validated_and_has_a_schema(tailback: Cli, study: Path) -> None:
+    assert tailback("validate", study, "--json").json["points"] == 12
+    assert "valid study of 12 points" in tailback("validate", study).out
+    assert tailback("schema", "--study").json["properties"]["mechanisms"]
+    study.write_text(STUDY.replace("3Mbit/s", "3Mbps", 1))
+    assert tailback("validate", study).code == 3
+
+
 def axis(**table: object) -> dict[str, Any]:
     return {"path": "x", **table}
 
