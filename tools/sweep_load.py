@@ -22,6 +22,7 @@ from tempfile import TemporaryDirectory
 
 import tailback
 from tailback.executors import Backend, default_threads, open_backend
+from tailback.scenario import Value
 
 EXAMPLE = Path(__file__).resolve().parent.parent / "docs" / "examples" / "merge.toml"
 
@@ -47,7 +48,7 @@ class Measured:
 def measure(name: str, points: int, duration: str, backend: Backend, workers: list[int]) -> Measured:
     """Run a sweep of so many points and one replication each into a directory."""
     scenario = tailback.load(EXAMPLE).set({"run.duration": duration, "run.warmup": "0s"})
-    rates = {"from": "1Mbit/s", "to": "3Mbit/s", "digits": 6}
+    rates: dict[str, Value] = {"from": "1Mbit/s", "to": "3Mbit/s", "digits": 6}
     with TemporaryDirectory() as folder:
         begun, used = time.monotonic(), used_s(workers)
         found = tailback.sweep(
@@ -89,7 +90,7 @@ def dask(count: int) -> Iterator[tuple[str, list[int]]]:
         assert scheduler.stderr is not None
         address = next(m[0] for line in scheduler.stderr if (m := re.search(r"tcp://\S+", line)))
         command = [*python, "distributed.cli.dask_worker", address, "--nthreads", "1", "--no-dashboard", "--no-nanny"]
-        processes += [subprocess.Popen(command, stderr=subprocess.DEVNULL) for _ in range(count)]
+        processes += [subprocess.Popen(command, stderr=subprocess.DEVNULL, text=True) for _ in range(count)]
         yield address, [process.pid for process in processes]
     finally:
         for process in processes:
