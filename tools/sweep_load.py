@@ -1,7 +1,7 @@
 """Measures how busy a sweep keeps the processors, on threads and on a Dask scheduler with a worker for each of them.
 
-A processor that others use as well looks idle here, so the load that others make is shown beside the results: run this
-on a machine that is quiet.
+"Busy" is processor time over the processors' time. Where others are at work too, it is what they leave; "wanted" tells
+more: it adds the time for which threads were ready and waited for a processor, and can exceed 100 %.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import argparse
 import contextlib
 import os
 import re
-import resource
 import signal
 import subprocess
 import sys
@@ -35,14 +34,18 @@ class Measured:
     digest: str
     wall_s: float
     cpu_s: float
+    wait_s: float
+    """Seconds for which threads were ready to run and had no processor."""
     work_s: float
     """Processor seconds inside the simulator alone."""
 
     def row(self, cores: int, first: Measured) -> str:
         """As a line of a table."""
         busy = self.cpu_s / (cores * self.wall_s)
-        work = self.work_s / (cores * self.wall_s)
-        return f"| {self.name} | {self.wall_s:.1f} | {busy:.1%} | {work:.1%} | {self.wall_s / first.wall_s:.2f} |"
+        wanted = (self.cpu_s + self.wait_s) / (cores * self.wall_s)
+        work = self.work_s / self.cpu_s
+        ratio = self.wall_s / first.wall_s
+        return f"| {self.name} | {self.wall_s:.1f} | {busy:.1%} | {wanted:.1%} | {work:.1%} | {ratio:.2f} |"
 
 
 def measure(name: str, points: int, duration: str, backend: Backend, workers: list[int]) -> Measured:
@@ -50,7 +53,7 @@ def measure(name: str, points: int, duration: str, backend: Backend, workers: li
     scenario = tailback.load(EXAMPLE).set({"run.duration": duration, "run.warmup": "0s"})
     rates: dict[str, Value] = {"from": "1Mbit/s", "to": "3Mbit/s", "digits": 6}
     with TemporaryDirectory() as folder:
-        begun, used = time.monotonic(), used_s(workers)
+        begun, (used, waited) = time.monotonic(), used_s([os.getpid(), *workers])
         found = tailback.sweep(
             scenario,
             {"flows[data].source.rate": rates},
@@ -60,20 +63,19 @@ def measure(name: str, points: int, duration: str, backend: Backend, workers: li
             directory=folder,
             executor=backend,
         )
-        wall_s, cpu_s = time.monotonic() - begun, used_s(workers) - used
+        wall_s, (cpu_s, wait_s) = time.monotonic() - begun, used_s([os.getpid(), *workers])
     work_s = sum(run.cpu_s for runs in found.runs.values() for run in runs)
-    return Measured(name, found.digest, wall_s, cpu_s, work_s)
+    return Measured(name, found.digest, wall_s, cpu_s - used, wait_s - waited, work_s)
 
 
-def used_s(workers: list[int]) -> float:
-    """Processor seconds of this process and some others so far."""
-    own = resource.getrusage(resource.RUSAGE_SELF)
-    ticks = os.sysconf("SC_CLK_TCK")
-    total = own.ru_utime + own.ru_stime
-    for pid in workers:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        total += (int(fields[11]) + int(fields[12])) / ticks
-    return total
+def used_s(processes: list[int]) -> tuple[float, float]:
+    """Seconds for which the threads of some processes ran, and for which they were ready and did not."""
+    ran, waited = 0.0, 0.0
+    for pid in processes:
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            first, second, _ = (thread / "schedstat").read_text().split()
+            ran, waited = ran + int(first) / 1e9, waited + int(second) / 1e9
+    return ran, waited
 
 
 @contextlib.contextmanager
@@ -107,8 +109,8 @@ def main() -> None:
     options = parser.parse_args()
     cores = default_threads()
     print(f"{options.points} points, {cores} processors, load of others {os.getloadavg()[0]:.1f}\n")
-    print("| executor | wall, s | processors busy | in the simulator | ratio |")
-    print("|---|---|---|---|---|")
+    print("| executor | wall, s | busy | wanted | of that in the simulator | ratio |")
+    print("|---|---|---|---|---|---|")
     with dask(cores) as (address, pids):
         remote = open_backend("dask", scheduler=address)
         deadline = time.monotonic() + 30
@@ -119,9 +121,9 @@ def main() -> None:
             local = open_backend()
             first = measure("threads", options.points, options.duration, local, [])
             local.close()
-            print(first.row(cores, first))
+            print(first.row(cores, first), flush=True)
             second = measure("Dask", options.points, options.duration, remote, pids)
-            print(second.row(cores, first))
+            print(second.row(cores, first), flush=True)
             if first.digest != second.digest:
                 sys.exit("the two gave different results")
         remote.close()

@@ -113,7 +113,7 @@ class Scenario:
         document: Table = {"tailback": 1, **_given(title=title, description=description), "run": run}
         if network:
             document["network"] = network
-        self._document = document
+        self._table: Table | None = document
         self._native: _native.Scenario | None = None
         self._folder = ""
 
@@ -121,7 +121,7 @@ class Scenario:
     def from_document(cls, document: Mapping[str, Value]) -> Scenario:
         """Take a document as it is, such as one read from JSON; it is checked when it is first used."""
         made = cls.__new__(cls)
-        made._document = copy.deepcopy(dict(document))
+        made._table = copy.deepcopy(dict(document))
         made._native = None
         made._folder = ""
         return made
@@ -134,7 +134,9 @@ class Scenario:
     @classmethod
     def from_native(cls, compiled: _native.Scenario, folder: str = "") -> Scenario:
         """Take a scenario of the core; `folder` is where the files are that it names."""
-        made = cls.from_document(cast(Table, json.loads(compiled.to_json())))
+        made = cls.__new__(cls)
+        # Read when someone looks: most points of a sweep are only run.
+        made._table = None
         made._native = compiled
         made._folder = folder
         return made
@@ -235,6 +237,12 @@ class Scenario:
         return Scenario.from_native(changed, self._folder)
 
     # What it can be turned into.
+
+    @property
+    def _document(self) -> Table:
+        if self._table is None:
+            self._table = cast(Table, json.loads(self.native.to_json()))
+        return self._table
 
     @property
     def document(self) -> Table:
