@@ -282,7 +282,8 @@ class Scenario:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Travel to another process as text; files that the scenario names must be where they are here."""
-        return _rebuild, (self.native.to_json(), str(Path(self._folder).absolute()), self.hash)
+        text, folder = self.native.to_json(), str(Path(self._folder).absolute())
+        return _rebuild, (text, folder, self.hash, _native.version)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Scenario):
@@ -317,8 +318,12 @@ class Scenario:
         return self._replace(key, [*cast(Sequence[Value], self._document.get(key, ())), value])
 
 
-def _rebuild(text: str, folder: str, expected: str) -> Scenario:
+def _rebuild(text: str, folder: str, expected: str, version: str) -> Scenario:
     """Read what another process sent; its hash also covers the files that it names."""
+    if version != _native.version:
+        raise RunError(
+            f"this worker has Tailback {_native.version}, and the scenario is of {version}; install the same"
+        )
     made = Scenario.from_native(_native.Scenario.from_json(text, folder), folder)
     if made.hash != expected:
         raise RunError(f"a file that the scenario names is another one in {folder} of this worker; copy it there")

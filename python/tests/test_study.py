@@ -201,6 +201,25 @@ def test_scenarios_travel_by_value(merge: Path) -> None:
     assert again == base
     assert again.hash == base.hash
     assert pickle.loads(pickle.dumps(base.set(duration="1s"))).hash == base.set(duration="1s").hash
+    rebuild, sent = base.__reduce__()
+    with pytest.raises(tailback.RunError, match="install the same"):
+        rebuild(*sent[:3], "0.0.0")  # type: ignore[operator, index]
+
+
+def test_a_worker_that_finds_another_trace_refuses(merge: Path) -> None:
+    text = merge.read_text().replace(
+        'kind = "uniform-uniform", burst = "12kB", rate = "4Mbit/s"',
+        'kind = "trace", file = "film.txt", format = "terse-bytes", fps = 25',
+    )
+    merge.write_text(text)
+    film = merge.with_name("film.txt")
+    film.write_text("1000\n2000\n")
+    scenario = tailback.load(merge).set(duration="1s")
+    sent = pickle.dumps(scenario)
+    assert pickle.loads(sent).hash == scenario.hash
+    film.write_text("1000\n3000\n")
+    with pytest.raises(tailback.RunError, match="another one"):
+        pickle.loads(sent)
 
 
 def test_figures_show_curves_differences_and_maps(study: Path) -> None:

@@ -55,7 +55,7 @@ class Store:
     """Open for writing, with the lock held."""
 
     def __init__(self, directory: Path, identity: Mapping[str, object], about: Mapping[str, object]) -> None:
-        """Begin a directory, or go on with one of the same identity."""
+        """Name a directory, what its sweep depends on, and what else a reader wants to know."""
         self.directory = directory
         self.identity = dict(identity)
         self.about = dict(about)
@@ -89,6 +89,8 @@ class Store:
             and cast("dict[str, object]", before["identity"])["tailback"] != self.identity["tailback"]
         ):
             raise OutputError(f"{self.directory} was begun by another version of Tailback; choose another directory")
+        if before is not None:
+            self.about["begun"] = before["begun"]
         for partial in (self.directory / _SHARDS).glob(".*.partial"):
             partial.unlink(missing_ok=True)
         found = read_runs(self.directory)
