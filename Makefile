@@ -123,6 +123,10 @@ bench-peers: ## Measure ns-2, ns-3 and the bare C engine in turn with ours
 	$(CARGO) build --locked --release -p tailback-bench
 	$(PYTHON) tools/bench_peers.py --binary $(TARGET)/release/tailback-bench --build $(TARGET)/peers --out $(OUT)/bench-peers.md
 
+.PHONY: bench-sweep
+bench-sweep: $(VENV)/.tested ## Measure how busy a sweep keeps the processors, on threads and on Dask
+	$(BIN)/python tools/sweep_load.py
+
 # --- Packages ---------------------------------------------------------------------------------------------------
 
 .PHONY: wheel

@@ -15,11 +15,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tailback import Scenario, discipline, kind, plot, run, source, tcp
+from tailback import Scenario, discipline, kind, plot, run, source, sweep, tcp
 from tailback.headroom import headroom
 from tailback.report import Report, SeriesData
-from tailback.scenario import Table
+from tailback.scenario import Table, Value
 from tailback.stats import Interval, mean_interval
+from tailback.study.figures import figures
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -1059,6 +1060,18 @@ def _slowdown(report: Report) -> float:
     slowdown = report.application("transfers")["slowdown"]
     assert slowdown is not None, "there are some"
     return slowdown["mean"]
+
+
+@figure
+def sweep_map() -> Figure:
+    """Loss over load and buffer for docs/examples/study.toml's mechanisms, as a sweep's report draws it."""
+    axes: dict[str, Mapping[str, Value]] = {
+        "flows[data].source.rate": {"from": "2.4Mbit/s", "to": "3.2Mbit/s", "steps": 5},
+        "switches.core.buffer": {"from": "12.5kB", "to": "100kB", "steps": 4, "scale": "log"},
+    }
+    variants = {"drop": {"backpressure.scope": "none"}, "stop": {"backpressure.scope": "plain"}}
+    found = sweep(merge("none", duration="20s", warmup="2s"), axes, mechanisms=variants, replications=5)
+    return next(picture.figure for picture in figures(found) if picture.title == "Map of loss (%)")
 
 
 def main() -> int:

@@ -17,14 +17,15 @@ from typing import cast
 from tailback import _native
 from tailback._native import Cancel
 from tailback.compare import compare
-from tailback.errors import Cancelled, OutputError, RunError, ScenarioError, TailbackError, UsageError
+from tailback.errors import Cancelled, ExecutorError, OutputError, RunError, ScenarioError, TailbackError, UsageError
 from tailback.measures import Estimate, Measure
 from tailback.report import Report
 from tailback.result import Result
 from tailback.running import Interrupted, run
 from tailback.scenario import Precision, Scenario, discipline, kind, load, source, tcp
 from tailback.stats import Interval
-from tailback.sweep import sweep
+from tailback.study import Study, Sweep
+from tailback.sweep import open_sweep, sweep
 
 __version__ = _native.version
 
@@ -32,6 +33,7 @@ __all__ = [
     "Cancel",
     "Cancelled",
     "Estimate",
+    "ExecutorError",
     "Interrupted",
     "Interval",
     "Measure",
@@ -42,6 +44,8 @@ __all__ = [
     "RunError",
     "Scenario",
     "ScenarioError",
+    "Study",
+    "Sweep",
     "TailbackError",
     "UsageError",
     "__version__",
@@ -51,6 +55,7 @@ __all__ = [
     "kind",
     "load",
     "names",
+    "open_sweep",
     "run",
     "schema",
     "source",

@@ -8,6 +8,7 @@ __all__ = [
     "Cancelled",
     "Scenario",
     "ScenarioError",
+    "Study",
     "explain",
     "mser5",
     "names",
@@ -15,6 +16,7 @@ __all__ = [
     "parse_duration",
     "parse_rate",
     "schema",
+    "study_schema",
     "t_quantile",
     "version",
 ]
@@ -88,8 +90,26 @@ class Scenario:
     ) -> str:
         """Run one replication without the GIL and return its report as JSON; raises `Cancelled`."""
 
+@final
+class Study:
+    """A checked study document. Immutable."""
+
+    @staticmethod
+    def from_toml(text: str, filename: str = "<study>") -> Study:
+        """Read a TOML document; raises `ScenarioError`."""
+    @staticmethod
+    def from_json(text: str) -> Study:
+        """Read the same document as JSON; raises `ScenarioError`."""
+    def to_json(self) -> str:
+        """Return the document as JSON with defaults filled in."""
+    def refuse(self, path: str, message: str, suggestion: str | None = None) -> ScenarioError:
+        """Return an error about the value at `path`, with its place in the file."""
+
 def schema() -> str:
     """Return the JSON Schema of the scenario document."""
+
+def study_schema() -> str:
+    """Return the JSON Schema of the study document."""
 
 def names() -> str:
     """Return the registered kinds as JSON, such as {"sources": ["cbr", ...]}."""

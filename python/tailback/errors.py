@@ -12,6 +12,7 @@ __all__ = [
     "EXIT_SCENARIO",
     "EXIT_USAGE",
     "Cancelled",
+    "ExecutorError",
     "OutputError",
     "RunError",
     "ScenarioError",
@@ -41,6 +42,10 @@ class UsageError(TailbackError):
 
 class RunError(TailbackError):
     """A run that could not end as asked."""
+
+
+class ExecutorError(RunError):
+    """What runs the tasks was lost: a pool that broke, a scheduler that is gone, a job that was refused."""
 
 
 class OutputError(RunError):

@@ -22,7 +22,16 @@ if TYPE_CHECKING:
 
     from tailback.result import Result, TableName
 
-__all__ = ["MANIFEST", "check_target", "new_directory", "read_manifest", "read_table", "write", "write_file"]
+__all__ = [
+    "MANIFEST",
+    "check_target",
+    "check_writable",
+    "new_directory",
+    "read_manifest",
+    "read_table",
+    "write",
+    "write_file",
+]
 
 MANIFEST = "manifest.json"
 _WRITTEN: tuple[TableName, ...] = (
@@ -97,8 +106,16 @@ def new_directory(directory: str | PathLike[str], fill: Callable[[Path], None], 
     return target
 
 
-def write_file(path: str | PathLike[str], content: str | bytes) -> Path:
-    """Write a file that is either whole or absent."""
+def check_writable(directory: Path) -> None:
+    """Make a directory and see that files can be made in it; raises OutputError."""
+    with _sentences(directory):
+        directory.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=directory):
+            pass
+
+
+def write_file(path: str | PathLike[str], content: str | bytes, *, durable: bool = False) -> Path:
+    """Write a file that is either whole or absent; `durable`, it also survives the machine's next failure."""
     target = Path(fspath(path)).absolute()
     data = content.encode() if isinstance(content, str) else content
     with _sentences(target):
@@ -112,6 +129,8 @@ def write_file(path: str | PathLike[str], content: str | bytes) -> Path:
                 os.fsync(file.fileno())
             aside.chmod(0o666 & ~_umask())
             aside.replace(target)
+            if durable:
+                _sync(target.parent)
         except BaseException:
             aside.unlink(missing_ok=True)
             raise

@@ -11,6 +11,7 @@ from typing import Literal, cast
 
 from tailback import _native
 from tailback.errors import RunError
+from tailback.executors import Backend
 from tailback.measures import estimates, measures
 from tailback.parallel import Pool, Progress, Task
 from tailback.report import Report
@@ -59,7 +60,7 @@ def run(
     warmup: str | None = None,
     engine: Literal["merged", "plain"] | None = None,
     progress: Progress | None = None,
-    executor: Executor | None = None,
+    executor: Executor | Backend | None = None,
 ) -> Result:
     """Run all replications of a scenario and return their results.
 
@@ -71,7 +72,7 @@ def run(
         warmup: Such as "20s", or "auto". Default: the scenario's.
         engine: "merged" or "plain"; both give the same digest. Default: the scenario's.
         progress: Called now and then with the replications done and their number.
-        executor: Any executor of `concurrent.futures` whose workers share this process.
+        executor: Any executor of `concurrent.futures`, or one of `tailback.executors`. Its owner closes it.
 
     Raises:
         ScenarioError: The scenario is wrong; the message says where and what to write.
@@ -97,7 +98,7 @@ def run(
             raise Interrupted(result)
         while True:
             missing = seeds(base, count)[len(result.reports) :]
-            tasks = [Task(None, scenario.native, s, start.override_s, engine) for s in missing]
+            tasks = [Task(None, scenario, s, start.override_s, engine) for s in missing]
             outcome = pool.run(tasks, _whole, progress)
             # After Ctrl-C a later replication may have finished before an earlier one: keep what is there.
             result.add([done.value for done in outcome.done], sum(done.cpu_s for done in outcome.done))
@@ -136,7 +137,7 @@ def _warmup(scenario: Scenario, engine: str | None, pool: Pool) -> Warmup | None
                 "run.sample": f"{sample_ps}ps",
             }
         )
-        outcome = pool.run([Task(None, pilot.native, seed, 0.0, engine)], _whole)
+        outcome = pool.run([Task(None, pilot, seed, 0.0, engine)], _whole)
         if not outcome.done:
             return None
         series = outcome.done[0].value.data["series"]

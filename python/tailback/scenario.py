@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias, cast
 
 from tailback import _native
-from tailback.errors import UsageError
+from tailback.errors import RunError, UsageError
 
 __all__ = ["Precision", "Scenario", "Table", "Value", "discipline", "kind", "load", "source", "tcp", "toml_value"]
 
@@ -113,27 +113,32 @@ class Scenario:
         document: Table = {"tailback": 1, **_given(title=title, description=description), "run": run}
         if network:
             document["network"] = network
-        self._document = document
+        self._table: Table | None = document
         self._native: _native.Scenario | None = None
+        self._folder = ""
 
     @classmethod
     def from_document(cls, document: Mapping[str, Value]) -> Scenario:
         """Take a document as it is, such as one read from JSON; it is checked when it is first used."""
         made = cls.__new__(cls)
-        made._document = copy.deepcopy(dict(document))
+        made._table = copy.deepcopy(dict(document))
         made._native = None
+        made._folder = ""
         return made
 
     @classmethod
     def from_toml(cls, text: str, filename: str = "<scenario>") -> Scenario:
         """Read a TOML document; raises ScenarioError with file, line and column."""
-        return cls.from_native(_native.Scenario.from_toml(text, filename))
+        return cls.from_native(_native.Scenario.from_toml(text, filename), str(Path(filename).parent))
 
     @classmethod
-    def from_native(cls, compiled: _native.Scenario) -> Scenario:
-        """Take a scenario of the core."""
-        made = cls.from_document(cast(Table, json.loads(compiled.to_json())))
+    def from_native(cls, compiled: _native.Scenario, folder: str = "") -> Scenario:
+        """Take a scenario of the core; `folder` is where the files are that it names."""
+        made = cls.__new__(cls)
+        # Read when someone looks: most points of a sweep are only run.
+        made._table = None
         made._native = compiled
+        made._folder = folder
         return made
 
     # What the network consists of.
@@ -234,9 +239,16 @@ class Scenario:
         Keywords reach the `[run]` table: `scenario.set(duration="10s")`.
         """
         paths = dict(assignments or {}) | {f"run.{key}": value for key, value in _keys(named).items()}
-        return Scenario.from_native(self.native.with_set([(path, toml_value(value)) for path, value in paths.items()]))
+        changed = self.native.with_set([(path, toml_value(value)) for path, value in paths.items()])
+        return Scenario.from_native(changed, self._folder)
 
     # What it can be turned into.
+
+    @property
+    def _document(self) -> Table:
+        if self._table is None:
+            self._table = cast(Table, json.loads(self.native.to_json()))
+        return self._table
 
     @property
     def document(self) -> Table:
@@ -247,7 +259,7 @@ class Scenario:
     def native(self) -> _native.Scenario:
         """The checked scenario of the core; raises ScenarioError."""
         if self._native is None:
-            self._native = _native.Scenario.from_json(json.dumps(self._document))
+            self._native = _native.Scenario.from_json(json.dumps(self._document), self._folder)
         return self._native
 
     @cached_property
@@ -274,6 +286,11 @@ class Scenario:
         """Return the document as TOML; loading it gives an equal scenario."""
         return self.native.to_toml()
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Travel to another process as text; files that the scenario names must be where they are here."""
+        text, folder = self.native.to_json(), str(Path(self._folder).absolute())
+        return _rebuild, (text, folder, self.hash, _native.version)
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Scenario):
             return NotImplemented
@@ -293,7 +310,9 @@ class Scenario:
     # Copies with one change.
 
     def _replace(self, key: str, value: Value) -> Scenario:
-        return Scenario.from_document({**self._document, key: value})
+        made = Scenario.from_document({**self._document, key: value})
+        made._folder = self._folder
+        return made
 
     def _with(self, key: str, name: str, options: Table) -> Scenario:
         table = cast(Mapping[str, Value], self._document.get(key, {}))
@@ -303,6 +322,18 @@ class Scenario:
 
     def _append(self, key: str, value: Table) -> Scenario:
         return self._replace(key, [*cast(Sequence[Value], self._document.get(key, ())), value])
+
+
+def _rebuild(text: str, folder: str, expected: str, version: str) -> Scenario:
+    """Read what another process sent; its hash also covers the files that it names."""
+    if version != _native.version:
+        raise RunError(
+            f"this worker has Tailback {_native.version}, and the scenario is of {version}; install the same"
+        )
+    made = Scenario.from_native(_native.Scenario.from_json(text, folder), folder)
+    if made.hash != expected:
+        raise RunError(f"a file that the scenario names is another one in {folder} of this worker; copy it there")
+    return made
 
 
 _PARTS = ("hosts", "switches", "links", "flows")
@@ -316,7 +347,7 @@ def load(path: str | PathLike[str]) -> Scenario:
     except UnicodeDecodeError as error:
         raise UsageError(f"{file} is not UTF-8 text: {error.reason} at byte {error.start}") from None
     if file.suffix == ".json":
-        return Scenario.from_native(_native.Scenario.from_json(text, str(file.parent)))
+        return Scenario.from_native(_native.Scenario.from_json(text, str(file.parent)), str(file.parent))
     return Scenario.from_toml(text, str(path))
 
 

@@ -1,84 +1,26 @@
-"""A grid of settings times replications, into one Parquet file."""
+"""One call from a study, or from a scenario and what to vary, to results that survive."""
 
 from __future__ import annotations
 
-import io
-import json
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import product
-from os import PathLike
+from concurrent.futures import Executor
+from dataclasses import asdict
+from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import Literal, cast
 
-from tailback import _native
 from tailback.errors import UsageError
-from tailback.measures import Estimate, Measure, estimates, measures
-from tailback.parallel import Pool, Progress, Task
-from tailback.rundir import write_file
-from tailback.running import seeds
-from tailback.scenario import Scenario, Value, load, toml_value
+from tailback.executors import Backend
+from tailback.parallel import Pool, Progress
+from tailback.scenario import Precision, Scenario, Value, load
+from tailback.study.document import Study, is_study
+from tailback.study.drive import drive, read
+from tailback.study.results import Sweep
 
-if TYPE_CHECKING:
-    import polars as pl
+__all__ = ["Sweep", "is_study", "open_sweep", "parse_axes", "sweep"]
 
-__all__ = ["Sweep", "parse_axes", "sweep"]
-
-Setting = tuple[tuple[str, Value], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """One replication at one point."""
-
-    seed: int
-    digest: str
-    measures: Mapping[Measure, float]
-
-
-@dataclass
-class Sweep:
-    """Every finished replication at every point of the grid."""
-
-    paths: tuple[str, ...]
-    confidence: float
-    runs: dict[Setting, list[Run]]
-    interrupted: bool = False
-
-    def estimates(self) -> list[tuple[Setting, list[Estimate]]]:
-        """Mean and interval of every metric at each point."""
-        rows = ((point, [run.measures for run in runs]) for point, runs in self.runs.items())
-        return [(point, estimates(found, self.confidence)) for point, found in rows]
-
-    def frame(self) -> pl.DataFrame:
-        """Return one row per point, replication and metric; the grid's paths are columns."""
-        import polars as pl
-
-        rows = [
-            {
-                **{path: value if isinstance(value, str | int | float) else toml_value(value) for path, value in point},
-                "seed": run.seed,
-                "digest": run.digest,
-                "scope": key.scope,
-                "name": key.name,
-                "metric": key.metric,
-                "unit": key.unit,
-                "value": value,
-            }
-            for point, runs in self.runs.items()
-            for run in runs
-            for key, value in run.measures.items()
-        ]
-        return pl.DataFrame(rows, infer_schema_length=None)
-
-    def write(self, path: str | PathLike[str]) -> Path:
-        """Write the frame as one Parquet file; it appears complete or not at all. Raises OutputError."""
-        state = "interrupted" if self.interrupted else "complete"
-        about = {"version": _native.version, "state": state, "paths": list(self.paths)}
-        buffer = io.BytesIO()
-        self.frame().write_parquet(buffer, metadata={"tailback": json.dumps(about)})
-        return write_file(path, buffer.getvalue())
+Design = Literal["grid", "list", "random", "latin-hypercube"]
 
 
 def parse_axes(texts: Sequence[str]) -> tuple[dict[str, Value], dict[str, list[Value]]]:
@@ -113,29 +55,80 @@ def _read(text: str) -> Value:
 
 
 def sweep(
-    scenario: Scenario | str | PathLike[str],
-    axes: Mapping[str, Sequence[Value]],
+    what: Study | Scenario | str | PathLike[str],
+    axes: Mapping[str, Sequence[Value] | Mapping[str, Value]] | None = None,
     *,
     fixed: Mapping[str, Value] | None = None,
+    mechanisms: Mapping[str, Mapping[str, Value]] | None = None,
+    design: Design = "grid",
+    samples: int | None = None,
+    design_seed: int | None = None,
     seed: int | None = None,
     replications: int | None = None,
+    until: Precision | Mapping[str, Value] | None = None,
+    directory: str | PathLike[str] | None = None,
+    extend: bool = False,
     threads: int | None = None,
+    executor: Executor | Backend | None = None,
     progress: Progress | None = None,
 ) -> Sweep:
-    """Run every combination of the axes' values; all points share their seeds (common random numbers)."""
-    base = scenario if isinstance(scenario, Scenario) else load(scenario)
-    points = [tuple(zip(axes, values, strict=True)) for values in product(*axes.values())]
-    # All points are checked before the first one runs, each with the fixed values: those may make sense only together.
-    scenarios = {point: base.set({**(fixed or {}), **dict(point)}) for point in points}
-    config = next(iter(scenarios.values()), base).run_config
-    first = cast(int, config["seed"]) if seed is None else seed
-    count = cast(int, config["replications"]) if replications is None else replications
-    if config["warmup"] == "auto":
-        raise UsageError('a sweep needs a stated run.warmup, such as --set run.warmup=20s; "auto" is for single runs')
-    tasks = [Task(point, scenarios[point].native, s) for s in seeds(first, count) for point in points]
-    with Pool(threads) as pool:
-        outcome = pool.run(tasks, lambda _, report: Run(report.seed, report.digest, measures(report)), progress)
-    found = Sweep(tuple(axes), cast(float, config["confidence"]), {point: [] for point in points}, outcome.interrupted)
-    for done in outcome.done:
-        found.runs[done.key].append(done.value)
-    return found
+    """Run a study, or a scenario at points chosen from axes; all share their seeds (common random numbers).
+
+    Args:
+        what: A study, the path of its file, or a scenario or its file; the next seven are for a scenario.
+        axes: By path, the values to try, or a range such as {"from": "1Mbit/s", "to": "8Mbit/s", "steps": 4}.
+        fixed: Values that every point has, by path.
+        mechanisms: By name, what each variant sets; the first is what the others are compared with.
+        design: Which points of the axes are run.
+        samples: Number of points of a random or Latin-hypercube design.
+        design_seed: Seed of such a design.
+        until: Adds replications at a point until an interval is narrow enough: keys of `[until]`.
+        seed: Base seed; replication k runs with `seed + k`. Default: the study's or scenario's.
+        replications: How many at each point, at least. Default: the study's or scenario's.
+        directory: Where every finished run is kept; a sweep that was stopped there goes on.
+        extend: Go on in a directory whose sweep was another one, with those of its runs that are part of this one.
+        threads: How many replications at a time. Default: one per processor.
+        executor: Any executor of `concurrent.futures`, or one of `tailback.executors`. Its owner closes it.
+        progress: Called now and then with the replications done and their number.
+
+    Raises:
+        ScenarioError: The study or a scenario of it is wrong.
+        OutputError: The directory cannot be used.
+        RunError: A run failed, or what runs them is gone; what was finished is in the directory.
+
+    """
+    if isinstance(what, str | PathLike) and is_study(what):
+        what = Study.load(what)
+    if isinstance(what, Study):
+        own = (axes, fixed, mechanisms, samples, design_seed, until)
+        if any(own) or design != "grid":
+            raise UsageError("a study states its axes, mechanisms and design itself; change them there")
+        study = what.with_effort(seed, replications)
+    else:
+        base = what if isinstance(what, Scenario) else load(fspath(what))
+        design_table = {"kind": design, "samples": samples, "seed": design_seed}
+        study = Study.make(
+            base,
+            axes or {},
+            set=dict(fixed or {}),
+            design={key: value for key, value in design_table.items() if value is not None},
+            mechanisms=[{"name": name, "set": dict(changes)} for name, changes in (mechanisms or {}).items()],
+            until=_until(until),
+            seed=seed,
+            replications=replications,
+        )
+    with Pool(threads, executor) as pool:
+        folder = None if directory is None else Path(fspath(directory))
+        return drive(study, pool, folder, extend=extend, progress=progress)
+
+
+def _until(until: Precision | Mapping[str, Value] | None) -> dict[str, Value] | None:
+    if until is None:
+        return None
+    table = asdict(until) if isinstance(until, Precision) else dict(until)
+    return {key.replace("_", "-"): value for key, value in table.items()}
+
+
+def open_sweep(directory: str | PathLike[str]) -> Sweep:
+    """Read a sweep's directory, finished or not; raises OutputError if it is none."""
+    return read(Path(fspath(directory)))

@@ -7,6 +7,7 @@ mod error;
 mod panics;
 mod run;
 mod scenario;
+mod study;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -17,6 +18,12 @@ use tailback_units::{QuantityError, parse_bytes as bytes, parse_duration as dura
 #[pyfunction]
 fn schema() -> String {
     format!("{:#}", tailback_scenario::schema())
+}
+
+/// The JSON Schema of the study document.
+#[pyfunction]
+fn study_schema() -> String {
+    format!("{:#}", tailback_scenario::study_schema())
 }
 
 /// The registered kinds as JSON.
@@ -77,7 +84,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("Cancelled", module.py().get_type::<run::Cancelled>())?;
     module.add_class::<run::Cancel>()?;
     module.add_class::<scenario::Scenario>()?;
+    module.add_class::<study::Study>()?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
+    module.add_function(wrap_pyfunction!(study_schema, module)?)?;
     module.add_function(wrap_pyfunction!(names, module)?)?;
     module.add_function(wrap_pyfunction!(explain, module)?)?;
     module.add_function(wrap_pyfunction!(parse_rate, module)?)?;

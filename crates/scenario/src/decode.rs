@@ -1,9 +1,9 @@
-//! From a tree to a document, going on after an error as long as that makes sense.
+//! From a tree to a document of some type, going on after an error as long as that makes sense.
 
 use crate::complaint::{Complaint, On};
-use crate::document::Document;
 use crate::origin::{lookup, lookup_mut};
 use crate::{schema, toml_out};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use tailback_document::{DecodeError, Path, Problem, Step, decode};
@@ -14,14 +14,15 @@ const MOST: usize = 20;
 /// Decodes the tree; all errors that can be told apart, not only the first.
 ///
 /// serde stops at its first error. So what it refused is taken out, what it misses is put in from
-/// the schema's examples, and it is asked again: what it says then is wrong on its own account.
-pub(crate) fn document(tree: &Value) -> Result<Document, Vec<Complaint>> {
+/// the schema's examples, and it is asked again: what it says then is wrong on its own account. `root` is
+/// the schema of `T`.
+pub(crate) fn document<T: DeserializeOwned>(root: &'static Value, tree: &Value) -> Result<T, Vec<Complaint>> {
     let mut patched = tree.clone();
     let mut complaints = Vec::new();
     let mut taken_out = BTreeSet::new();
     let mut renamed: Vec<(Path, Path)> = Vec::new();
     let mut put_in: Vec<Path> = Vec::new();
-    for path in lists_for_tables(tree, &Path::root()) {
+    for path in lists_for_tables(root, tree, &Path::root()) {
         let help = match path.0.as_slice() {
             [Step::Key(section)] => format!("there is one such table: write [{section}]"),
             _ => "write a table in braces, such as { … }".to_owned(),
@@ -32,17 +33,17 @@ pub(crate) fn document(tree: &Value) -> Result<Document, Vec<Complaint>> {
         taken_out.insert(path);
     }
     loop {
-        match decode::<Document>(patched.clone()) {
+        match decode::<T>(patched.clone()) {
             Ok(document) if complaints.is_empty() => return Ok(document),
             Ok(_) => return Err(complaints),
             // An example that does not fit is no mistake of the user's.
             Err(e) if put_in.iter().any(|path| e.path.0.starts_with(&path.0)) => return Err(complaints),
             Err(e) => {
-                let complaint = as_written(explained(&e, &patched), &renamed);
+                let complaint = as_written(explained(root, &e, &patched), &renamed);
                 let patchable = match &e.problem {
                     Problem::MissingKey(key) => {
                         let path = e.path.join(key.as_str());
-                        let example = schema::at(&patched, &path).and_then(schema::example);
+                        let example = schema::at(root, &patched, &path).and_then(|node| schema::example(root, node));
                         if !taken_out.contains(&path) {
                             complaints.push(complaint);
                         }
@@ -76,11 +77,12 @@ pub(crate) fn document(tree: &Value) -> Result<Document, Vec<Complaint>> {
 
 /// Lists where the schema has tables only: serde would take their entries for a struct's fields in
 /// order.
-fn lists_for_tables(value: &Value, path: &Path) -> Vec<Path> {
+fn lists_for_tables(root: &'static Value, value: &Value, path: &Path) -> Vec<Path> {
     let inner: Vec<(Path, &Value)> = match value {
         Value::Array(list) => {
             let is = |node: &Value, name: &str| node["type"].as_str() == Some(name);
-            let nodes = schema::at(&Value::Null, path).map_or_else(Vec::new, schema::alternatives);
+            let nodes =
+                schema::at(root, &Value::Null, path).map_or_else(Vec::new, |node| schema::alternatives(root, node));
             if nodes.iter().any(|node| is(node, "object")) && !nodes.iter().any(|node| is(node, "array")) {
                 return vec![path.clone()];
             }
@@ -89,14 +91,14 @@ fn lists_for_tables(value: &Value, path: &Path) -> Vec<Path> {
         Value::Object(map) => map.iter().map(|(key, value)| (path.join(key.as_str()), value)).collect(),
         _ => return Vec::new(),
     };
-    inner.iter().flat_map(|(path, value)| lists_for_tables(value, path)).collect()
+    inner.iter().flat_map(|(path, value)| lists_for_tables(root, value, path)).collect()
 }
 
 /// The error with advice from the schema or from habit.
-fn explained(e: &DecodeError, tree: &Value) -> Complaint {
+fn explained(root: &'static Value, e: &DecodeError, tree: &Value) -> Complaint {
     let complaint = Complaint::from(e.clone());
     // TOML counts what follows [run] to it, until the next heading.
-    if let Some(section) = misplaced(&e.path).filter(|_| e.problem == Problem::UnknownKey) {
+    if let Some(section) = misplaced(root, &e.path).filter(|_| e.problem == Problem::UnknownKey) {
         let help =
             format!("`{section}` is a section of its own: write [{section}], or put it before the first heading");
         return Complaint { help: Some(help), ..complaint };
@@ -105,15 +107,15 @@ fn explained(e: &DecodeError, tree: &Value) -> Complaint {
         return complaint;
     }
     let help = match (&e.problem, lookup(tree, &e.path)) {
-        (Problem::MissingKey(key), _) if key == "tailback" => {
-            Some("add `tailback = 1` at the top: the version of the document's format".to_owned())
+        (Problem::MissingKey(key), _) if e.path.0.is_empty() && (key == "tailback" || key == "study") => {
+            Some(format!("add `{key} = 1` at the top: the version of the document's format"))
         }
-        (Problem::MissingKey(key), _) => schema::how_to_add(tree, &e.path, key),
+        (Problem::MissingKey(key), _) => schema::how_to_add(root, tree, &e.path, key),
         (Problem::Value, Some(Value::Object(_))) if e.path.0.len() == 1 && e.message.starts_with("expected a list") => {
             Some(format!("each of the {0} has a table of its own: write [[{0}]]", e.path))
         }
         (Problem::Value, Some(_)) => {
-            let example = schema::at(tree, &e.path).and_then(schema::example);
+            let example = schema::at(root, tree, &e.path).and_then(|node| schema::example(root, node));
             example.map(|example| match e.path.0.last() {
                 Some(Step::Key(key)) => format!("write it such as `{key} = {}`", toml_out::value(&example)),
                 _ => format!("write it such as {}", toml_out::value(&example)),
@@ -125,10 +127,10 @@ fn explained(e: &DecodeError, tree: &Value) -> Complaint {
 }
 
 /// The key of a section, where it stands inside another.
-fn misplaced(path: &Path) -> Option<&str> {
+fn misplaced<'a>(root: &Value, path: &'a Path) -> Option<&'a str> {
     let [_, .., Step::Key(key)] = path.0.as_slice() else { return None };
-    let section = schema::schema()["properties"].get(key)?;
-    let is = |name: &str| schema::alternatives(section).iter().any(|node| node["type"] == name);
+    let section = root["properties"].get(key)?;
+    let is = |name: &str| schema::alternatives(root, section).iter().any(|node| node["type"] == name);
     if is("object") || is("array") { Some(key) } else { None }
 }
 

@@ -1,6 +1,6 @@
 //! Explanations for the terminal, from the doc comments that also make the schema.
 
-use crate::schema::{alternatives, schema};
+use crate::schema::{self, schema};
 use crate::toml_out;
 use serde_json::{Map, Value};
 use tailback_document::{Path, Step};
@@ -73,7 +73,7 @@ pub fn explain(name: &str) -> Option<String> {
 
 fn sections() -> Vec<&'static str> {
     let tables =
-        |node: &Value| alternatives(node).iter().any(|node| matches!(node["type"].as_str(), Some("object" | "array")));
+        |node: &'static Value| alternatives(node).iter().any(|node| matches!(node["type"].as_str(), Some("object" | "array")));
     let properties = schema()["properties"].as_object();
     properties.into_iter().flatten().filter(|(_, node)| tables(node)).map(|(name, _)| name.as_str()).collect()
 }
@@ -195,6 +195,11 @@ fn collect_forms(node: &'static Value, forms: &mut Vec<String>) {
 
 fn kind_of(node: &'static Value) -> Option<&'static str> {
     node.get("properties")?.get("kind")?.get("const")?.as_str()
+}
+
+/// The alternatives at a node of the scenario's schema.
+fn alternatives(node: &'static Value) -> Vec<&'static Value> {
+    schema::alternatives(schema(), node)
 }
 
 fn is_null(node: &Value) -> bool {

@@ -17,6 +17,7 @@ mod origin;
 mod scenario;
 mod schema;
 mod set;
+mod study;
 mod toml_out;
 
 pub use error::{Problem, ScenarioError};
@@ -24,3 +25,6 @@ pub use explain::{explain, names};
 pub use files::Files;
 pub use scenario::{Scenario, build};
 pub use schema::schema;
+pub use study::{
+    Axis, Design, DesignKind, Mechanism, Of, Paths, Range, Scale, Study, StudyDocument, Until, study_schema,
+};

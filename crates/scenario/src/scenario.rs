@@ -5,6 +5,7 @@ use crate::document::{Document, Run};
 use crate::error::ScenarioError;
 use crate::files::Files;
 use crate::origin::{self, Origin};
+use crate::schema::schema;
 use crate::{decode, files, set, toml_out};
 use core::hash::Hasher;
 use serde_json::Value;
@@ -90,7 +91,7 @@ impl Scenario {
     }
 
     fn new(tree: Value, origin: Origin, files: Files) -> Result<Scenario, ScenarioError> {
-        let checked = decode::document(&tree).and_then(|mut document| {
+        let checked = decode::document(schema(), &tree).and_then(|mut document: Document| {
             files::load(&mut document, &files)?;
             Ok((crate::build::plan(&document)?, document))
         });

@@ -17,31 +17,31 @@ pub fn schema() -> &'static Value {
     })
 }
 
-/// The alternatives at a node: references followed, `anyOf` and `oneOf` opened.
-pub(crate) fn alternatives(node: &Value) -> Vec<&Value> {
+/// The alternatives at a node of the schema `root`: references followed, `anyOf` and `oneOf` opened.
+pub(crate) fn alternatives<'a>(root: &'a Value, node: &'a Value) -> Vec<&'a Value> {
     if let Some(name) = node.get("$ref").and_then(Value::as_str).and_then(|r| r.strip_prefix("#/$defs/")) {
-        return schema()["$defs"].get(name).map_or_else(Vec::new, alternatives);
+        return root["$defs"].get(name).map_or_else(Vec::new, |node| alternatives(root, node));
     }
     for choice in ["oneOf", "anyOf"] {
         if let Some(list) = node.get(choice).and_then(Value::as_array) {
-            return list.iter().flat_map(alternatives).collect();
+            return list.iter().flat_map(|node| alternatives(root, node)).collect();
         }
     }
     vec![node]
 }
 
-/// The schema of what stands at `path` in `tree`; none where nothing may stand.
-pub(crate) fn at(tree: &Value, path: &Path) -> Option<&'static Value> {
-    let mut node = schema();
+/// What the schema `root` says of what stands at `path` in `tree`; none where nothing may stand.
+pub(crate) fn at(root: &'static Value, tree: &Value, path: &Path) -> Option<&'static Value> {
+    let mut node = root;
     for (depth, step) in path.0.iter().enumerate() {
         let here = lookup(tree, &Path(path.0[..depth].to_vec()));
-        node = child(node, here, step)?;
+        node = child(root, node, here, step)?;
     }
     Some(node)
 }
 
-fn child(node: &'static Value, here: Option<&Value>, step: &Step) -> Option<&'static Value> {
-    let alternatives = alternatives(node);
+fn child(root: &'static Value, node: &'static Value, here: Option<&Value>, step: &Step) -> Option<&'static Value> {
+    let alternatives = alternatives(root, node);
     match step {
         Step::Index(_) => alternatives.iter().find_map(|node| node.get("items")),
         Step::Key(key) => {
@@ -56,8 +56,8 @@ fn child(node: &'static Value, here: Option<&Value>, step: &Step) -> Option<&'st
 }
 
 /// A value that the schema accepts, to show or to go on with; none when it cannot be told.
-pub(crate) fn example(node: &Value) -> Option<Value> {
-    for node in core::iter::once(node).chain(alternatives(node)) {
+pub(crate) fn example(root: &Value, node: &Value) -> Option<Value> {
+    for node in core::iter::once(node).chain(alternatives(root, node)) {
         let first = |list: &str| node.get(list).and_then(|list| list.get(0)).cloned();
         if let Some(value) = first("examples").or_else(|| node.get("const").cloned()).or_else(|| first("enum")) {
             return Some(value);
@@ -67,7 +67,7 @@ pub(crate) fn example(node: &Value) -> Option<Value> {
             Some("object") => {
                 let required = node.get("required").and_then(Value::as_array);
                 let keys = required.into_iter().flatten().filter_map(Value::as_str);
-                let entry = |key: &str| Some((key.to_owned(), example(node.get("properties")?.get(key)?)?));
+                let entry = |key: &str| Some((key.to_owned(), example(root, node.get("properties")?.get(key)?)?));
                 keys.map(entry).collect::<Option<Map<_, _>>>().map(Value::Object)
             }
             Some("array") => Some(json!([])),
@@ -85,9 +85,9 @@ pub(crate) fn example(node: &Value) -> Option<Value> {
 }
 
 /// How to add `key`, which is missing in the table at `path`.
-pub(crate) fn how_to_add(tree: &Value, path: &Path, key: &str) -> Option<String> {
-    let node = at(tree, &path.join(key))?;
-    let example = example(node)?;
+pub(crate) fn how_to_add(root: &'static Value, tree: &Value, path: &Path, key: &str) -> Option<String> {
+    let node = at(root, tree, &path.join(key))?;
+    let example = example(root, node)?;
     if path.0.is_empty()
         && let Value::Object(table) = &example
     {

@@ -26,7 +26,7 @@ COMMANDS = {
     "schema": ("inspect", "schema", "Print the JSON Schema of scenario files."),
     "explain": ("inspect", "explain", "Explain a kind, such as uniform-uniform, or an experiment."),
     "run": ("simulate", "run", "Run a scenario and show losses, delays and throughput."),
-    "sweep": ("simulate", "sweep", "Run a grid of settings into one Parquet file."),
+    "sweep": ("sweep", "sweep", "Run a study, or a grid of settings; goes on where it stopped."),
     "compare": ("simulate", "compare", "Compare two runs or scenarios, paired by seed."),
     "plot": ("simulate", "plot", "Draw a run directory."),
     "reproduce": ("gallery", "reproduce", "Reproduce published figures and check their claims."),

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tailback.cli.options import SETTINGS, json_option, quiet_option, threads_option
+from tailback.cli.options import (
+    SETTINGS,
+    executor_options,
+    json_option,
+    open_executor,
+    quiet_option,
+    threads_option,
+)
 from tailback.cli.output import console, print_error, print_json, print_note, table, watch_bar
 from tailback.errors import EXIT_CLAIM, EXIT_INTERRUPTED, EXIT_OK
 
@@ -16,6 +23,8 @@ if TYPE_CHECKING:
 
     from click.shell_completion import CompletionItem
 
+    from tailback.executors import ExecutorName
+    from tailback.gallery.design import ProfileName
     from tailback.gallery.reproduce import Reproduction
 
 __all__ = ["reproduce"]
@@ -42,10 +51,21 @@ Examples:
 @click.option("--quick", "profile", flag_value="quick", default=True, help="Few points, short runs (default).")
 @click.option("--full", "profile", flag_value="full", help="All points, to 10 % relative or 0.1 point absolute.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("out"), show_default=True, help="Where to write.")
+@executor_options
 @threads_option
 @json_option
 @quiet_option
-def reproduce(what: str, profile: str, out: Path, threads: int | None, as_json: bool, quiet: bool) -> int:
+def reproduce(
+    what: str,
+    profile: str,
+    out: Path,
+    executor: ExecutorName,
+    scheduler: str | None,
+    options: Sequence[tuple[str, str]],
+    threads: int | None,
+    as_json: bool,
+    quiet: bool,
+) -> int:
     """Reproduce published figures and check their claims: an experiment, a group, or all.
 
     Writes report.html, which stands alone, and figures, samples and claims of each experiment. Exit code 5 when a claim
@@ -55,8 +75,9 @@ def reproduce(what: str, profile: str, out: Path, threads: int | None, as_json: 
     from tailback.gallery.reproduce import reproduce as reproduce_all
 
     chosen = select(what)
-    with watch_bar(quiet=quiet) as watch:
-        found = reproduce_all(chosen, "full" if profile == "full" else "quick", out, threads=threads, watch=watch)
+    name: ProfileName = "full" if profile == "full" else "quick"
+    with open_executor(executor, scheduler, options, threads) as backend, watch_bar(quiet=quiet) as watch:
+        found = reproduce_all(chosen, name, out, watch=watch, executor=backend)
     if as_json:
         print_json(found.as_json())
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +12,9 @@ from tailback.cli.options import SETTINGS, json_option, scenario_file, settings_
 from tailback.cli.output import print_error, print_json
 from tailback.errors import EXIT_SCENARIO, ScenarioError, UsageError
 from tailback.scenario import load
+
+if TYPE_CHECKING:
+    from tailback.study import Study
 
 __all__ = ["explain", "list_", "schema", "validate"]
 
@@ -53,8 +57,14 @@ Examples:
 @settings_option
 @json_option
 def validate(file: str, settings: list[tuple[str, str]], as_json: bool) -> int:
-    """Check the scenario FILE and say what is wrong with it, where, and what to write instead."""
+    """Check the scenario or study FILE and say what is wrong with it, where, and what to write instead."""
+    from tailback.study.document import Study, is_study
+
     try:
+        if is_study(file):
+            if settings:
+                raise UsageError("a study states what is set; --set is for scenarios")
+            return _valid_study(file, Study.load(file), as_json)
         scenario = load(file).native
         scenario = scenario.with_set(settings) if settings else scenario
     except ScenarioError as error:
@@ -70,6 +80,16 @@ def validate(file: str, settings: list[tuple[str, str]], as_json: bool) -> int:
     return 0
 
 
+def _valid_study(file: str, study: Study, as_json: bool) -> int:
+    points = len(study.cells)
+    if as_json:
+        found = {"valid": True, "file": file, "errors": [], "hash": study.hash, "title": study.title}
+        print_json({**found, "points": points})
+    else:
+        click.echo(f"{file} is a valid study of {points} points ({study.hash})")
+    return 0
+
+
 @click.command(
     context_settings=SETTINGS,
     epilog="""\b
@@ -77,9 +97,10 @@ Editors that read JSON Schema complete and check scenario files with it:
   tailback schema > tailback.schema.json
   and begin the file with   #:schema ./tailback.schema.json""",
 )
-def schema() -> None:
+@click.option("--study", is_flag=True, help="That of study files.")
+def schema(study: bool) -> None:
     """Print the JSON Schema of scenario files."""
-    click.echo(_native.schema())
+    click.echo(_native.study_schema() if study else _native.schema())
 
 
 @click.command(

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import logging
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+if TYPE_CHECKING:
+    from tailback.executors import Backend, ExecutorName
+
 __all__ = [
     "SETTINGS",
+    "executor_options",
     "json_option",
+    "open_executor",
     "output_option",
     "quiet_option",
     "reps_option",
@@ -51,3 +60,59 @@ threads_option = click.option(
 )
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress bar and no notes on stderr.")
 output_option = click.option("--out", type=click.Path(path_type=Path), help="Where to write results.")
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def executor_options(command: Command) -> Command:
+    """Add the options that say where replications run."""
+    for option in (
+        click.option(
+            "--option",
+            "options",
+            multiple=True,
+            callback=_split,
+            metavar="NAME=VALUE",
+            help="Of Slurm: a parameter of submitit, such as slurm_partition=long; may be repeated.",
+        ),
+        click.option("--scheduler", metavar="ADDRESS", help="Of Dask: its scheduler, such as tcp://head:8786."),
+        click.option(
+            "--executor",
+            type=click.Choice(["threads", "dask", "mpi", "slurm"]),
+            default="threads",
+            show_default=True,
+            help="Where replications run.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+@contextmanager
+def open_executor(
+    name: ExecutorName,
+    scheduler: str | None,
+    options: Sequence[tuple[str, str]],
+    workers: int | None,
+    folder: str = ".tailback-slurm",
+) -> Iterator[Backend]:
+    """Open the executor that the options name, and close it at the end."""
+    from tailback.executors import open_backend
+
+    if name == "dask":
+        _hush()
+    backend = open_backend(name, workers=workers, scheduler=scheduler, options=dict(options), folder=folder)
+    try:
+        yield backend
+    finally:
+        backend.close()
+
+
+def _hush() -> None:
+    """Leave it to our one sentence to say that a scheduler is gone; Dask and Tornado print a page of tracebacks."""
+    if os.environ.get("TAILBACK_DEBUG", "") in ("", "0"):
+        # Dask sets its levels when it is imported; ours must come after.
+        with suppress(ModuleNotFoundError):
+            import distributed  # noqa: F401
+        for logger in ("distributed", "distributed.client", "distributed.comm", "tornado.application", "asyncio"):
+            logging.getLogger(logger).setLevel(logging.CRITICAL)

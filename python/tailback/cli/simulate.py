@@ -1,4 +1,4 @@
-"""Commands that run scenarios: run, sweep, compare, plot."""
+"""Commands that run scenarios: run, compare, plot."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tailback.result import Result
     from tailback.scenario import Scenario
 
-__all__ = ["compare", "plot", "run", "sweep"]
+__all__ = ["compare", "plot", "run"]
 
 
 def _load(file: str, settings: Sequence[tuple[str, str]]) -> Scenario:
@@ -188,74 +188,6 @@ def _ports(result: Result) -> list[dict[str, str | float]]:
     return sorted(
         means, key=lambda row: (-float(row["dropped_packets"]), -float(row["stopped_share"]), str(row["port"]))
     )
-
-
-@click.command(
-    context_settings=SETTINGS,
-    epilog="""\b
-Examples:
-  tailback sweep scenario.toml --out sweep.parquet \\
-      --set 'flows[data].source.rate=[1Mbit/s, 2Mbit/s, 3Mbit/s]' --set 'backpressure.scope=[none, plain]'""",
-)
-@scenario_file
-@click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="PATH=[A,B,C]",
-    help="Values to try, or a single one for all points; may be repeated.",
-)
-@seed_option
-@reps_option
-@click.option("--out", type=click.Path(path_type=Path), help="Parquet file to write.")
-@threads_option
-@json_option
-@quiet_option
-def sweep(
-    file: str,
-    settings: tuple[str, ...],
-    seed: int | None,
-    reps: int | None,
-    out: Path | None,
-    threads: int | None,
-    as_json: bool,
-    quiet: bool,
-) -> int:
-    """Run the scenario FILE at every combination of the given values.
-
-    All points share their seeds. Results go into one Parquet file with a row per point, replication and metric.
-    """
-    from tailback.sweep import parse_axes
-    from tailback.sweep import sweep as run_sweep
-
-    fixed, axes = parse_axes(settings)
-    with progress_bar(Path(file).name, quiet=quiet) as progress:
-        found = run_sweep(file, axes, fixed=fixed, seed=seed, replications=reps, threads=threads, progress=progress)
-    if out is not None and any(found.runs.values()):
-        found.write(out)
-        if not quiet:
-            print_note(f"written: {out}")
-    points = found.estimates()
-    if as_json:
-        print_json(
-            {
-                "interrupted": found.interrupted,
-                "points": [{"set": dict(point), "summary": [e.as_json() for e in rows]} for point, rows in points],
-            }
-        )
-    else:
-        metrics = ("loss", "delay", "throughput")
-        body = []
-        for point, rows in points:
-            total = {e.measure.metric: quantity(e.interval, e.measure.unit) for e in rows if e.measure.scope == "total"}
-            body.append([*(str(value) for _, value in point), *(total.get(metric, "") for metric in metrics)])
-        words = len(found.paths)
-        title = f"All flows together, means with {found.confidence:.0%} intervals"
-        console().print(table(title, (*found.paths, *metrics), body, words=words))
-    if found.interrupted:
-        print_error("interrupted; what was finished is kept" if out is not None else "interrupted")
-        return EXIT_INTERRUPTED
-    return EXIT_OK
 
 
 @click.command(

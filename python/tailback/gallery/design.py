@@ -72,6 +72,10 @@ class Point(Mapping[str, AxisValue]):
     def __len__(self) -> int:
         return len(self._values)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Travel to another process by value: hashes of texts differ from one to the next."""
+        return _point, (self._values,)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Point) and self._values == other._values
 
@@ -80,6 +84,10 @@ class Point(Mapping[str, AxisValue]):
 
     def __repr__(self) -> str:
         return "Point(" + ", ".join(f"{name}={value!r}" for name, value in self._values.items()) + ")"
+
+
+def _point(values: dict[str, AxisValue]) -> Point:
+    return Point(**values)
 
 
 def grid(**axes: Iterable[AxisValue]) -> list[Point]:
@@ -148,6 +156,10 @@ class Experiment(ABC):
         return "scenario.toml"
 
     # What follows is the same for all experiments.
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Travel to another process by name: an experiment has no state of its own."""
+        return type(self), ()
 
     @property
     def group(self) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 
 from tailback import _native
+from tailback.executors import Backend
 from tailback.gallery.design import Experiment, ProfileName
 from tailback.gallery.figures import Figure
 from tailback.gallery.page import Drawn, Entry, page
@@ -88,6 +89,7 @@ def reproduce(
     *,
     threads: int | None = None,
     watch: Watch | None = None,
+    executor: Executor | Backend | None = None,
 ) -> Reproduction:
     """Run experiments; with `out`, write figures and samples there, and `report.html` at the end.
 
@@ -102,7 +104,7 @@ def reproduce(
     artist = ThreadPoolExecutor(1, thread_name_prefix="tailback-figures")
     pictures: list[tuple[Entry, Future[Drawn]]] = []
     try:
-        with Pool(threads) as pool:
+        with Pool(threads, executor) as pool:
             for experiment in experiments:
                 study = run(experiment, profile, pool, watch)
                 found.interrupted = study.interrupted

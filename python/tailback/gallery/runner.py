@@ -91,16 +91,13 @@ def run(
     budget = effort.cpu_s * HOPS_PER_CPU_S
     note = "running"
 
-    def keep(key: Key, report: Report) -> Sample:
-        return _sample(experiment, *key, report)
-
     while True:
         tasks = list(_tasks(study, wanted, budget))
         if not tasks:
             break
         if watch:
             watch(f"{experiment.id}: {note}", 0, len(tasks))
-        outcome = pool.run(tasks, keep, _relay(watch, f"{experiment.id}: {note}"))
+        outcome = pool.run(tasks, _Keep(experiment), _relay(watch, f"{experiment.id}: {note}"))
         study.take(outcome)
         if outcome.interrupted:
             study.interrupted = True
@@ -146,13 +143,23 @@ def _task(study: Study, point: Point, replication: int) -> Task[Key]:
         study._scenarios[point] = study.experiment.at(point, study.profile)
     scenario = study._scenarios[point]
     # One seed for a replication at all points: common random numbers wherever points are compared.
-    return Task((point, replication), scenario.native, _base_seed(scenario) + replication)
+    return Task((point, replication), scenario, _base_seed(scenario) + replication)
 
 
 def _base_seed(scenario: Scenario) -> int:
     seed = scenario.run_config["seed"]
     assert isinstance(seed, int)
     return seed
+
+
+@dataclass(frozen=True, slots=True)
+class _Keep:
+    """What is kept of a report; it travels to where the report is made."""
+
+    experiment: Experiment
+
+    def __call__(self, key: Key, report: Report) -> Sample:
+        return _sample(self.experiment, *key, report)
 
 
 def _sample(experiment: Experiment, point: Point, replication: int, report: Report) -> Sample:

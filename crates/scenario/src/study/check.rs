@@ -1,0 +1,224 @@
+//! What a study's types cannot say: numbers in range, keys that go together, names that differ.
+
+use super::document::{Axis, Design, DesignKind, Of, Paths, Range, Scale, StudyDocument, Until};
+use crate::complaint::Complaints;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use tailback_document::Path;
+
+/// Version of the document that this program reads.
+const VERSION: u32 = 1;
+/// As many replications, samples and steps as anyone can mean.
+const MOST_REPLICATIONS: u32 = 100_000;
+const MOST_SAMPLES: u32 = 1_000_000;
+const MOST_STEPS: u32 = 10_000;
+
+/// Collects what makes no sense in a document that could be decoded.
+pub(super) fn check(document: &StudyDocument, complaints: &mut Complaints) {
+    let root = Path::root();
+    if document.study != VERSION {
+        let message = format!("this program reads version {VERSION} of the study document");
+        complaints.value(root.join("study"), message, format!("write study = {VERSION}"));
+    }
+    if document.replications.is_some_and(|n| n == 0 || n > MOST_REPLICATIONS) {
+        complaints.value(root.join("replications"), "out of range", "replications are 1 to 100000");
+    }
+    if document.seed.is_some_and(|seed| seed > i64::MAX as u64) {
+        complaints.value(root.join("seed"), "too large", "a seed is 0 to 2^63 - 1");
+    }
+    if document.confidence.is_some_and(|confidence| confidence.0 <= 0.0 || confidence.0 >= 1.0) {
+        complaints.value(root.join("confidence"), "no confidence of an interval", "it is above 0 and below 1");
+    }
+    design(&document.design, complaints);
+    axes(document, complaints);
+    mechanisms(document, complaints);
+    if let Some(until) = &document.until {
+        self::until(until, document, complaints);
+    }
+}
+
+fn is_drawn(kind: DesignKind) -> bool {
+    matches!(kind, DesignKind::Random | DesignKind::LatinHypercube)
+}
+
+fn design(design: &Design, complaints: &mut Complaints) {
+    let at = Path::root().join("design");
+    match (is_drawn(design.kind), design.samples) {
+        (true, None) => {
+            complaints.value(at, "the number of points is missing", "add `samples = 100`");
+        }
+        (true, Some(n)) if n == 0 || n > MOST_SAMPLES => {
+            complaints.value(at.join("samples"), "out of range", "samples are 1 to 1000000");
+        }
+        (false, samples) => {
+            let help = "remove it, or choose kind \"random\" or \"latin-hypercube\"";
+            if samples.is_some() {
+                complaints.key(at.join("samples"), "this design takes all values of the axes", help);
+            }
+            if design.seed.is_some() {
+                complaints.key(at.join("seed"), "this design draws nothing", help);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn axes(document: &StudyDocument, complaints: &mut Complaints) {
+    let kind = document.design.kind;
+    let (mut names, mut paths) = (BTreeSet::new(), BTreeSet::new());
+    let mut length: Option<(usize, usize)> = None;
+    if document.axes.is_empty() && kind != DesignKind::Grid {
+        complaints.value(Path::root().join("design"), "there is no axis to choose from", "add [[axes]]");
+    }
+    for (i, axis) in document.axes.iter().enumerate() {
+        let at = Path::root().join("axes").join(i);
+        let listed = match &axis.path {
+            Paths::One(path) => vec![path.as_str()],
+            Paths::Several(list) => list.iter().map(String::as_str).collect(),
+        };
+        if listed.is_empty() || listed.iter().any(|path| path.trim().is_empty()) {
+            complaints.value(at.join("path"), "no path", "write one such as \"flows[data].source.rate\"");
+            continue;
+        }
+        if let Some(path) = listed.iter().find(|path| !paths.insert(path.to_string())) {
+            complaints.value(at.join("path"), format!("`{path}` is set by an axis before"), "join the two axes");
+        }
+        let name = axis.name.as_deref().unwrap_or(listed[0]);
+        if !names.insert(name) {
+            complaints.value(at.join("name"), format!("a second axis `{name}`"), "give each axis a name of its own");
+        }
+        if RESERVED.contains(&name) {
+            complaints.value(at.join("name"), format!("`{name}` is a column of the results"), "choose another name");
+        }
+        let Some(count) = values(axis, kind, &at, complaints) else { continue };
+        match length {
+            _ if kind != DesignKind::List => {}
+            None => length = Some((i, count)),
+            Some((first, n)) if n != count => {
+                let message = format!("{count} values, and axes[{first}] has {n}");
+                complaints.value(at, message, "a list takes the same number of values from every axis");
+            }
+            Some(_) => {}
+        }
+    }
+}
+
+/// Columns of the results that no axis may be named as.
+const RESERVED: [&str; 10] =
+    ["mechanism", "point", "replication", "seed", "digest", "scope", "name", "metric", "unit", "value"];
+
+/// How many values an axis has; 0 when any number may be drawn.
+fn values(axis: &Axis, kind: DesignKind, at: &Path, complaints: &mut Complaints) -> Option<usize> {
+    match (&axis.values, &axis.range) {
+        (Some(values), None) if values.is_empty() => {
+            complaints.value(
+                at.join("values"),
+                "no value to try",
+                "write one or more, such as [\"1Mbit/s\", \"2Mbit/s\"]",
+            );
+            None
+        }
+        (Some(values), None) => Some(values.len()),
+        (None, Some(range)) => {
+            let inner = at.join("range");
+            self::range(range, &inner, complaints);
+            match (is_drawn(kind), range.steps) {
+                (true, None) => Some(0),
+                (true, Some(_)) => {
+                    complaints.key(inner.join("steps"), "this design draws `design.samples` values", "remove it");
+                    None
+                }
+                (false, None) => {
+                    complaints.value(inner, "the number of values is missing", "add `steps = 5`");
+                    None
+                }
+                (false, Some(n)) if !(2..=MOST_STEPS).contains(&n) => {
+                    complaints.value(inner.join("steps"), "out of range", "steps are 2 to 10000");
+                    None
+                }
+                (false, Some(n)) => Some(n as usize),
+            }
+        }
+        (Some(_), Some(_)) => {
+            complaints.key(at.join("range"), "values and a range", "give one of the two");
+            None
+        }
+        (None, None) => {
+            complaints.value(at.clone(), "no values", "add `values = [\"1Mbit/s\", \"2Mbit/s\"]`, or a range");
+            None
+        }
+    }
+}
+
+fn range(range: &Range, at: &Path, complaints: &mut Complaints) {
+    if !(1..=15).contains(&range.digits) {
+        complaints.value(at.join("digits"), "out of range", "digits are 1 to 15");
+    }
+    let (Some((from, unit)), Some((to, other))) = (amount(&range.from), amount(&range.to)) else {
+        let wrong = if amount(&range.from).is_none() { "from" } else { "to" };
+        complaints.value(at.join(wrong), "neither a number nor a number with a unit", "write it such as \"1Mbit/s\"");
+        return;
+    };
+    if unit != other {
+        let help = if unit.is_empty() { "write both as numbers".to_owned() } else { format!("write it in {unit}") };
+        complaints.value(at.join("to"), "the ends have different units", help);
+    } else if from == to {
+        complaints.value(at.join("to"), "the ends are equal", "choose another end");
+    } else if range.scale == Scale::Log && (from <= 0.0 || to <= 0.0) {
+        let wrong = if from <= 0.0 { "from" } else { "to" };
+        complaints.value(
+            at.join(wrong),
+            "a logarithmic scale begins above zero",
+            "choose an end above zero, or scale \"linear\"",
+        );
+    }
+}
+
+/// Number and unit of an end; no unit for plain numbers.
+fn amount(end: &Value) -> Option<(f64, &str)> {
+    match end {
+        Value::Number(number) => Some((number.as_f64()?, "")),
+        Value::String(text) => {
+            let text = text.trim();
+            let unit = text.find(|c: char| !(c.is_ascii_digit() || c == '.'))?;
+            let number = text[..unit].parse().ok()?;
+            Some((number, text[unit..].trim()))
+        }
+        _ => None,
+    }
+}
+
+fn mechanisms(document: &StudyDocument, complaints: &mut Complaints) {
+    let mut names = BTreeSet::new();
+    for (i, mechanism) in document.mechanisms.iter().enumerate() {
+        let at = Path::root().join("mechanisms").join(i).join("name");
+        if mechanism.name.trim().is_empty() {
+            complaints.value(at, "an empty name", "name what this variant does");
+        } else if !names.insert(mechanism.name.as_str()) {
+            let message = format!("a second mechanism `{}`", mechanism.name);
+            complaints.value(at, message, "give each mechanism a name of its own");
+        }
+    }
+}
+
+fn until(until: &Until, document: &StudyDocument, complaints: &mut Complaints) {
+    let at = Path::root().join("until");
+    if until.relative.0 <= 0.0 && until.absolute <= 0.0 {
+        complaints.value(at.join("relative"), "no interval is that narrow", "write a fraction above 0, such as 0.1");
+    }
+    if !(until.absolute.is_finite() && until.absolute >= 0.0) {
+        complaints.value(at.join("absolute"), "out of range", "a half-width is 0 or more");
+    }
+    let least = document.replications.unwrap_or(1).max(2);
+    if until.max_replications < least || until.max_replications > MOST_REPLICATIONS {
+        let help = format!("it is at least {least} here, and at most 100000");
+        complaints.value(at.join("max-replications"), "out of range", help);
+    }
+    if document.replications == Some(1) {
+        let help = "write replications = 3, or more";
+        complaints.value(Path::root().join("replications"), "one replication has no interval to judge by", help);
+    }
+    if until.of == Of::Difference && document.mechanisms.len() < 2 {
+        complaints.value(at.join("of"), "there is nothing to differ from", "add two or more [[mechanisms]]");
+    }
+}

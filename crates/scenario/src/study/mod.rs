@@ -1,0 +1,82 @@
+//! The study document: one scenario at many points. It is read and checked here, with the same care
+//! as a scenario; choosing the points and running them is Python's.
+
+mod check;
+mod document;
+
+pub use document::{Axis, Design, DesignKind, Mechanism, Of, Paths, Range, Scale, StudyDocument, Until};
+
+use crate::complaint::{Complaint, Complaints, On};
+use crate::decode;
+use crate::error::ScenarioError;
+use crate::origin::{self, Origin};
+use serde_json::Value;
+use std::sync::OnceLock;
+use tailback_document::Path;
+
+/// A study document that has been read and checked.
+#[derive(Clone, Debug)]
+pub struct Study {
+    document: StudyDocument,
+    origin: Origin,
+}
+
+impl Study {
+    /// Reads a document in TOML; `filename` is for errors.
+    pub fn from_toml(text: &str, filename: &str) -> Result<Study, ScenarioError> {
+        match origin::read_toml(text, filename) {
+            Ok((tree, origin)) => Study::new(&tree, origin),
+            Err((complaints, origin)) => Err(ScenarioError::locate(complaints, &origin)),
+        }
+    }
+
+    /// Reads the same document from JSON.
+    pub fn from_json(text: &str) -> Result<Study, ScenarioError> {
+        match serde_json::from_str(text) {
+            Ok(tree) => Study::new(&tree, Origin::nowhere("<study>")),
+            Err(e) => {
+                let origin = Origin::of_syntax(text, "<study>", e.line(), e.column());
+                let message = format!("this is not JSON: {e}");
+                let complaint = Complaint { path: Path::root(), on: On::Value, message, help: None };
+                Err(ScenarioError::locate(vec![complaint], &origin))
+            }
+        }
+    }
+
+    fn new(tree: &Value, origin: Origin) -> Result<Study, ScenarioError> {
+        let document: StudyDocument =
+            decode::document(study_schema(), tree).map_err(|complaints| ScenarioError::locate(complaints, &origin))?;
+        let mut complaints = Complaints::default();
+        check::check(&document, &mut complaints);
+        if complaints.is_empty() {
+            Ok(Study { document, origin })
+        } else {
+            Err(ScenarioError::locate(complaints.into_vec(), &origin))
+        }
+    }
+
+    /// What was read, defaults filled in.
+    pub fn document(&self) -> &StudyDocument {
+        &self.document
+    }
+    /// The canonical form: JSON with defaults filled in and keys sorted.
+    pub fn to_json(&self) -> String {
+        serde_json::to_value(&self.document).expect("studies have text keys and finite numbers only").to_string()
+    }
+    /// An error about the value at `path`, such as `axes[0].values[2]`, for what only shows when points are made.
+    pub fn refuse(&self, path: &str, message: &str, help: Option<&str>) -> ScenarioError {
+        let path = Path::parse(path).unwrap_or_default();
+        let complaint = Complaint { path, on: On::Value, message: message.to_owned(), help: help.map(str::to_owned) };
+        ScenarioError::locate(vec![complaint], &self.origin)
+    }
+}
+
+/// The schema of a study document (JSON Schema 2020-12).
+pub fn study_schema() -> &'static Value {
+    static SCHEMA: OnceLock<Value> = OnceLock::new();
+    SCHEMA.get_or_init(|| {
+        let mut schema = schemars::schema_for!(StudyDocument);
+        schema.insert("title".to_owned(), "Tailback study".into());
+        schema.to_value()
+    })
+}

@@ -1,0 +1,202 @@
+"""The command that runs studies and grids, tells how far they are, and draws them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tailback.cli.options import (
+    SETTINGS,
+    executor_options,
+    json_option,
+    open_executor,
+    quiet_option,
+    reps_option,
+    seed_option,
+    threads_option,
+)
+from tailback.cli.output import console, print_error, print_json, print_note, progress_bar, quantity, table
+from tailback.errors import EXIT_INTERRUPTED, EXIT_OK, UsageError
+
+if TYPE_CHECKING:
+    from tailback.executors import ExecutorName
+    from tailback.study import Sweep
+
+__all__ = ["sweep"]
+
+_MOST_ROWS = 60
+
+
+@click.command(
+    context_settings=SETTINGS,
+    epilog="""\b
+Examples:
+  tailback sweep study.toml                    into study.sweep; again: only what is missing
+  tailback sweep study.toml --executor dask --scheduler tcp://head:8786
+  tailback sweep --status study.sweep
+  tailback sweep scenario.toml --out sweep.parquet \\
+      --set 'flows[data].source.rate=[1Mbit/s, 2Mbit/s, 3Mbit/s]' --set 'backpressure.scope=[none, plain]'""",
+)
+@click.argument("file", metavar="[FILE]", required=False, type=click.Path(exists=True, dir_okay=False, readable=True))
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="PATH=[A,B,C]",
+    help="Of a scenario: values to try, or a single one for all points; may be repeated.",
+)
+@seed_option
+@reps_option
+@click.option("--out", type=click.Path(path_type=Path), help="Directory, or Parquet file, to write.")
+@click.option("--extend", is_flag=True, help="Go on in the directory of a sweep that had other points or replications.")
+@executor_options
+@threads_option
+@click.option("--status", type=click.Path(path_type=Path), metavar="DIR", help="Tell how far a sweep is.")
+@click.option("--report", type=click.Path(path_type=Path), metavar="DIR", help="Write the report of what is finished.")
+@json_option
+@quiet_option
+def sweep(
+    file: str | None,
+    settings: tuple[str, ...],
+    seed: int | None,
+    reps: int | None,
+    out: Path | None,
+    extend: bool,
+    executor: ExecutorName,
+    scheduler: str | None,
+    options: Sequence[tuple[str, str]],
+    threads: int | None,
+    status: Path | None,
+    report: Path | None,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Run the study FILE, or the scenario FILE at every combination of the given values.
+
+    All points share their seeds. Finished runs are kept in a directory; the same command again runs what is missing
+    there. A scenario's results can go into a single Parquet file instead, or nowhere.
+    """
+    if status is not None or report is not None:
+        if file is not None:
+            raise click.UsageError("--status and --report take a sweep's directory and no FILE")
+        return _status(status, as_json) if status is not None else _report(Path(str(report)), quiet)
+    if file is None:
+        raise click.UsageError("Missing argument 'FILE'.")
+    from tailback.sweep import is_study, parse_axes
+    from tailback.sweep import sweep as run_sweep
+
+    study = is_study(file)
+    if study and settings:
+        raise UsageError("a study states what is set; --set is for scenarios")
+    if study and out is None:
+        out = Path(Path(file).stem + ".sweep")
+    single = out if out is not None and out.suffix == ".parquet" else None
+    if single and study:
+        raise UsageError(f"the results of a study go into a directory; {single} is the name of a file")
+    directory = out if single is None else None
+    fixed, axes = parse_axes(settings)
+    slurm = str((directory or Path()) / "slurm")
+    with (
+        open_executor(executor, scheduler, options, threads, slurm) as backend,
+        progress_bar(Path(file).name, quiet=quiet) as progress,
+    ):
+        found = run_sweep(
+            file,
+            axes or None,
+            fixed=fixed or None,
+            seed=seed,
+            replications=reps,
+            directory=directory,
+            extend=extend,
+            executor=backend,
+            progress=progress,
+        )
+    _write(found, directory, single, quiet)
+    _print(found, as_json)
+    if found.interrupted:
+        print_error("interrupted; what was finished is kept" if out is not None else "interrupted")
+        return EXIT_INTERRUPTED
+    return EXIT_OK
+
+
+def _write(found: Sweep, directory: Path | None, single: Path | None, quiet: bool) -> None:
+    if not quiet:
+        for note in found.notes:
+            print_note(note)
+        if found.imprecise:
+            print_note(f"until was not met at {found.imprecise} points: raise max-replications, or run.duration")
+    if not any(found.runs.values()):
+        return
+    if single is not None:
+        found.write(single)
+    elif directory is not None:
+        found.write(directory / "results.parquet")
+        found.report(directory / "report.html")
+    if (single or directory) is not None and not quiet:
+        print_note(f"written: {single or directory}")
+
+
+def _print(found: Sweep, as_json: bool) -> None:
+    points = found.estimates()
+    if as_json:
+        differences = [
+            {
+                "set": dict(c.point),
+                "mechanism": c.mechanism,
+                "scope": c.measure.scope,
+                "name": c.measure.name,
+                "metric": c.measure.metric,
+                "difference": c.difference.as_json(c.measure.unit),
+                "significant": c.is_significant,
+            }
+            for c in found.differences()
+        ]
+        print_json(
+            {
+                "interrupted": found.interrupted,
+                "digest": found.digest,
+                "points": [{"set": dict(point), "summary": [e.as_json() for e in rows]} for point, rows in points],
+                **({"differences": differences} if found.mechanisms else {}),
+            }
+        )
+        return
+    metrics = ("loss", "delay", "throughput")
+    body = []
+    for point, rows in points[:_MOST_ROWS]:
+        total = {e.measure.metric: quantity(e.interval, e.measure.unit) for e in rows if e.measure.scope == "total"}
+        body.append([*(str(value) for _, value in point), *(total.get(metric, "") for metric in metrics)])
+    title = f"All flows together, means with {found.confidence:.0%} intervals"
+    console().print(table(title, (*found.paths, *metrics), body, words=len(found.paths)))
+    if len(points) > _MOST_ROWS:
+        print_note(f"and {len(points) - _MOST_ROWS} more points")
+    if found.directory is not None and not found.interrupted:
+        console().print(f"digest {found.digest}", soft_wrap=True)
+
+
+def _status(directory: Path, as_json: bool) -> int:
+    from tailback.study.status import status
+
+    found = status(directory)
+    if as_json:
+        print_json(found)
+        return EXIT_OK
+    rows = [
+        [key.replace("_", " "), f"{value:.6g}" if isinstance(value, float) else str(value)]
+        for key, value in found.items()
+    ]
+    console().print(table("", ("", ""), [row for row in rows if row[1] != "None"], words=2))
+    return EXIT_OK
+
+
+def _report(directory: Path, quiet: bool) -> int:
+    from tailback.sweep import open_sweep
+
+    found = open_sweep(directory)
+    _write(found, directory, None, quiet)
+    if quiet or any(found.runs.values()):
+        return EXIT_OK
+    print_note("no run has finished yet")
+    return EXIT_OK

@@ -1,0 +1,12 @@
+"""Studies: a scenario at many points, run so that nothing finished is lost, and what came of them.
+
+`document` reads the file, `design` chooses the points, `drive` runs them, `store` keeps them on disk, `results` holds
+them, `figures` and `page` show them.
+"""
+
+from __future__ import annotations
+
+from tailback.study.document import Cell, Study
+from tailback.study.results import Run, Setting, Sweep
+
+__all__ = ["Cell", "Run", "Setting", "Study", "Sweep"]

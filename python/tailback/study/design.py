@@ -1,0 +1,91 @@
+"""From axes to points: grids, lists, random draws and Latin hypercubes."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from itertools import product
+from typing import TypeAlias, cast
+
+from tailback.errors import UsageError
+from tailback.scenario import Value
+
+__all__ = ["Chosen", "amount", "points"]
+
+Chosen: TypeAlias = "tuple[Value, str]"
+"""A value of an axis, and where in the axis's table it comes from, such as `values[2]`."""
+
+_AMOUNT = re.compile(r"\s*([0-9.]+)\s*(\D.*?)\s*")
+
+
+def points(design: Mapping[str, Value], axes: Sequence[Mapping[str, Value]]) -> Iterator[tuple[Chosen, ...]]:
+    """Yield the points of a checked study, each a value per axis."""
+    kind = design["kind"]
+    if kind == "grid":
+        yield from product(*map(_listed, axes))
+    elif kind == "list":
+        yield from zip(*map(_listed, axes), strict=True)
+    else:
+        shares = _drawn(str(kind), cast(int, design["samples"]), len(axes), cast(int, design.get("seed", 1)))
+        for row in shares:
+            yield tuple(_at(axis, share) for axis, share in zip(axes, row, strict=True))
+
+
+def _listed(axis: Mapping[str, Value]) -> list[Chosen]:
+    if "values" in axis:
+        return [(value, f"values[{i}]") for i, value in enumerate(cast("Sequence[Value]", axis["values"]))]
+    steps = cast(int, cast("Mapping[str, Value]", axis["range"])["steps"])
+    return [_at(axis, i / (steps - 1)) for i in range(steps)]
+
+
+def _drawn(kind: str, samples: int, count: int, seed: int) -> list[list[float]]:
+    """Return numbers in [0, 1), a row for each sample."""
+    import numpy as np
+
+    generator = np.random.default_rng(seed)
+    if kind == "random":
+        return cast("list[list[float]]", generator.random((samples, count)).tolist())
+    try:
+        from scipy.stats import qmc
+    except ModuleNotFoundError as error:
+        raise UsageError(f"{error.name} is missing: pip install 'tailback[sweep]'") from None
+    return cast("list[list[float]]", qmc.LatinHypercube(count, rng=generator).random(samples).tolist())
+
+
+def _at(axis: Mapping[str, Value], share: float) -> Chosen:
+    """Return the value so far along an axis: 0 is the beginning, 1 the end."""
+    if "values" in axis:
+        values = cast("Sequence[Value]", axis["values"])
+        index = min(int(share * len(values)), len(values) - 1)
+        return values[index], f"values[{index}]"
+    range_ = cast("Mapping[str, Value]", axis["range"])
+    ends = (range_["from"], range_["to"])
+    if share in (0.0, 1.0):
+        return ends[int(share)], "range"
+    (first, unit), (last, _) = (cast("tuple[float, str]", amount(end)) for end in ends)
+    if range_["scale"] == "log":
+        found = math.exp(math.log(first) + share * (math.log(last) - math.log(first)))
+    else:
+        found = first + share * (last - first)
+    if all(isinstance(end, int) for end in ends):
+        return round(found), "range"
+    digits = f"{found:.{cast(int, range_['digits'])}g}"
+    if not unit:
+        return float(digits), "range"
+    # Written out: "1e+05" is no number to those who read units.
+    return f"{Decimal(digits):f}{unit}", "range"
+
+
+def amount(value: Value) -> tuple[float, str] | None:
+    """Split "1.5Mbit/s" into number and unit; numbers have the unit "". None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    if not isinstance(value, str):
+        return float(value), ""
+    found = _AMOUNT.fullmatch(value)
+    try:
+        return (float(found[1]), found[2]) if found else None
+    except ValueError:
+        return None

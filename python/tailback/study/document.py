@@ -1,0 +1,242 @@
+"""A study: what is varied, how points are chosen, how often each is run."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cached_property
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any, cast
+
+from tailback import _native
+from tailback.errors import ScenarioError, UsageError
+from tailback.measures import UNITS
+from tailback.scenario import Scenario, Value, load, toml_value
+from tailback.study.design import points
+from tailback.study.results import Setting
+
+__all__ = ["Cell", "Study", "Until", "is_study"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One scenario of a study: a point, with one of its mechanisms if it has any."""
+
+    point: Setting
+    mechanism: str | None
+    scenario: Scenario
+    hash: str
+
+    @property
+    def setting(self) -> Setting:
+        """The point, and the mechanism as one more name."""
+        return self.point if self.mechanism is None else (*self.point, ("mechanism", self.mechanism))
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """A value that is set, and where in the study its path and the value stand."""
+
+    path: str
+    value: Value
+    path_at: str
+    value_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Until:
+    """When the replications of a point suffice."""
+
+    metric: str
+    of_difference: bool
+    relative: float
+    absolute: float
+    max_replications: int
+
+
+class Study:
+    """A checked study with the scenario that it is about. Immutable."""
+
+    def __init__(self, native: _native.Study, base: Scenario, *, is_file: bool = False) -> None:
+        self._native = native
+        self._is_file = is_file
+        self.base = base
+        self.document: dict[str, Any] = json.loads(native.to_json())
+        config = self._config
+        self.seed: int = self.document.get("seed", config["seed"])
+        """Base seed: replication k runs with `seed + k` everywhere."""
+        self.confidence: float = self.document.get("confidence", config["confidence"])
+        self.mechanisms: tuple[str, ...] = tuple(m["name"] for m in self.document.get("mechanisms", ()))
+        self.until = self._until()
+        count: int = self.document.get("replications", config["replications"])
+        self.replications = max(count, 2) if self.until else count
+        """Of each point, at least."""
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Study:
+        """Read a study file; raises ScenarioError with file, line and column."""
+        file = Path(fspath(path))
+        try:
+            text = file.read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise UsageError(f"{file} is not UTF-8 text: {error.reason} at byte {error.start}") from None
+        native = _native.Study.from_toml(text, str(path))
+        scenario = file.parent / json.loads(native.to_json())["scenario"]
+        if not scenario.is_file():
+            raise native.refuse("scenario", f"there is no file {scenario}", "write its path from the study's folder")
+        return cls(native, load(scenario), is_file=True)
+
+    @classmethod
+    def make(
+        cls, base: Scenario, axes: Mapping[str, Sequence[Value] | Mapping[str, Value]], **document: object
+    ) -> Study:
+        """Make a study in Python: axes by path, a list of values or a range table each; the rest as in the file."""
+        tables = [
+            {"path": path, **({"range": dict(chosen)} if isinstance(chosen, Mapping) else {"values": list(chosen)})}
+            for path, chosen in axes.items()
+        ]
+        given = {key: value for key, value in document.items() if value is not None}
+        text = json.dumps({"study": 1, "scenario": base.title or "scenario", "axes": tables, **given})
+        return cls(_native.Study.from_json(text), base)
+
+    def with_effort(self, seed: int | None = None, replications: int | None = None) -> Study:
+        """Return the study with another base seed or number of replications, as given on the command line."""
+        made = Study(self._native, self.base, is_file=self._is_file)
+        if seed is not None:
+            made.seed = seed
+        if replications is not None:
+            made.replications = max(replications, 2) if self.until else replications
+        return made
+
+    @property
+    def title(self) -> str:
+        """The study's title, or else its scenario's."""
+        return str(self.document.get("title") or self.base.title)
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """The names of the axes."""
+        return tuple(map(_name, self.document.get("axes", ())))
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether the points are draws, so that no two share a value of an axis."""
+        return self.document["design"]["kind"] in ("random", "latin-hypercube")
+
+    @cached_property
+    def cells(self) -> tuple[Cell, ...]:
+        """Every scenario of the study, checked; raises ScenarioError. Points that were drawn twice are there once."""
+        cells: dict[Setting, Cell] = {}
+        for made in self._cells():
+            cells.setdefault(made.setting, made)
+        return tuple(cells.values())
+
+    @cached_property
+    def hash(self) -> str:
+        """Hash of everything that the results depend on."""
+        return hashlib.sha256(json.dumps(self.identity, sort_keys=True).encode()).hexdigest()[:32]
+
+    @cached_property
+    def identity(self) -> dict[str, object]:
+        """What two studies share if one may go on where the other stopped."""
+        return {
+            "tailback": _native.version,
+            "scenario": self.base.hash,
+            "cells": [[dict(cell.setting), cell.hash] for cell in self.cells],
+            "seed": self.seed,
+            "replications": self.replications,
+            "until": self.document.get("until"),
+            "confidence": self.confidence,
+        }
+
+    @cached_property
+    def _config(self) -> Mapping[str, Any]:
+        return self._change(self._fixed()).run_config
+
+    def _fixed(self) -> list[_Change]:
+        return _changes(self.document.get("set", {}), "set")
+
+    def _cells(self) -> Iterator[Cell]:
+        axes = self.document.get("axes", [])
+        variants = self.document.get("mechanisms") or [None]
+        for chosen in points(self.document["design"], axes):
+            values = [
+                _Change(path, value, f"axes[{i}].path", f"axes[{i}].{where}")
+                for i, (axis, (value, where)) in enumerate(zip(axes, chosen, strict=True))
+                for path in _paths(axis)
+            ]
+            point = tuple((_name(axis), _hashable(value)) for axis, (value, _) in zip(axes, chosen, strict=True))
+            for m, variant in enumerate(variants):
+                own = _changes(variant["set"], f"mechanisms[{m}].set") if variant else []
+                scenario = self._change([*self._fixed(), *values, *own])
+                if scenario.run_config["warmup"] == "auto":
+                    raise UsageError(
+                        'a sweep needs a stated run.warmup, such as --set run.warmup=20s; "auto" is for single runs'
+                    )
+                yield Cell(point, variant and variant["name"], scenario, scenario.hash)
+
+    def _change(self, changes: Sequence[_Change]) -> Scenario:
+        """Return the scenario with values set; an error points at where the study says so."""
+        if not changes:
+            return self.base
+        try:
+            return self.base.set({change.path: change.value for change in changes})
+        except ScenarioError as error:
+            if not self._is_file:
+                raise
+            # The error shows the assignment that it is about as it would stand on a command line.
+            guilty = [c for c in changes if f"{c.path}={toml_value(c.value)}" in error.rendered] or list(changes[-1:])
+            about_path = not error.path or error.message.startswith("unknown key")
+            place = guilty[0].path_at if about_path else guilty[0].value_at
+            about = f"{error.path}: " if error.path else ""
+            raise self._native.refuse(place, about + error.message, error.suggestion) from None
+
+    def _until(self) -> Until | None:
+        stated = self.document.get("until")
+        if stated is None:
+            return None
+        metric = stated["metric"].partition("[")[0]
+        if metric not in UNITS:
+            near = get_close_matches(metric, UNITS, n=1)
+            advice = f"did you mean `{near[0]}`?" if near else f"the metrics are {', '.join(UNITS)}"
+            raise self._native.refuse("until.metric", f"there is no metric `{metric}`", advice)
+        return Until(
+            stated["metric"],
+            stated["of"] == "difference",
+            stated["relative"],
+            stated["absolute"],
+            stated["max-replications"],
+        )
+
+
+def is_study(path: str | PathLike[str]) -> bool:
+    """Whether a file is meant as a study: it says so, or it has what only a study has."""
+    import tomllib
+
+    try:
+        document = tomllib.loads(Path(fspath(path)).read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
+        return False
+    return "study" in document or ("tailback" not in document and "scenario" in document)
+
+
+def _changes(table: Mapping[str, Value], at: str) -> list[_Change]:
+    return [_Change(path, value, f'{at}["{path}"]', f'{at}["{path}"]') for path, value in table.items()]
+
+
+def _paths(axis: Mapping[str, Any]) -> list[str]:
+    path = axis["path"]
+    return [path] if isinstance(path, str) else list(path)
+
+
+def _name(axis: Mapping[str, Any]) -> str:
+    return str(axis.get("name") or _paths(axis)[0])
+
+
+def _hashable(value: Value) -> Value:
+    """A table or list as the text that means it, so that points can be looked up."""
+    return value if isinstance(value, str | int | float) else toml_value(cast(Value, value))

@@ -1,0 +1,226 @@
+"""Runs a study: what is missing, then more where intervals are too wide, and every finished run to the store."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import nullcontext, suppress
+from pathlib import Path
+
+from tailback.errors import OutputError, RunError
+from tailback.measures import measures
+from tailback.parallel import Done, Pool, Progress, Task
+from tailback.report import Report
+from tailback.stats import mean_interval, paired_differences
+from tailback.study.document import Cell, Study, Until
+from tailback.study.results import Run, Sweep
+from tailback.study.store import Key, Store, read_manifest, read_runs
+
+__all__ = ["drive", "read"]
+
+_GROWTH = 1.5
+"""By how much the replications of a point grow between looks at its intervals: few looks keep them honest."""
+
+
+def drive(
+    study: Study,
+    pool: Pool,
+    directory: Path | None = None,
+    *,
+    extend: bool = False,
+    progress: Progress | None = None,
+) -> Sweep:
+    """Run what is missing of a study; with a directory, keep every finished run there.
+
+    Raises:
+        OutputError: The directory is another sweep's or another client's, or cannot be written.
+        RunError: A run failed, or what runs them is gone. What was finished is in the directory.
+
+    """
+    cells = study.cells  # all are checked before the first one runs
+    store = None if directory is None else Store(directory, study.identity, _about(study))
+    with nullcontext() if store is None else store.opened(extend=extend):
+        return _Drive(study, cells, pool, store, progress)()
+
+
+class _Drive:
+    def __init__(
+        self, study: Study, cells: Iterable[Cell], pool: Pool, store: Store | None, progress: Progress | None
+    ) -> None:
+        self.study = study
+        self.cells = list(cells)
+        self.pool = pool
+        self.store = store
+        self.progress = progress
+        self.runs: dict[Key, Run] = {} if store is None else store.runs
+        self.wanted = [study.replications] * len(self.cells)
+
+    def __call__(self) -> Sweep:
+        interrupted = False
+        while not interrupted:
+            tasks = self._missing()
+            if tasks:
+                interrupted = self._run(tasks)
+            elif not self._grow():
+                break
+        found = self._sweep(interrupted)
+        if self.store:
+            self.store.flush()
+            if interrupted:
+                self.store.state("interrupted")
+            else:
+                self.store.state("complete", found.digest, self.wanted)
+        return found
+
+    def _missing(self) -> list[Task[Key]]:
+        """What is wanted and not there, replication by replication, so that all points advance together."""
+        tasks: dict[Key, Task[Key]] = {}
+        for k in range(max(self.wanted, default=0)):
+            for cell, wanted in zip(self.cells, self.wanted, strict=True):
+                key = (cell.hash, self.study.seed + k)
+                if k < wanted and key not in self.runs:
+                    tasks.setdefault(key, Task(key, cell.scenario, key[1]))
+        return list(tasks.values())
+
+    def _run(self, tasks: list[Task[Key]]) -> bool:
+        before = len({(c.hash, k) for c, n in zip(self.cells, self.wanted, strict=True) for k in range(n)}) - len(tasks)
+        progress = self.progress
+        told = None if progress is None else (lambda done, total: progress(before + done, before + total))
+        try:
+            outcome = self.pool.run(tasks, keep, told, self._add)
+            if self.store:
+                self.store.flush()
+        except RunError as error:
+            if self.store is None:
+                raise
+            # Whatever went wrong, what was finished goes to the disk, if that is not what went wrong.
+            with suppress(OutputError):
+                self.store.flush()
+            kept = f"What was finished is in {self.store.directory}; the same command again runs what is missing"
+            raise type(error)(f"{str(error).rstrip('.')}. {kept}") from error
+        return outcome.interrupted
+
+    def _add(self, done: Done[Key, Run]) -> None:
+        run = Run(done.value.seed, done.value.digest, done.value.measures, done.value.packet_hops, done.cpu_s)
+        if self.store:
+            self.store.add(done.key, run)
+        else:
+            self.runs[done.key] = run
+
+    def _grow(self) -> bool:
+        """Ask for more replications where they are needed; false where none is."""
+        until = self.study.until
+        if until is None:
+            return False
+        grown = False
+        for index in self._imprecise(until):
+            have = self.wanted[index]
+            self.wanted[index] = min(max(have + 2, math.ceil(have * _GROWTH)), until.max_replications)
+            grown |= self.wanted[index] > have
+        return grown
+
+    def _imprecise(self, until: Until) -> list[int]:
+        """The cells whose interval is too wide; with differences, both that differ.
+
+        A cell's replications depend on nothing but its own (or its point's) results, so that a sweep that was stopped
+        and resumed asks for the same ones.
+        """
+        found = set()
+        firsts = {
+            cell.point: i for i, cell in enumerate(self.cells) if cell.mechanism in (None, *self.study.mechanisms[:1])
+        }
+        for index, cell in enumerate(self.cells):
+            values = self._values(index, until.metric)
+            both = {index}
+            if until.of_difference:
+                first = firsts[cell.point]
+                if first == index:
+                    continue
+                both.add(first)
+                numbers = paired_differences(values, self._values(first, until.metric))
+            else:
+                numbers = list(values.values())
+            # None at all: nothing was delivered, so there is no delay to be precise about.
+            interval = mean_interval(numbers, self.study.confidence)
+            if numbers and not interval.is_precise(until.relative, until.absolute):
+                found |= both
+        return sorted(found)
+
+    def _values(self, index: int, metric: str) -> Mapping[int, float]:
+        cell = self.cells[index]
+        runs = (self.runs[cell.hash, self.study.seed + k] for k in range(self.wanted[index]))
+        rows = ((run.seed, next((v for m, v in run.measures.items() if str(m) == metric), None)) for run in runs)
+        return {seed: value for seed, value in rows if value is not None}
+
+    def _sweep(self, interrupted: bool) -> Sweep:
+        keys = [
+            [(cell.hash, self.study.seed + k) for k in range(wanted)]
+            for cell, wanted in zip(self.cells, self.wanted, strict=True)
+        ]
+        imprecise = 0 if interrupted or self.study.until is None else len(self._imprecise(self.study.until))
+        names = (*self.study.axes, *(("mechanism",) if self.study.mechanisms else ()))
+        return Sweep(
+            names,
+            self.study.confidence,
+            {c.setting: [self.runs[k] for k in own if k in self.runs] for c, own in zip(self.cells, keys, strict=True)},
+            interrupted,
+            self.study.title,
+            self.study.mechanisms,
+            self.study.is_drawn,
+            {cell.setting: cell.hash for cell in self.cells},
+            self.store.directory if self.store else None,
+            imprecise,
+            self.store.notes if self.store else [],
+        )
+
+
+def keep(key: Key, report: Report) -> Run:
+    """What is kept of a replication."""
+    del key
+    return Run(report.seed, report.digest, measures(report), report.data["packet_hops"])
+
+
+def _about(study: Study) -> dict[str, object]:
+    """What a reader of the directory needs besides the runs."""
+    return {
+        "hash": study.hash,
+        "title": study.title,
+        "begun": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "axes": list(study.axes),
+        "mechanisms": list(study.mechanisms),
+        "is_drawn": study.is_drawn,
+        "study": study.document,
+        "scenario": json.loads(study.base.native.to_json()),
+    }
+
+
+def read(directory: Path) -> Sweep:
+    """Read what a directory holds, also while a client is at work on it or after it was killed."""
+    manifest = read_manifest(directory)
+    runs = read_runs(directory)
+    by_scenario: dict[str, list[Run]] = {}
+    for (scenario, _), run in sorted(runs.runs.items()):
+        by_scenario.setdefault(scenario, []).append(run)
+    identity = manifest["identity"]
+    cells = [(tuple(setting.items()), scenario) for setting, scenario in identity["cells"]]
+    first = identity["seed"]
+    # A directory that was extended may hold more than belongs to the sweep that it now is.
+    counts = manifest["replications"] or [len(runs.runs)] * len(cells)
+    own = {
+        setting: [run for run in by_scenario.get(scenario, []) if first <= run.seed < first + count]
+        for (setting, scenario), count in zip(cells, counts, strict=True)
+    }
+    return Sweep(
+        (*manifest["axes"], *(("mechanism",) if manifest["mechanisms"] else ())),
+        identity["confidence"],
+        own,
+        manifest["state"] != "complete",
+        manifest["title"],
+        tuple(manifest["mechanisms"]),
+        manifest["is_drawn"],
+        dict(cells),
+        directory,
+        notes=[f"{path.name} is damaged and left out" for path in runs.spoilt],
+    )

@@ -1,0 +1,142 @@
+"""The report of a sweep: one page that stands alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from tailback import _native, plot
+from tailback.measures import Measure
+from tailback.stats import Interval
+from tailback.study.figures import Picture, figures
+from tailback.study.results import Setting, Sweep
+
+__all__ = ["page"]
+
+_MOST_ROWS = 500
+"""Of a table; the whole is in results.parquet."""
+
+_COLUMNS = ("offered", "loss", "delay", "delay_p99", "throughput", "goodput", "completion")
+
+
+def page(sweep: Sweep) -> str:
+    """Return the whole page."""
+    with plot.style():
+        blocks = [_figure(picture) for picture in figures(sweep)]
+    title = escape(sweep.title or "Sweep")
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>{_CSS}</style>
+</head>
+<body>
+<h1>{title}</h1>
+{_facts(sweep)}
+{"".join(blocks)}
+{_differences(sweep)}
+{_means(sweep)}
+</body>
+</html>
+"""
+
+
+def _figure(picture: Picture) -> str:
+    title = escape(picture.title)
+    source = plot.image(plot.to_bytes(picture.figure, "svg"))
+    return f"""<figure><h2>{title}</h2><img alt="{title}" src="{source}">
+<figcaption>{escape(picture.caption)}</figcaption></figure>
+"""
+
+
+def _facts(sweep: Sweep) -> str:
+    runs = [run for runs in sweep.runs.values() for run in runs]
+    counts = [len(found) for found in sweep.runs.values()]
+    state = "<strong>Not complete: what is shown is what was finished.</strong> " if sweep.interrupted else ""
+    late = f"At {sweep.imprecise} points replications ended before the target was met. " if sweep.imprecise else ""
+    low, high = min(counts, default=0), max(counts, default=0)
+    each = f"{low}" if low == high else f"{low} to {high}"
+    return f"""<p>{state}{late}Tailback {escape(_native.version)}. {len(sweep.points())} points{_of_mechanisms(sweep)},
+{each} replications each, the same seeds everywhere;
+{sum(run.packet_hops for run in runs) / 1e6:.4g} million packet-hops in
+{sum(run.cpu_s for run in runs):.4g} processor seconds. Intervals: Student's t, {sweep.confidence:.0%}.</p>
+<p>Digest <code>{escape(sweep.digest)}</code></p>"""
+
+
+def _of_mechanisms(sweep: Sweep) -> str:
+    return f" for each of {len(sweep.mechanisms)} mechanisms" if sweep.mechanisms else ""
+
+
+def _columns(sweep: Sweep) -> list[Measure]:
+    seen = sweep.measures()
+    totals = [m for name in _COLUMNS for m in seen if m == Measure("total", "", name)]
+    groups = [m for m in seen if m.scope == "group" and m.metric in ("loss", "delay", "throughput", "goodput")]
+    return totals + (groups if len({m.name for m in groups}) > 1 else [])
+
+
+def _means(sweep: Sweep) -> str:
+    columns = _columns(sweep)
+    rows = [
+        (setting, [sweep.interval(setting, m) for m in columns], len(runs))
+        for setting, runs in list(sweep.runs.items())[:_MOST_ROWS]
+    ]
+    body = ""
+    for setting, found, n in rows:
+        cells = "".join(_cell(interval, measure) for interval, measure in zip(found, columns, strict=True))
+        body += f"<tr>{_setting(setting)}{cells}<td class=n>{n}</td></tr>"
+    return _table("All points", [*sweep.paths, *(f"{m} ({_unit(m)[1]})" for m in columns), "n"], body, len(sweep.runs))
+
+
+def _differences(sweep: Sweep) -> str:
+    if len(sweep.mechanisms) < 2:
+        return ""
+    columns = _columns(sweep)
+    rows: dict[tuple[Setting, str], dict[Measure, tuple[Interval, bool]]] = {}
+    for c in sweep.differences(columns):
+        rows.setdefault((c.point, c.mechanism), {})[c.measure] = (c.difference, c.is_significant)
+    body = ""
+    for (point, name), found in list(rows.items())[:_MOST_ROWS]:
+        cells = "".join(_cell(*found[m][:1], m, starred=found[m][1]) if m in found else "<td></td>" for m in columns)
+        body += f"<tr>{_setting((*point, ('mechanism', name)))}{cells}</tr>"
+    title = f"Differences from {sweep.mechanisms[0]}, paired by replication (a star: the interval excludes zero)"
+    return _table(title, [*sweep.paths, *(f"{m} ({_unit(m)[1]})" for m in columns)], body, len(rows))
+
+
+def _table(title: str, columns: Sequence[str], body: str, rows: int) -> str:
+    head = "".join(f"<th>{escape(column)}</th>" for column in columns)
+    more = f"<p>The first {_MOST_ROWS} of {rows}; all are in results.parquet.</p>" if rows > _MOST_ROWS else ""
+    return f"""<details open><summary>{escape(title)}</summary><div class="wide"><table><thead><tr>{head}</tr></thead>
+<tbody>{body}</tbody></table></div>{more}</details>"""
+
+
+def _setting(setting: Setting) -> str:
+    return "".join(f"<td>{escape(str(value))}</td>" for _, value in setting)
+
+
+def _unit(measure: Measure) -> tuple[float, str]:
+    return {"1": (100.0, "%"), "s": (1e3, "ms"), "bit/s": (1e-6, "Mbit/s")}[measure.unit]
+
+
+def _cell(interval: Interval, measure: Measure, *, starred: bool = False) -> str:
+    if not interval.n:
+        return "<td></td>"
+    scale, _ = _unit(measure)
+    half = f" ± {interval.half_width * scale:.2g}" if interval.n > 1 else ""
+    star = " *" if starred else ""
+    return f"<td class=n>{f'{interval.mean * scale:.4g}'.replace('-', chr(0x2212))}{half}{star}</td>"
+
+
+_CSS = """
+:root { color-scheme: light; }
+body { font: 15px/1.5 system-ui, sans-serif; color: #1b1f24; max-width: 1440px; margin: 0 auto; padding: 1.5rem; }
+h1 { font-size: 1.6rem; margin: 0 0 .5rem; } h2 { font-size: 1.2rem; margin: 0 0 .4rem; }
+figure { margin: 2rem 0; } figure img { max-width: 100%; height: auto; }
+figcaption { color: #57606a; font-size: 13.5px; }
+code { font-family: ui-monospace, monospace; font-size: .92em; }
+table { border-collapse: collapse; font-size: 13.5px; margin: .6rem 0; }
+th, td { border: 1px solid #d9dde3; padding: .25rem .55rem; text-align: left; vertical-align: top; }
+th { background: #f6f7f9; } .n { text-align: right; font-variant-numeric: tabular-nums; }
+summary { cursor: pointer; font-weight: 600; } .wide { overflow-x: auto; }
+"""

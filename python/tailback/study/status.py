@@ -1,0 +1,47 @@
+"""How far a sweep is, read from its directory while it runs or after it was killed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tailback.study.store import is_running, read_manifest, read_runs
+
+__all__ = ["status"]
+
+
+def status(directory: Path) -> dict[str, object]:
+    """Return state, counts and the processor time that is left; raises OutputError if there is no sweep."""
+    manifest = read_manifest(directory)
+    identity = manifest["identity"]
+    found = read_runs(directory)
+    scenarios = {scenario for _, scenario in identity["cells"]}
+    first = identity["seed"]
+    wanted = {
+        (scenario, first + k)
+        for (_, scenario), count in zip(
+            identity["cells"],
+            manifest["replications"] or [identity["replications"]] * len(identity["cells"]),
+            strict=True,
+        )
+        for k in range(count)
+    }
+    # With `until` there may be more than those that are certain.
+    own = {key: run for key, run in found.runs.items() if key[0] in scenarios}
+    missing = len(wanted - own.keys())
+    cpu_s = sum(run.cpu_s for run in own.values())
+    running = is_running(directory)
+    state = manifest["state"]
+    return {
+        "directory": str(directory),
+        "title": manifest["title"],
+        "state": state if state != "running" or running else "stopped",
+        "begun": manifest["begun"],
+        "points": len(identity["cells"]),
+        "runs_finished": len(own),
+        "runs_missing": missing,
+        "until": identity["until"] and identity["until"]["metric"],
+        "cpu_s": cpu_s,
+        "cpu_s_left": cpu_s / len(own) * missing if own else None,
+        "damaged_shards": len(found.spoilt) + len(list((directory / "shards").glob("*.spoilt"))),
+        "digest": manifest["digest"],
+    }

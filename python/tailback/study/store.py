@@ -1,0 +1,280 @@
+"""The directory of a sweep: a manifest, shards that appear whole or not at all, and a lock.
+
+A shard is named after the hash of its bytes, so that one which a disk has spoilt is known. Each of its rows is a run,
+known by its scenario's hash and its seed: whatever happens, what a shard holds is not run again, and what none holds is
+not taken for done.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import socket
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, cast
+
+from tailback.errors import OutputError
+from tailback.measures import Measure
+from tailback.rundir import check_writable, write_file
+from tailback.study.results import Run
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["MANIFEST", "Key", "Store", "is_running", "read_manifest", "read_runs"]
+
+Key = tuple[str, int]
+"""Hash of the scenario, and seed."""
+
+MANIFEST = "sweep.json"
+_SHARDS = "shards"
+_LOCK = "lock"
+
+_LEAST_AGE_S = 1.0
+_MOST_AGE_S = 30.0
+_AGE_OF_ELAPSED = 0.005
+_MOST_RUNS = 2000
+"""A shard is written when its oldest run is a second old, or in a long sweep half a percent of the time so far, and at
+most half a minute: so much is run again after a kill, and thousands of shards stay readable."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    runs: dict[Key, Run]
+    spoilt: list[Path]
+
+
+class Store:
+    """Open for writing, with the lock held."""
+
+    def __init__(self, directory: Path, identity: Mapping[str, object], about: Mapping[str, object]) -> None:
+        """Name a directory, what its sweep depends on, and what else a reader wants to know."""
+        self.directory = directory
+        self.identity = dict(identity)
+        self.about = dict(about)
+        self.notes: list[str] = []
+        self._lock: IO[str] | None = None
+        self._started = self._written = time.monotonic()
+        self._waiting: list[tuple[Key, Run]] = []
+        self.runs: dict[Key, Run] = {}
+
+    @contextmanager
+    def opened(self, *, extend: bool = False) -> Iterator[Store]:
+        """Hold the lock; raises OutputError if the directory is another sweep's, another client's, or not writable."""
+        check_writable(self.directory / _SHARDS)
+        with _locked(self.directory):
+            self._begin(extend)
+            yield self
+
+    def _begin(self, extend: bool) -> None:
+        before = _manifest(self.directory)
+        if before is None and any((self.directory / _SHARDS).glob("*.parquet")):
+            raise OutputError(f"{self.directory} has shards and no readable {MANIFEST}; choose another directory")
+        if before is not None and not extend:
+            changed = _changed(cast("Mapping[str, object]", before["identity"]), self.identity)
+            if changed:
+                raise OutputError(
+                    f"{self.directory} holds another sweep: {changed}. Choose another directory, or keep those of its "
+                    "runs that are part of this one with --extend"
+                )
+        if (
+            before is not None
+            and cast("dict[str, object]", before["identity"])["tailback"] != self.identity["tailback"]
+        ):
+            raise OutputError(f"{self.directory} was begun by another version of Tailback; choose another directory")
+        if before is not None:
+            self.about["begun"] = before["begun"]
+        for partial in (self.directory / _SHARDS).glob(".*.partial"):
+            partial.unlink(missing_ok=True)
+        found = read_runs(self.directory)
+        for path in found.spoilt:
+            path.replace(path.with_suffix(".spoilt"))
+            self.notes.append(f"{path.name} is damaged: its runs are run again, and it is kept as *.spoilt")
+        self.runs = found.runs
+        self.state("running")
+
+    def add(self, key: Key, run: Run) -> None:
+        """Keep a finished run; it is on the disk when `flush` has returned, or soon after."""
+        self.runs[key] = run
+        self._waiting.append((key, run))
+        now = time.monotonic()
+        age = min(max(_LEAST_AGE_S, _AGE_OF_ELAPSED * (now - self._started)), _MOST_AGE_S)
+        if now - self._written >= age or len(self._waiting) >= _MOST_RUNS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what is not on the disk yet; raises OutputError, and then still has it."""
+        if self._waiting:
+            data = _encoded(self._waiting)
+            name = f"{time.time_ns():020d}-{_hash(data)}.parquet"
+            write_file(self.directory / _SHARDS / name, data, durable=True)
+            self._waiting = []
+        self._written = time.monotonic()
+
+    def state(self, state: str, digest: str | None = None, counts: list[int] | None = None) -> None:
+        """Write the manifest; `counts` are the replications of each cell, once it is known that they suffice."""
+        end = {"digest": digest, "replications": counts}
+        manifest = {"sweep": 1, "state": state, **end, **self.about, "identity": self.identity}
+        write_file(self.directory / MANIFEST, json.dumps(manifest, indent=1) + "\n", durable=True)
+
+
+def read_manifest(directory: Path) -> dict[str, Any]:
+    """Read what a sweep's directory says of itself; raises OutputError."""
+    found = _manifest(directory)
+    if found is None:
+        raise OutputError(f"{directory} is not a sweep's directory: it has no readable {MANIFEST}")
+    return found
+
+
+def is_running(directory: Path) -> bool:
+    """Whether a client holds the lock."""
+    try:
+        with (directory / _LOCK).open(encoding="utf-8") as file:
+            return not _lock(file, shared=True)
+    except OSError:
+        return False
+
+
+def read_runs(directory: Path) -> _Found:
+    """Read all shards; those that are not what their name says are left out and named."""
+    runs: dict[Key, Run] = {}
+    spoilt = []
+    for path in sorted((directory / _SHARDS).glob("*.parquet")):
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise OutputError(f"{path} cannot be read: {error.strerror or error}") from error
+        if path.stem.rpartition("-")[2] != _hash(data):
+            spoilt.append(path)
+        else:
+            runs.update(_decoded(data))
+    return _Found(runs, spoilt)
+
+
+def _manifest(directory: Path) -> dict[str, Any] | None:
+    try:
+        found = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return None
+    except OSError as error:
+        raise OutputError(f"{directory / MANIFEST} cannot be read: {error.strerror or error}") from error
+    return found if isinstance(found, dict) and found.get("sweep") == 1 else None
+
+
+def _changed(before: Mapping[str, object], now: Mapping[str, object]) -> str:
+    """What distinguishes two sweeps, in words."""
+    words = {
+        "tailback": "the version of Tailback",
+        "scenario": "the scenario",
+        "cells": "the points, or what they set",
+        "seed": "the seed",
+        "replications": "the number of replications",
+        "until": "when replications suffice",
+        "confidence": "the confidence",
+    }
+    # Through JSON, which knows no tuples.
+    now = json.loads(json.dumps(now))
+    differing = [word for key, word in words.items() if before.get(key) != now.get(key)]
+    return f"{' and '.join(differing)} changed" if differing else ""
+
+
+def _hash(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
+def _schema() -> dict[str, Any]:
+    import polars as pl
+
+    texts = {name: pl.String() for name in ("scope", "name", "metric")}
+    return {
+        "scenario": pl.String(),
+        "seed": pl.Int64(),
+        "digest": pl.String(),
+        "packet_hops": pl.Int64(),
+        "cpu_s": pl.Float64(),
+        "measures": pl.List(pl.Struct({**texts, "value": pl.Float64()})),
+    }
+
+
+def _encoded(rows: list[tuple[Key, Run]]) -> bytes:
+    import polars as pl
+
+    frame = pl.DataFrame(
+        {
+            "scenario": [key[0] for key, _ in rows],
+            "seed": [key[1] for key, _ in rows],
+            "digest": [run.digest for _, run in rows],
+            "packet_hops": [run.packet_hops for _, run in rows],
+            "cpu_s": [run.cpu_s for _, run in rows],
+            "measures": [
+                [{"scope": m.scope, "name": m.name, "metric": m.metric, "value": v} for m, v in run.measures.items()]
+                for _, run in rows
+            ],
+        },
+        schema=_schema(),
+    )
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer)
+    return buffer.getvalue()
+
+
+def _decoded(data: bytes) -> Iterator[tuple[Key, Run]]:
+    import polars as pl
+
+    frame: pl.DataFrame = pl.read_parquet(io.BytesIO(data))
+    for row in frame.iter_rows(named=True):
+        measures = {Measure(m["scope"], m["name"], m["metric"]): m["value"] for m in row["measures"]}
+        key = (row["scenario"], row["seed"])
+        yield key, Run(row["seed"], row["digest"], measures, row["packet_hops"], row["cpu_s"])
+
+
+@contextmanager
+def _locked(directory: Path) -> Iterator[None]:
+    """Hold the directory's lock; the system frees it when the process ends, however it ends."""
+    try:
+        handle = os.open(directory / _LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError as error:
+        raise OutputError(f"{directory} cannot be locked: {error.strerror or error}") from error
+    with os.fdopen(handle, "r+", encoding="utf-8") as file:
+        if not _lock_soon(file):
+            who = file.read().strip()
+            raise OutputError(
+                f"another client is at work on {directory}{f' ({who})' if who else ''}; wait for it, or end it"
+            )
+        # On a full disk the lock holds without a name.
+        with suppress(OSError):
+            file.truncate(0)
+            file.write(f"process {os.getpid()} on {socket.gethostname()}")
+            file.flush()
+        yield
+
+
+def _lock_soon(file: IO[str]) -> bool:
+    """Try twice: someone may just be asking whether anybody is at work."""
+    if _lock(file):
+        return True
+    time.sleep(0.2)
+    return _lock(file)
+
+
+def _lock(file: IO[str], *, shared: bool = False) -> bool:
+    """Take the lock, for as long as the file is open; false if someone else has it."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(file.fileno(), (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,304 @@
+"""What a sweep's directory survives: kills, full disks, damage, changes and other clients."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tailback
+from tailback import OutputError
+from tailback.study import store as stores
+
+Cli = Callable[..., Any]
+
+AXES: dict[str, Any] = {"network.buffer": ["10kB", "20kB", "40kB"], "flows[data].source.rate": ["3Mbit/s", "4Mbit/s"]}
+
+
+def shards(directory: Path) -> list[Path]:
+    return sorted((directory / "shards").glob("*.parquet"))
+
+
+def finished(directory: Path) -> set[tuple[str, int]]:
+    return set(stores.read_runs(directory).runs)
+
+
+def test_a_directory_gives_back_what_was_written(merge: Path, tmp_path: Path) -> None:
+    found = tailback.sweep(merge, AXES, replications=2, directory=tmp_path / "s")
+    assert found.digest == tailback.sweep(merge, AXES, replications=2).digest
+    read = tailback.open_sweep(tmp_path / "s")
+    assert read.runs == found.runs
+    assert (read.digest, read.paths, read.confidence, read.interrupted) == (found.digest, found.paths, 0.95, False)
+
+
+def test_a_second_call_runs_nothing(merge: Path, tmp_path: Path) -> None:
+    first = tailback.sweep(merge, AXES, replications=2, directory=tmp_path / "s")
+    before = shards(tmp_path / "s")
+    again = tailback.sweep(merge, AXES, replications=2, directory=tmp_path / "s")
+    assert shards(tmp_path / "s") == before
+    assert again.digest == first.digest
+
+
+def test_only_what_is_missing_is_run_again(merge: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stores, "_MOST_RUNS", 4)
+    whole = tailback.sweep(merge, AXES, replications=2, directory=tmp_path / "s")
+    assert len(shards(tmp_path / "s")) >= 3
+    shards(tmp_path / "s")[1].unlink()
+    kept = finished(tmp_path / "s")
+    calls: list[float] = []
+    again = tailback.sweep(
+        merge, AXES, replications=2, directory=tmp_path / "s", progress=lambda done, _: calls.append(done)
+    )
+    assert calls[0] >= len(kept)
+    assert again.digest == whole.digest
+    assert kept < finished(tmp_path / "s")
+
+
+def test_a_damaged_shard_is_set_aside_and_its_runs_are_run_again(tailback: Cli, merge: Path, tmp_path: Path) -> None:
+    call = ["sweep", merge, "--set", "network.buffer=[10kB, 20kB]", "--reps", "2", "--out", tmp_path / "s", "--json"]
+    whole = tailback(*call).json
+    (shard,) = shards(tmp_path / "s")
+    data = bytearray(shard.read_bytes())
+    data[len(data) // 2] ^= 1
+    shard.write_bytes(data)
+    assert tailback("sweep", "--status", tmp_path / "s", "--json").json["damaged_shards"] == 1
+    again = tailback(*call)
+    assert again.code == 0
+    assert "is damaged" in again.err
+    assert again.json["digest"] == whole["digest"]
+    assert [path.name for path in (tmp_path / "s" / "shards").glob("*.spoilt")] == [f"{shard.stem}.spoilt"]
+
+
+@pytest.mark.parametrize("cut", [0, 1, 100])
+def test_a_truncated_shard_is_set_aside(merge: Path, tmp_path: Path, cut: int) -> None:
+    whole = tailback.sweep(merge, AXES, replications=1, directory=tmp_path / "s")
+    (shard,) = shards(tmp_path / "s")
+    shard.write_bytes(shard.read_bytes()[:cut])
+    again = tailback.sweep(merge, AXES, replications=1, directory=tmp_path / "s")
+    assert again.digest == whole.digest
+    assert len(again.notes) == 1
+
+
+def test_another_sweep_in_the_directory_is_refused_and_named(tailback: Cli, merge: Path, tmp_path: Path) -> None:
+    call = ["sweep", merge, "--set", "network.buffer=[10kB, 20kB]", "--reps", "2", "--out", tmp_path / "s"]
+    assert tailback(*call).code == 0
+    before = finished(tmp_path / "s")
+    for change, words in [
+        (["--set", "run.duration=1s"], "the points, or what they set"),
+        (["--seed", "5"], "the seed"),
+        (["--reps", "3"], "the number of replications"),
+    ]:
+        refused = tailback(*call, *change)
+        assert refused.code == 4, refused.err
+        assert "holds another sweep" in refused.err
+        assert words in refused.err
+        assert "--extend" in refused.err
+    merge.write_text(merge.read_text().replace('rate = "10Mbit/s"', 'rate = "9Mbit/s"', 1))
+    assert "the scenario" in tailback(*call).err
+    assert finished(tmp_path / "s") == before
+
+
+def test_a_sweep_is_extended_with_what_it_already_has(merge: Path, tmp_path: Path) -> None:
+    tailback.sweep(merge, AXES, replications=3, directory=tmp_path / "s")
+    before = finished(tmp_path / "s")
+    more = AXES | {"network.buffer": ["20kB", "80kB"]}
+    found = tailback.sweep(merge, more, replications=2, directory=tmp_path / "s", extend=True)
+    assert found.digest == tailback.sweep(merge, more, replications=2).digest
+    assert tailback.open_sweep(tmp_path / "s").digest == found.digest
+    assert len(finished(tmp_path / "s") - before) == 4
+
+
+def test_two_clients_on_one_directory_do_not_meet(tailback: Cli, merge: Path, tmp_path: Path) -> None:
+    call = ["sweep", merge, "--set", "network.buffer=[10kB]", "--reps", "1", "--out", tmp_path / "s"]
+    assert tailback(*call).code == 0
+    with stores._locked(tmp_path / "s"):
+        refused = tailback(*call)
+        assert refused.code == 4
+        assert "another client is at work" in refused.err
+        assert f"process {os.getpid()}" in refused.err
+    assert tailback(*call).code == 0
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EACCES, errno.EIO])
+def test_a_disk_that_fails_in_the_middle_loses_nothing_that_was_on_it(
+    merge: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    monkeypatch.setattr(stores, "_MOST_RUNS", 3)
+    real, written = stores.write_file, []
+
+    def failing(path: Path, content: bytes | str, **options: bool) -> Path:
+        if str(path).endswith(".parquet"):
+            if len(written) == 2:
+                from tailback.rundir import _sentences
+
+                with _sentences(path):
+                    raise OSError(number, os.strerror(number))
+            written.append(path)
+        return real(path, content, **options)
+
+    monkeypatch.setattr(stores, "write_file", failing)
+    with pytest.raises(OutputError, match="the same command again runs what is missing"):
+        tailback.sweep(merge, AXES, replications=3, directory=tmp_path / "s")
+    kept = finished(tmp_path / "s")
+    assert len(kept) >= 6
+    assert not list((tmp_path / "s" / "shards").glob(".*"))
+    monkeypatch.setattr(stores, "write_file", real)
+    again = tailback.sweep(merge, AXES, replications=3, directory=tmp_path / "s")
+    assert kept < finished(tmp_path / "s")
+    assert again.digest == tailback.sweep(merge, AXES, replications=3).digest
+
+
+def run_cli(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tailback", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **options)
+
+
+def test_a_full_disk_is_one_sentence_and_exit_code_4(merge: Path, tmp_path: Path) -> None:
+    def no_room() -> None:
+        # Files may not grow beyond this: the manifest fits, a shard does not.
+        resource.setrlimit(resource.RLIMIT_FSIZE, (3500, 3500))
+
+    call = ["sweep", merge, "--set", "network.buffer=[10kB]", "--reps", 40, "--out", tmp_path / "s"]
+    failed = run_cli(*call, preexec_fn=no_room)
+    assert failed.returncode == 4, failed.stderr
+    assert "no room left on the disk" in failed.stderr
+    assert "the same command again" in failed.stderr
+    assert not shards(tmp_path / "s")
+    assert run_cli(*call).returncode == 0
+
+
+def test_a_place_that_cannot_be_written_is_noticed_before_the_work(tailback: Cli, merge: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    call = ["sweep", merge, "--set", "run.duration=[1000000s]", "--out"]
+    for place in (tmp_path / "file", tmp_path / "file" / "below", Path("/proc/nowhere")):
+        refused = tailback(*call, place)
+        assert refused.code == 4, refused.err
+    (tmp_path / "s" / "shards").mkdir(parents=True)
+    if os.geteuid() != 0:
+        (tmp_path / "s" / "shards").chmod(0o500)
+        assert "not writable" in tailback(*call, tmp_path / "s").err
+
+
+def test_shards_without_a_manifest_are_not_written_over(merge: Path, tmp_path: Path) -> None:
+    tailback.sweep(merge, AXES, replications=1, directory=tmp_path / "s")
+    (tmp_path / "s" / "sweep.json").write_text("{")
+    with pytest.raises(OutputError, match=r"no readable sweep\.json"):
+        tailback.sweep(merge, AXES, replications=1, directory=tmp_path / "s")
+
+
+LONG = ["--set", "run.duration=40s", "--set", "network.buffer=[10kB, 20kB, 30kB, 40kB, 50kB, 60kB]", "--reps", "12"]
+
+
+def kill_the_client(merge: Path, directory: Path, draws: random.Random, whole: str, kills: int) -> None:
+    """Kill a sweep at a random moment until it gets through, and see that nothing on the disk was lost."""
+    call = [sys.executable, "-m", "tailback", "sweep", str(merge), *LONG, "--out", str(directory), "--json", "-q"]
+    seen: set[tuple[str, int]] = set()
+    while True:
+        child = subprocess.Popen(call, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        if kills:
+            # From when there is something to lose; a random moment of what follows.
+            deadline = time.monotonic() + 30
+            while not (directory / "sweep.json").exists() and time.monotonic() < deadline and child.poll() is None:
+                time.sleep(0.02)
+            time.sleep(draws.uniform(0.0, 2.0))
+            child.send_signal(signal.SIGKILL)
+            kills -= 1
+        out, err = child.communicate(timeout=120)
+        now = finished(directory)
+        assert seen <= now, "a run whose shard was on the disk is gone"
+        seen = now
+        if child.returncode == 0:
+            assert json.loads(out)["digest"] == whole
+            return
+        assert child.returncode == -signal.SIGKILL, err
+
+
+def whole_digest(merge: Path) -> str:
+    done = run_cli("sweep", merge, *LONG, "--json", "-q")
+    assert done.returncode == 0, done.stderr
+    return str(json.loads(done.stdout)["digest"])
+
+
+def test_a_killed_client_resumes_to_the_same_digest(merge: Path, tmp_path: Path) -> None:
+    whole = whole_digest(merge)
+    for trial in range(3):
+        kill_the_client(merge, tmp_path / f"s{trial}", random.Random(f"client {trial}"), whole, 1)
+
+
+@pytest.mark.slow
+def test_twenty_killed_clients_resume_to_the_same_digest(merge: Path, tmp_path: Path) -> None:
+    whole = whole_digest(merge)
+    for trial in range(20):
+        kill_the_client(merge, tmp_path / f"s{trial}", random.Random(f"client, long {trial}"), whole, 3)
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+def test_ctrl_c_keeps_finished_points_and_exits_with_130(merge: Path, tmp_path: Path) -> None:
+    call = [sys.executable, "-m", "tailback", "sweep", str(merge), "--out", str(tmp_path / "s"), "-q"]
+    call += ["--set", "run.duration=[1s, 2s, 1000000s]", "--reps", "2", "--threads", "1"]
+    child = subprocess.Popen(
+        call, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "s" / "sweep.json").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(2)
+    child.send_signal(signal.SIGINT)
+    _, err = child.communicate(timeout=60)
+    assert child.returncode == 130, err
+    assert "what was finished is kept" in err
+    assert json.loads((tmp_path / "s" / "sweep.json").read_text())["state"] == "interrupted"
+    lengths = {
+        dict(setting)["run.duration"]: len(runs) for setting, runs in tailback.open_sweep(tmp_path / "s").runs.items()
+    }
+    assert lengths == {"1s": 1, "2s": 1, "1000000s": 0}
+    assert (tmp_path / "s" / "report.html").exists()
+
+
+def test_status_and_report_tell_how_far_it_is(tailback: Cli, merge: Path, tmp_path: Path) -> None:
+    out = tmp_path / "s"
+    assert tailback("sweep", "--status", out).code == 4
+    assert tailback("sweep", merge, "--set", "network.buffer=[10kB, 20kB]", "--reps", "2", "--out", out).code == 0
+    found = tailback("sweep", "--status", out, "--json").json
+    assert (found["state"], found["points"], found["runs_finished"], found["runs_missing"]) == ("complete", 2, 4, 0)
+    manifest = json.loads((out / "sweep.json").read_text())
+    (out / "sweep.json").write_text(json.dumps({**manifest, "state": "running", "replications": None, "digest": None}))
+    shards(out)[0].unlink()
+    found = tailback("sweep", "--status", out, "--json").json
+    assert (found["state"], found["runs_missing"]) == ("stopped", 4)
+    assert "runs missing" in tailback("sweep", "--status", out).out
+    with stores._locked(out):
+        assert tailback("sweep", "--status", out, "--json").json["state"] == "running"
+    assert tailback("sweep", "--report", out).code == 0
+
+
+def test_a_study_file_needs_no_further_words(tailback: Cli, merge: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(merge.parent)
+    study = 'study = 1\nscenario = "merge.toml"\nreplications = 2\n[[axes]]\npath = "network.buffer"\n'
+    Path("mine.toml").write_text(study + 'values = ["10kB", "20kB"]\n')
+    done = tailback("sweep", "mine.toml")
+    assert done.code == 0, done.err
+    assert sorted(path.name for path in Path("mine.sweep").iterdir()) == [
+        "lock",
+        "report.html",
+        "results.parquet",
+        "shards",
+        "sweep.json",
+    ]
+    assert "<img" in Path("mine.sweep/report.html").read_text()
+    assert tailback("sweep", "mine.toml", "--set", "run.seed=1").code == 2
+    assert tailback("sweep", "mine.toml", "--out", "one.parquet").code == 2
+    assert tailback("sweep").code == 2
+    assert tailback("sweep", "mine.toml", "--status", "mine.sweep").code == 2
