@@ -195,7 +195,7 @@ class OneAgainstMany(Experiment):
                 sfb_rfc["cbr_lost"],
                 "not reproduced with the published constants and a sender that obeys RFC 3168: where a TCP flow that "
                 "shares one bin finds it empty, the smallest probability falls below 1 by d2, and that share of "
-                "45 Mbit/s leaks until the bin is full again; the page says what closes the leak, and at what price",
+                "45 Mbit/s leaks until the bin is full again; S6-keep closes the leak",
             ),
             Claim(
                 "S6-keep",

@@ -30,7 +30,7 @@ from tailback.gallery.internet.internet_e15.fairness import (
     sender,
     starved_flows,
 )
-from tailback.gallery.internet.internet_e15.hashes import formula
+from tailback.gallery.internet.internet_e15.hashes import formula, place
 from tailback.gallery.quantity import Selector
 from tailback.report import Report
 
@@ -41,6 +41,8 @@ QUIET = "8kbit/s"
 """Rate of the one other flow where none is wanted: a packet per second."""
 MANY = (4, 8)
 """The slides' numbers of non-responsive flows."""
+BINS, DRAWS = 46, 20
+"""Bins on all levels together where L and N are chosen, and draws of the hashes for each choice."""
 POINTS_ALLOWED = 0.1 * TCP
 """How many more than without such flows may be starved for other reasons."""
 
@@ -232,6 +234,13 @@ class Misclassification(Experiment):
             lambda: _draw_formula(results.where(sender=RFC3168)),
             claims=("M1", "M3", "M4", "M5"),
         )
+        yield Figure(
+            "levels",
+            "Choice of L and N, 46 bins in all",
+            f"Lines: [1 - (1 - 1/N)^M]^L with N = 46/L, rounded down, and M non-responsive flows. Points: the share of "
+            f"{TCP} flows under {DRAWS} draws of SFB's own hashes.",
+            _draw_levels,
+        )
 
 
 def _draw_flows(kept: dict[str, tuple[list[float], list[int]]]) -> Drawing:
@@ -261,6 +270,39 @@ def _draw_flows(kept: dict[str, tuple[list[float], list[int]]]) -> Drawing:
                 axes.legend(loc="upper right", ncols=2, borderpad=0, handletextpad=0.1)
             axes.set_xlim(0, TCP + 1)
             axes.set_ylim(0, 0.4)
+    return figure
+
+
+def polluted(levels: int, others: Iterable[int]) -> dict[int, float]:
+    """Share of TCP flows that share each bin with one of so many others, under draws of SFB's hashes."""
+    bins, most = BINS // levels, max(others)
+    hit = dict.fromkeys(others, 0)
+    for draw in range(DRAWS):
+        at = [[place(draw + 1, flow, level, bins) for flow in range(TCP + most)] for level in range(levels)]
+        for m_others in hit:
+            taken = [set(row[TCP : TCP + m_others]) for row in at]
+            hit[m_others] += sum(all(row[f] in t for row, t in zip(at, taken, strict=True)) for f in range(TCP))
+    return {m_others: count / (TCP * DRAWS) for m_others, count in hit.items()}
+
+
+def _draw_levels() -> Drawing:
+    from tailback import plot
+
+    numbers, levels = (1, 4, 8, 16, 32), range(1, 9)
+    drawn = {count: polluted(count, numbers) for count in levels}
+    figure = plot.new()
+    (axes,) = figure.axes
+    with plot.style():
+        for index, others in enumerate(numbers):
+            colour = plot.COLOURS[index % len(plot.COLOURS)]
+            axes.plot(
+                levels, [100 * formula(others, n, BINS // n) for n in levels], color=colour, label=f"M = {others}"
+            )
+            found = [(n, 100 * drawn[n][others]) for n in levels if drawn[n][others] > 0]
+            axes.plot([n for n, _ in found], [share for _, share in found], "o", markersize=4, color=colour)
+        axes.set_ylim(1e-3, 100)
+        plot.finish(axes, x="levels L", y="flows taken for non-responsive (%)", y_scale="log")
+        axes.set_ylim(1e-3, 100)
     return figure
 
 

@@ -172,26 +172,17 @@ class MovingHash(Experiment):
             ),
             Claim.reported(
                 "H2b",
-                "What is left are the flows that are starved without any non-responsive flow too: the difference.",
+                "What is left are no more flows than are starved without any non-responsive flow: the difference.",
                 f"{slide}; bound of a quarter of the static excess, about 8 flows, reconstructed",
                 moving.where(**rfc)["starved"] - none.where(**rfc)["starved"],
-                "the mean is below the bound, but single runs differ by some 10 flows, so that a quick run may not "
-                "decide it",
+                "a comparison: static hashes starve some 25 flows by back-off alone, moving ones free these as well",
             ),
             Claim(
                 "H3",
-                "Jain's index of the TCP flows rises, with the sender of 1999 by at least 0.1.",
+                "Jain's index of the TCP flows rises by at least 0.1, with either sender.",
                 f"{slide}; the bound reconstructed. Prototype: 0.68 to 0.91",
                 (moving.where(**old)["jain"] - static.where(**old)["jain"] >= 0.1)
-                & (moving.where(**rfc)["jain"] > static.where(**rfc)["jain"]),
-            ),
-            Claim.reported(
-                "H3b",
-                "With RFC 3168 it rises by about 0.1.",
-                f"{slide}; bound of 0.1 reconstructed",
-                moving.where(**rfc)["jain"] - static.where(**rfc)["jain"],
-                "about 70 flows that were unlucky at the start wait for a timer of up to 60 s under any hash; that "
-                "keeps the index down, and the gain so close to 0.1 that no affordable number of runs decides",
+                & (moving.where(**rfc)["jain"] - static.where(**rfc)["jain"] >= 0.1),
             ),
             Claim(
                 "H4",
