@@ -777,16 +777,16 @@ def loss_by_colour(queue: Table) -> Figure:
     for rate in profiles:
         scenario = (
             Scenario(duration="32s", warmup="2s", framing="none", buffer="unlimited")
-            .host("s", count=6)
+            .host("h", count=6)
             .host("d")
             .switch("sw", ports={"d": {"buffer": "100packets", "discipline": queue}})
-            .link(["s*", "sw"], rate="100Mbit/s", delay="1ms")
+            .link(["h*", "sw"], rate="100Mbit/s", delay="1ms")
             .link(["sw", "d"], rate="10Mbit/s", delay="1ms")
         )
         for name, part, colour in (("in", rate, "green"), ("out", 12 - rate, "yellow")):
             load = source("poisson", packet="1000B", rate=f"{1000 * part / 6:.0f}kbit/s")
             marking = {"meter": kind("fixed", colour=colour)}
-            scenario = scenario.flow(name, "s*", "d", load, marking=marking)
+            scenario = scenario.flow(name, "h*", "d", load, marking=marking)
         for name, colour in (("in", "green"), ("out", "yellow")):
             reports = run(scenario, replications=3).reports
             losses[colour].append(mean_interval([100 * report.loss(name) for report in reports], CONFIDENCE))
@@ -856,12 +856,12 @@ def markers() -> Figure:
     return drawn
 
 
-def service(others: int, **options: str) -> Scenario:
+def service(others: int, duration: str, warmup: str = "0s", sample: str | None = None) -> Scenario:
     """Return a link of 10 Mbit/s under enhanced RED, with so many connections that are best effort."""
     red = {"min": "20packets", "max": "80packets", "mean-packet": "1040B", "count": "packets"}
     yellow = {"meter": kind("fixed", colour="yellow")}
     return (
-        Scenario(framing="none", buffer="unlimited", **options)
+        Scenario(duration=duration, warmup=warmup, sample=sample, framing="none", buffer="unlimited")
         .host("s", count=others)
         .host("t", count=others)
         .host("x")

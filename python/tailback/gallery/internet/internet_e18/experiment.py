@@ -67,7 +67,7 @@ class Reservation(Experiment):
         Axis("sender", "TCP sender"),
         Axis("queue", "queue"),
     )
-    quick = Profile(duration="80s", warmup="20s", replications=3, max_replications=12, cpu_s=12)
+    quick = Profile(duration="60s", warmup="15s", replications=3, max_replications=12, cpu_s=12)
     full = Profile(duration="420s", warmup="20s", replications=5, max_replications=30, cpu_s=300)
     metrics = (
         services.rate("reserved", "reserved", "goodput with the reservation"),
@@ -224,16 +224,18 @@ def _draw_windows(results: Results) -> Drawing:
     from tailback import plot
 
     drawn = plot.new(1, 2, width=7.2, height=2.2, sharex=True, sharey=True)
+    highest = 0.0
     for axes, name in zip(drawn.axes, (PLAIN, FIXED), strict=True):
         trace = results.trace("window", mechanism=name, rate=4, sender=MODERN, queue=ERED)
         times, window, rtt = cast("Trace", trace)
-        chosen = [index for index, at in enumerate(times) if 40 <= at <= 70]
+        chosen = [index for index, at in enumerate(times) if 30 <= at <= 60]
         at = [times[index] for index in chosen]
         axes.plot(at, [window[index] for index in chosen], color=plot.COLOURS[0], linewidth=1.0, label="window")
         reserved = [4e6 / 8000 * rtt[index] for index in chosen]
         axes.plot(at, reserved, color="#666666", linewidth=0.9, linestyle="--", label="4 Mbit/s · round trip")
         with plot.style():
             plot.finish(axes, title=name, y="segments", x="time (s)" if name == FIXED else "")
-        axes.set_ylim(bottom=0)
+        highest = max([highest, *(window[index] for index in chosen)])
+    drawn.axes[0].set_ylim(0, 1.25 * highest)
     drawn.axes[0].legend(loc="upper right", fontsize=8)
     return drawn
