@@ -72,8 +72,9 @@ pub fn explain(name: &str) -> Option<String> {
 }
 
 fn sections() -> Vec<&'static str> {
-    let tables =
-        |node: &'static Value| alternatives(node).iter().any(|node| matches!(node["type"].as_str(), Some("object" | "array")));
+    let tables = |node: &'static Value| {
+        alternatives(node).iter().any(|node| matches!(node["type"].as_str(), Some("object" | "array")))
+    };
     let properties = schema()["properties"].as_object();
     properties.into_iter().flatten().filter(|(_, node)| tables(node)).map(|(name, _)| name.as_str()).collect()
 }

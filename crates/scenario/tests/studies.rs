@@ -121,7 +121,8 @@ fn a_list_takes_the_same_number_of_values_from_every_axis() {
 
 #[test]
 fn several_mistakes_are_told_at_once() {
-    let text = RIGHT.replace("title =", "titel =").replace("kind = \"grid\"", "kind = \"gird\"").replace("of =", "off =");
+    let text =
+        RIGHT.replace("title =", "titel =").replace("kind = \"grid\"", "kind = \"gird\"").replace("of =", "off =");
     assert_eq!(Study::from_toml(&text, "study.toml").unwrap_err().problems().len(), 3);
 }
 
