@@ -91,7 +91,7 @@ def test_every_figure_has_a_command_that_draws_it() -> None:
 
 
 def figures() -> str:
-    return (ROOT / "tools" / "docs_figures.py").read_text(encoding="utf-8")
+    return "".join(page.read_text(encoding="utf-8") for page in sorted((ROOT / "tools" / "drawings").glob("*.py")))
 
 
 def test_the_tests_that_pages_name_exist() -> None:

@@ -1,0 +1,212 @@
+"""Figures of the queue disciplines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from drawings.common import (
+    bottleneck,
+    figure,
+    interval,
+)
+from tailback import Scenario, discipline, kind, plot, source
+from tailback.scenario import Table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@figure
+def drop_head() -> Figure:
+    """The delay of what gets through an overloaded FIFO, dropping at either end."""
+    drawn = plot.new(1, 1, width=6.0, height=3.0)
+    (axes,) = drawn.axes
+    loads = (0.8, 0.9, 1.0, 1.1, 1.3, 1.6, 2.0)
+    for index, name in enumerate(("drop-tail", "drop-head")):
+        points = []
+        for load in loads:
+            scenario = (
+                Scenario(duration="40s", warmup="2s", framing="none", buffer="50kB", discipline=discipline(name))
+                .host("a")
+                .host("b")
+                .switch("sw")
+                .link(["a", "sw"], rate="100Mbit/s")
+                .link(["sw", "b"], rate="10Mbit/s")
+                .flow("f", "a", "b", source("poisson", packet="1000B", rate=f"{load * 10:g}Mbit/s"))
+            )
+            points.append(interval(scenario, lambda report: 1e3 * report.mean_delay_s()))
+        plot.curve(axes, loads, points, label=name, index=index)
+    with plot.style():
+        plot.finish(axes, x="offered load", y="mean delay (ms)", ticks=loads)
+    return drawn
+
+
+@figure
+def drop_tail() -> Figure:
+    """A bottleneck under drop-tail."""
+    return bottleneck(discipline("drop-tail"))
+
+
+PROBABILITY = {"probability": ("probability", 1.0)}
+RED_BAND = kind("red", min="20packets", max="60packets", mean_packet="1040B", count="packets")
+"""RED with a band that suits the dumbbell; the rest is the default."""
+
+
+def red_band() -> Table:
+    """Return the same as a nested table."""
+    return {key: value for key, value in RED_BAND.items() if key != "kind"}
+
+
+@figure
+def red() -> Figure:
+    """A bottleneck under RED."""
+    return bottleneck(RED_BAND, average="average_packets", state=PROBABILITY)
+
+
+@figure
+def red_adaptive() -> Figure:
+    """A bottleneck under the adaptive RED of Floyd et al."""
+    queue = {**RED_BAND, "adaptive": kind("floyd")}
+    return bottleneck(queue, average="average_packets", state={"max_probability": ("max-p", 1.0)})
+
+
+@figure
+def blue() -> Figure:
+    """A bottleneck under Blue."""
+    return bottleneck(discipline("blue", ecn=True), ecn=True, state=PROBABILITY)
+
+
+@figure
+def sfb() -> Figure:
+    """A bottleneck under stochastic fair Blue."""
+    return bottleneck(discipline("sfb"), flood=True, state={"max_probability": ("largest probability", 1.0)})
+
+
+@figure
+def sfq() -> Figure:
+    """A bottleneck under stochastic fairness queueing."""
+    return bottleneck(discipline("sfq"), flood=True)
+
+
+@figure
+def sfq_red() -> Figure:
+    """A bottleneck under stochastic fairness queueing with RED."""
+    band = {**red_band(), "min": "2packets", "max": "6packets", "weight": 0.02}
+    return bottleneck(discipline("sfq-red", buckets=16, red=band), flood=True)
+
+
+@figure
+def drr() -> Figure:
+    """A bottleneck under deficit round robin."""
+    return bottleneck(discipline("drr"), flood=True)
+
+
+@figure
+def fred() -> Figure:
+    """A bottleneck under FRED."""
+    return bottleneck(discipline("fred", mean_packet="1040B"), flood=True, average="average_packets")
+
+
+@figure
+def sred() -> Figure:
+    """A bottleneck under stabilized RED."""
+    return bottleneck(discipline("sred"), flood=True, state={"estimated_flows": ("estimated flows", 1.0)})
+
+
+@figure
+def choke() -> Figure:
+    """A bottleneck under CHOKe."""
+    return bottleneck(discipline("choke", red=red_band()), flood=True, average="average_packets")
+
+
+@figure
+def red_pd() -> Figure:
+    """A bottleneck under RED-PD."""
+    filters = {"largest_filter_probability": ("filter's probability", 1.0)}
+    return bottleneck(discipline("red-pd", red=red_band()), flood=True, average="average_packets", state=filters)
+
+
+@figure
+def codel() -> Figure:
+    """A bottleneck under CoDel."""
+    return bottleneck(discipline("codel"), state={"count": ("count", 1.0)})
+
+
+@figure
+def fq_codel() -> Figure:
+    """A bottleneck under FQ-CoDel."""
+    return bottleneck(discipline("fq-codel"), flood=True)
+
+
+@figure
+def pie() -> Figure:
+    """A bottleneck under PIE."""
+    return bottleneck(discipline("pie"), state=PROBABILITY)
+
+
+@figure
+def fq_pie() -> Figure:
+    """A bottleneck under FQ-PIE."""
+    largest = {"largest_probability": ("largest probability", 1.0)}
+    return bottleneck(discipline("fq-pie"), flood=True, state=largest)
+
+
+@figure
+def cobalt() -> Figure:
+    """A bottleneck under COBALT."""
+    return bottleneck(discipline("cobalt"), flood=True, state=PROBABILITY)
+
+
+@figure
+def dualpi2() -> Figure:
+    """A bottleneck under DualPI2, with classic traffic only."""
+    return bottleneck(discipline("dualpi2"), state={"base_probability": ("p'", 1.0)})
+
+
+@figure
+def pi() -> Figure:
+    """A bottleneck under PI."""
+    return bottleneck(discipline("pi", mean_packet="1040B"), state=PROBABILITY)
+
+
+@figure
+def rem() -> Figure:
+    """A bottleneck under REM."""
+    return bottleneck(discipline("rem", mean_packet="1040B"), state=PROBABILITY)
+
+
+@figure
+def avq() -> Figure:
+    """A bottleneck under the adaptive virtual queue."""
+    rate = {"virtual_rate_bits_per_second": ("virtual rate (Mbit/s)", 1e-6)}
+    return bottleneck(discipline("avq", mean_packet="1040B"), state=rate)
+
+
+@figure
+def fair_queueing() -> Figure:
+    """The delay of a sparse flow among backlogged ones, under each kind of tags."""
+    drawn = plot.new(1, 1, width=6.4, height=3.4)
+    (axes,) = drawn.axes
+    crowds = (2, 4, 8, 16, 32)
+    for index, name in enumerate(("drr", "scfq", "stfq", "virtual-clock", "wfq", "wf2q-plus")):
+        points = []
+        for count in crowds:
+            # Half of its fair share, in packets that come at random instants.
+            sparse = source("poisson", packet="1000B", rate=f"{5000 / (count + 1):.0f}kbit/s")
+            scenario = (
+                Scenario(duration="32s", warmup="2s", framing="none", buffer="unlimited")
+                .host("g", count=count)
+                .host("s")
+                .host("d")
+                .switch("sw", ports={"d": {"buffer": f"{20 * count}packets", "discipline": discipline(name)}})
+                .link(["g*", "sw"], rate="100Mbit/s", delay="0s")
+                .link(["s", "sw"], rate="100Mbit/s", delay="0s")
+                .link(["sw", "d"], rate="10Mbit/s", delay="0s")
+                .flow("greedy", "g*", "d", source("poisson", packet="1000B", rate=f"{20_000 / count:.0f}kbit/s"))
+                .flow("sparse", "s", "d", sparse)
+            )
+            points.append(interval(scenario, lambda report: 1e3 * report.mean_delay_s("sparse"), 3))
+        plot.curve(axes, crowds, points, label=name, index=index)
+    with plot.style():
+        plot.finish(axes, x="backlogged flows beside it", y="mean delay of the sparse flow (ms)", ticks=crowds)
+    return drawn
