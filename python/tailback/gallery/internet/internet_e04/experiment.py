@@ -77,7 +77,7 @@ class EcnLoss(Experiment):
                 "Loss with 64 connections if senders keep RFC 3168's rule for a window of one segment.",
                 "RFC 3168, section 6.1.2",
                 results.where(ecn=FLOOR, sources=64)["loss"],
-                "a rule of 2001; the deck's sources are of 1999, and ns-2.35's do not hold a segment back either",
+                "a rule of 2001; the deck's sources are of 1999",
             ),
         ]
 
