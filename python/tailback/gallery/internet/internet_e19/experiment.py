@@ -46,7 +46,7 @@ SILVER: dict[str, float] = {TWO: 4, OVER: 8, DETECTED: 8}
 STEP = 0.01
 BELOW, ABOVE = (2,), (4, 6)
 """Targets of one group below and above its share without marking, which is 2.5 Mbit/s."""
-STARVED = 25
+STARVED = 10
 """Percent of an equal share below which a flow is starved."""
 PLAIN: dict[str, Value] = {"meter": {"kind": "fixed", "colour": "yellow"}}
 
