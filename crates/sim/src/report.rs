@@ -204,7 +204,7 @@ pub struct TransportReport {
 pub struct ApplicationReport {
     /// Pages (of request-response: exchanges) or transfers begun, those refused included.
     pub begun: u64,
-    /// Exchanges given up after their time-out.
+    /// Pages of which an exchange was given up after its time-out.
     pub failed: u64,
     /// Transfers refused since no connection was free.
     pub refused: u64,

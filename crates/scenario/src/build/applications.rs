@@ -47,7 +47,10 @@ impl Builder<'_> {
         let mut applications = Vec::new();
         let named = flows.len();
         for group in &self.document.flows {
-            let Some(application) = &group.application else { continue };
+            let Some(application) = group.application.as_ref().filter(|application| application.check().is_ok()) else {
+                // There is none, or it has been refused.
+                continue;
+            };
             let law = Arc::new(application.clone());
             let of_group: Vec<u32> =
                 (0..named as u32).filter(|flow| flows[*flow as usize].group == group.name).collect();

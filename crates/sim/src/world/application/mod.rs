@@ -41,7 +41,7 @@ pub(crate) struct Group {
     pub name: String,
     /// Pages or transfers begun.
     pub begun: u64,
-    /// Exchanges given up.
+    /// Pages of which an exchange was given up.
     pub failed: u64,
     /// Transfers refused, since no connection was free.
     pub refused: u64,

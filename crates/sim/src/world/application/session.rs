@@ -17,6 +17,8 @@ pub(super) struct Session {
     left: u32,
     /// When the page was asked for.
     began: Time,
+    /// Whether an exchange of the page was given up.
+    spoilt: bool,
 }
 
 #[derive(Debug)]
@@ -41,7 +43,7 @@ impl Session {
             used: false,
         };
         let channels = channels.iter().map(channel).collect();
-        Session { law: Arc::new(law), rng, group, stop, channels, left: 0, began: Time::ZERO }
+        Session { law: Arc::new(law), rng, group, stop, channels, left: 0, began: Time::ZERO, spoilt: false }
     }
 
     /// The flow whose event is the first page, and when: users begin by thinking.
@@ -66,6 +68,7 @@ impl World {
         let (now, measured) = (self.now, self.now >= self.plan.warmup);
         let Some(session) = self.applications.session(application) else { return };
         session.began = now;
+        session.spoilt = false;
         let law = Arc::clone(&session.law);
         session.left = law.objects.as_ref().map_or(0, |count| count.draw(&mut session.rng));
         let bytes = law.first.draw(&mut session.rng);
@@ -114,12 +117,10 @@ impl World {
 
     /// A client gives up an exchange, and what belongs to it.
     pub(super) fn give_up(&mut self, application: u32, channel: usize) {
-        let warmup = self.plan.warmup;
         let Some(session) = self.applications.session(application) else { return };
+        session.spoilt = true;
         let at = &session.channels[channel];
-        let (flows, asked, group) = ([at.request, at.response], at.asked, session.group);
-        self.applications.groups[group].failed += u64::from(asked >= warmup);
-        for flow in flows {
+        for flow in [at.request, at.response] {
             if let Some(part) = self.applications.part(flow) {
                 part.due = Time::NEVER;
                 part.missing = 0;
@@ -148,10 +149,13 @@ impl World {
         if session.channels.iter().any(|channel| channel.awaited.is_some()) {
             return;
         }
-        let (began, group, stop) = (session.began, session.group, session.stop);
+        let (began, spoilt, group, stop) = (session.began, session.spoilt, session.group, session.stop);
         let (first, think) = (session.channels[0].request, session.law.think.draw(&mut session.rng));
-        if began >= warmup {
-            self.applications.groups[group].times.record(now.since(began).0);
+        let group = &mut self.applications.groups[group];
+        match spoilt {
+            _ if began < warmup => {}
+            true => group.failed += 1,
+            false => group.times.record(now.since(began).0),
         }
         self.application_wakes(first, now + think, stop);
     }
