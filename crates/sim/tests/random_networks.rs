@@ -431,10 +431,15 @@ fn transport() -> impl Strategy<Value = Option<Arc<Tcp>>> {
     prop::option::weighted(
         0.8,
         (recovery, control, flags).prop_map(|(recovery, control, (ecn, handshake, timestamps, pacing, every))| {
+            // Its target has no default.
+            let control = match control {
+                "packet-marking" => serde_json::json!({ "kind": control, "target": "1Mbit/s" }),
+                _ => serde_json::json!({ "kind": control }),
+            };
             let tcp = serde_json::json!({
                 "segment": "960B",
                 "recovery": { "kind": recovery },
-                "congestion-control": { "kind": control },
+                "congestion-control": control,
                 "ecn": if ecn { "classic" } else { "off" },
                 "handshake": handshake,
                 "timestamps": timestamps,

@@ -70,7 +70,7 @@ impl Params {
             }
             if level.idle != self.green.idle {
                 return Err(Invalid::new(
-                    &format!("{name}.idle"),
+                    format!("{name}.idle"),
                     "the link is idle for all colours; write as in `green`",
                 ));
             }

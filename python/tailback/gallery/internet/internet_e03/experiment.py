@@ -60,7 +60,7 @@ class LossModel(Experiment):
         Axis("packet", "packet", "B"),
         Axis("sources", "connections"),
     )
-    quick = Profile(duration="140s", warmup="20s", replications=4, max_replications=24, cpu_s=35)
+    quick = Profile(duration="140s", warmup="20s", replications=4, max_replications=24, cpu_s=25)
     full = Profile(duration="420s", warmup="20s", replications=10, max_replications=60, cpu_s=900)
     metrics = (
         m.port_loss(BOTTLENECK),

@@ -51,7 +51,7 @@ class SubTcp(Experiment):
         Axis("connections", "connections"),
         Axis("x", "X, and buffer per capacity times round trip", "%"),
     )
-    quick = Profile(duration="250s", warmup="50s", replications=3, max_replications=20, cpu_s=45)
+    quick = Profile(duration="250s", warmup="50s", replications=3, max_replications=20, cpu_s=25)
     full = Profile(duration="1050s", warmup="50s", replications=5, max_replications=20, cpu_s=900)
     metrics = (
         m.port_loss("a->b"),

@@ -58,7 +58,7 @@ class BlueEvaluation(Experiment):
         Axis("set", "discipline"),
         Axis("buffer", "buffer", "kB"),
     )
-    quick = Profile(duration="50s", warmup="35s", replications=3, max_replications=12, cpu_s=120)
+    quick = Profile(duration="50s", warmup="35s", replications=3, max_replications=12, cpu_s=70)
     full = Profile(duration="200s", warmup="100s", replications=5, max_replications=12, cpu_s=6000)
     metrics = (
         m.port_loss("a->b"),

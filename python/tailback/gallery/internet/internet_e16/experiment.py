@@ -91,7 +91,7 @@ class Misclassification(Experiment):
         Axis("others", "number of non-responsive flows"),
         Axis("sender", "TCP sender"),
     )
-    quick = Profile(duration="100s", warmup="20s", replications=4, max_replications=10, cpu_s=35)
+    quick = Profile(duration="100s", warmup="20s", replications=4, max_replications=10, cpu_s=25)
     full = Profile(duration="200s", warmup="20s", replications=8, max_replications=40, cpu_s=400)
     metrics = (
         Metric(

@@ -54,7 +54,7 @@ class Rivals(Experiment):
     title = "One non-responsive flow under every discipline"
     reference = "Feng, Kandlur, Saha and Shin, INFOCOM 2001, against RFC 8033, 8289, 8290 and others"
     axes = (Axis("queue", "queue discipline"),)
-    quick = Profile(duration="60s", warmup="20s", replications=3, max_replications=6, cpu_s=45)
+    quick = Profile(duration="60s", warmup="20s", replications=3, max_replications=6, cpu_s=30)
     full = Profile(duration="200s", warmup="20s", replications=5, max_replications=20, cpu_s=600)
     metrics = (
         lost_rate("tcp", "tcp_lost", "TCP lost"),
