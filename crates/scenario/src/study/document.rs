@@ -164,7 +164,7 @@ pub struct Mechanism {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Until {
-    /// The metric that decides, such as "loss", or "delay_p99[data]" of a group or class.
+    /// The metric that decides, such as "loss", or `delay_p99[data]` of a group or class.
     #[schemars(example = &"loss")]
     pub metric: String,
     /// Whether the metric's mean must be precise, or its difference from the first mechanism.
