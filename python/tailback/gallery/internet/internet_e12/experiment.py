@@ -58,7 +58,7 @@ class BlueEvaluation(Experiment):
         Axis("set", "discipline"),
         Axis("buffer", "buffer", "kB"),
     )
-    quick = Profile(duration="50s", warmup="35s", replications=3, max_replications=12, cpu_s=70)
+    quick = Profile(duration="50s", warmup="35s", replications=3, max_replications=12, cpu_s=120)
     full = Profile(duration="200s", warmup="100s", replications=5, max_replications=12, cpu_s=6000)
     metrics = (
         m.port_loss("a->b"),
@@ -80,9 +80,7 @@ class BlueEvaluation(Experiment):
             return grid(floor=(RFC, NONE), sources=SOURCES, set=(*RED, *BLUE), buffer=buffers) + grid(
                 floor=(DROP, NS), sources=SOURCES, set=TYPICAL, buffer=buffers
             )
-        points = grid(
-            floor=[RFC], sources=SOURCES, set=("R1", "R2", "R3", "B2", "B3", "B4"), buffer=(SMALL, 300, LARGE)
-        )
+        points = grid(floor=[RFC], sources=SOURCES, set=("R1", "R2", "R3", "B2", "B4"), buffer=(SMALL, 300, LARGE))
         points += grid(floor=[NONE], sources=SOURCES, set=("R1", "R2", "R3", "B2", "B4"), buffer=(SMALL, 300, LARGE))
         points += grid(floor=[DROP], sources=SOURCES, set=TYPICAL, buffer=(SMALL, LARGE))
         points += grid(floor=[NS], sources=SOURCES, set=TYPICAL, buffer=[SMALL])

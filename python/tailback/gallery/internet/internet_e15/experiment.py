@@ -74,7 +74,7 @@ class OneAgainstMany(Experiment):
         Axis("floor", "floor of the retransmission timeout", "s"),
         Axis("rate", "rate of the non-responsive flow", "Mbit/s"),
     )
-    quick = Profile(duration="100s", warmup="20s", replications=3, max_replications=8, cpu_s=35)
+    quick = Profile(duration="100s", warmup="20s", replications=3, max_replications=8, cpu_s=50)
     full = Profile(duration="200s", warmup="20s", replications=5, max_replications=40, cpu_s=600)
     metrics = (
         lost_rate("tcp", "tcp_lost", "TCP lost"),
