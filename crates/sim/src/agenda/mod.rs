@@ -5,10 +5,12 @@
 //! same order. Each component has at most one live event of each kind; a re-armed timer leaves a
 //! stale entry behind that its owner recognises by its time and ignores.
 
-mod heap;
+mod entry;
 mod wheel;
 
-use heap::{Entry, Heap};
+use entry::Entry;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use tailback_units::Time;
 use wheel::Wheel;
 
@@ -107,7 +109,7 @@ pub(crate) struct Agenda {
     /// Events of later slots.
     later: Wheel,
     /// Events that came too late for a crowded slot.
-    crowd: Heap,
+    crowd: BinaryHeap<Reverse<Entry>>,
     come: Come,
 }
 
@@ -138,7 +140,7 @@ impl Default for Agenda {
             current: u64::MAX,
             shift: 0,
             later: Wheel::default(),
-            crowd: Heap::default(),
+            crowd: BinaryHeap::new(),
             come: Come::default(),
         }
     }
@@ -171,7 +173,7 @@ impl Agenda {
         if self.today.len() < CROWD {
             insert(&mut self.today, entry);
         } else {
-            self.crowd.push(entry);
+            self.crowd.push(Reverse(entry));
         }
         if self.current == u64::MAX {
             self.begin_slots();
@@ -204,15 +206,18 @@ impl Agenda {
 
     #[cold]
     fn pop_among_crowd(&mut self, end: Time) -> Option<Entry> {
-        match self.today.last() {
-            Some(&next) if next < self.crowd.first() => {
-                if next.time > end.0 {
-                    return None;
-                }
-                self.today.pop()
-            }
-            _ => self.crowd.pop_until(end.0),
+        let &Reverse(crowded) = self.crowd.peek()?;
+        let listed = self.today.last().copied().filter(|listed| *listed < crowded);
+        let next = listed.unwrap_or(crowded);
+        if next.time > end.0 {
+            return None;
         }
+        if listed.is_some() {
+            self.today.pop();
+        } else {
+            self.crowd.pop();
+        }
+        Some(next)
     }
 
     /// Brings the events of the next slot that has any.
@@ -262,7 +267,8 @@ impl Agenda {
     #[cold]
     fn rebuild(&mut self, shift: u32) {
         let today = std::mem::replace(&mut self.today, Vec::with_capacity(CROWD));
-        let mut entries = [today, self.crowd.take_all(), self.later.take_all()].concat();
+        let crowd: Vec<Entry> = self.crowd.drain().map(|Reverse(entry)| entry).collect();
+        let mut entries = [today, crowd, self.later.take_all()].concat();
         // The last ones first, so that each is the next.
         entries.sort_unstable_by(|a, b| b.cmp(a));
         self.shift = shift.min(WIDEST);

@@ -1,6 +1,8 @@
 //! Many events of later slots of time, each slot's in no order.
 
-use super::heap::{Entry, Heap};
+use super::entry::Entry;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// Slots that can be told apart at once.
 const SLOTS: u64 = 4096;
@@ -20,7 +22,7 @@ pub(super) struct Wheel {
     free: u32,
     /// How many are in slots.
     count: usize,
-    far: Heap,
+    far: BinaryHeap<Reverse<Entry>>,
 }
 
 /// An event and the next one of its slot.
@@ -34,7 +36,7 @@ struct Listed {
 impl Default for Wheel {
     fn default() -> Wheel {
         let filled = [0; (SLOTS / 64) as usize];
-        Wheel { first: Vec::new(), filled, words: 0, events: Vec::new(), free: NONE, count: 0, far: Heap::default() }
+        Wheel { first: Vec::new(), filled, words: 0, events: Vec::new(), free: NONE, count: 0, far: BinaryHeap::new() }
     }
 }
 
@@ -43,7 +45,7 @@ impl Wheel {
     #[inline(never)]
     pub fn put(&mut self, entry: Entry, slot: u64, current: u64) {
         if slot - current >= SLOTS {
-            return self.far.push(entry);
+            return self.far.push(Reverse(entry));
         }
         let index = (slot % SLOTS) as usize;
         let Some(first) = self.first.get_mut(index) else { return self.open(entry, slot, current) };
@@ -69,8 +71,8 @@ impl Wheel {
     }
 
     /// The first slot after `current` that has events; slots are 2^`shift` picoseconds wide.
-    pub fn next_slot(&mut self, current: u64, shift: u32) -> Option<u64> {
-        let far = (!self.far.is_empty()).then(|| self.far.first().time >> shift);
+    pub fn next_slot(&self, current: u64, shift: u32) -> Option<u64> {
+        let far = self.far.peek().map(|Reverse(entry)| entry.time >> shift);
         let near = (self.count > 0).then(|| {
             let from = current.wrapping_add(1);
             from + (self.filled_from((from % SLOTS) as u32).wrapping_sub(from) & (SLOTS - 1))
@@ -106,9 +108,11 @@ impl Wheel {
         if self.filled[index / 64] == 0 {
             self.words &= !(1 << (index / 64));
         }
-        while !self.far.is_empty() && self.far.first().time >> shift == slot {
-            let Some(entry) = self.far.pop_until(u64::MAX) else { break };
+        while let Some(&Reverse(entry)) = self.far.peek()
+            && entry.time >> shift == slot
+        {
             to(entry);
+            self.far.pop();
         }
     }
 
@@ -129,7 +133,7 @@ impl Wheel {
 
     /// Takes all events out, in no order.
     pub fn take_all(&mut self) -> Vec<Entry> {
-        let mut all = self.far.take_all();
+        let mut all: Vec<Entry> = self.far.drain().map(|Reverse(entry)| entry).collect();
         for first in &mut self.first {
             let mut at = std::mem::replace(first, NONE);
             while let Some(listed) = self.events.get(at as usize) {
