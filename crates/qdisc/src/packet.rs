@@ -25,8 +25,10 @@ pub struct Packet {
     pub payload: u16,
     /// Bytes that a buffer counts.
     pub size: u16,
-    /// Bytes that the wire counts.
-    pub wire: u16,
+    /// Bytes that the wire counts beyond `size`.
+    beyond: u8,
+    /// Its code point: the DS field's upper six bits (RFC 2474), or what a network reads in their place.
+    pub code: u8,
     /// Node that it goes to.
     pub dst: u16,
 }
@@ -97,6 +99,8 @@ impl Traits {
 impl Packet {
     /// Number of flows that can be told apart; a transport's flow takes two, one for each direction.
     pub const MAX_FLOWS: u32 = 1 << 22;
+    /// Most bytes by which the wire may count more than a buffer.
+    pub const MAX_BEYOND: u32 = u8::MAX as u32;
     /// Where the colour begins.
     const COLOUR_SHIFT: u32 = 22;
 
@@ -104,7 +108,20 @@ impl Packet {
     #[inline]
     pub fn new(flow: u32, traits: Traits, born: Time, seq: u32, dst: u16) -> Packet {
         debug_assert!(flow < Packet::MAX_FLOWS);
-        Packet { at: born, born, flow_traits: flow | u32::from(traits.0) << 24, seq, payload: 0, size: 0, wire: 0, dst }
+        Packet { at: born, born, flow_traits: flow | u32::from(traits.0) << 24, seq, payload: 0, size: 0, beyond: 0, code: 0, dst }
+    }
+    /// Sets what a buffer counts and what the wire counts, in bytes: the latter is larger by at most
+    /// [`Packet::MAX_BEYOND`].
+    #[inline]
+    pub fn set_lengths(&mut self, size: u32, wire: u32) {
+        debug_assert!(wire <= u32::from(u16::MAX) && wire - size <= Packet::MAX_BEYOND, "{size} and {wire} bytes");
+        self.size = size as u16;
+        self.beyond = (wire - size) as u8;
+    }
+    /// Bytes that the wire counts.
+    #[inline]
+    pub fn wire(&self) -> u16 {
+        self.size + u16::from(self.beyond)
     }
     /// Index of its flow.
     #[inline]

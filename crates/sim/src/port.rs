@@ -247,7 +247,7 @@ impl Port {
     /// The start of the transmission of a packet on the line of a [`Fifo`].
     #[inline]
     fn start_of(clock: TxClock, delay: Dur, packet: &Packet) -> Time {
-        Time(packet.at.0 - delay.0 - clock.tx_time(u32::from(packet.wire)).0)
+        Time(packet.at.0 - delay.0 - clock.tx_time(u32::from(packet.wire())).0)
     }
 
     /// Whether a [`Fifo`] has room for a packet of `size` buffer bytes; counts the arrival, and the
@@ -272,7 +272,7 @@ impl Port {
     #[inline(always)]
     pub fn fifo_push(&mut self, now: Time, mut packet: Packet) -> Option<Time> {
         let Queue::Fifo(fifo) = &mut self.queue else { unreachable!("only plain FIFO ports come here") };
-        let tx = self.clock.tx_time(u32::from(packet.wire));
+        let tx = self.clock.tx_time(u32::from(packet.wire()));
         let start = self.free.max(now);
         self.free = start + tx;
         // Not `tx`: a queue of more than 213 days ends at the end of time.

@@ -178,7 +178,7 @@ impl Responder {
         if self.limiters.is_empty() {
             return;
         }
-        let tx = clock.tx_time(u32::from(packet.wire)).0 as f64;
+        let tx = clock.tx_time(u32::from(packet.wire())).0 as f64;
         for limiter in self.limiters.iter_mut().filter(|l| l.target.covers(packet)) {
             limiter.next = limiter.next.max(now) + Dur((tx / limiter.fraction) as u64);
         }

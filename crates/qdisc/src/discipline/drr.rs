@@ -83,13 +83,13 @@ impl Qdisc for Drr {
     fn dequeue(&mut self, _now: Time, gate: &Gate, _cx: &mut Cx<'_>) -> Option<Packet> {
         let (fifos, key, quantum) = (&self.fifos, &self.key, self.quantum as f64);
         let slot =
-            self.round.next(|slot| Some(fifos.head(slot)?.wire), |slot| Some((quantum * key.weight(slot)) as u64))?;
+            self.round.next(|slot| Some(fifos.head(slot)?.wire()), |slot| Some((quantum * key.weight(slot)) as u64))?;
         let head = fifos.head(slot)?;
         if !gate.admits(head.class(), head.dst) {
             return None;
         }
         let packet = self.fifos.pop_front(slot)?;
-        self.round.sent(packet.wire, self.fifos.packets_of(slot) > 0, false);
+        self.round.sent(packet.wire(), self.fifos.packets_of(slot) > 0, false);
         Some(packet)
     }
     fn packets(&self) -> u64 {

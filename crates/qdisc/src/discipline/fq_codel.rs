@@ -149,7 +149,7 @@ impl Qdisc for FqCodel {
             }
             match self.take(now, slot, cx) {
                 Some(packet) => {
-                    self.lists.sent(slot, packet.wire);
+                    self.lists.sent(slot, packet.wire());
                     return Some(packet);
                 }
                 None => self.lists.empty(),

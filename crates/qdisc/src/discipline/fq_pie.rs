@@ -106,7 +106,7 @@ impl Qdisc for FqPie {
                 return None;
             }
             let packet = self.fifos.pop_front(slot)?;
-            self.lists.sent(slot, packet.wire);
+            self.lists.sent(slot, packet.wire());
             self.laws[slot].depart(now, now.since(packet.at), packet.size, self.fifos.bytes_of(slot));
             return Some(packet);
         }

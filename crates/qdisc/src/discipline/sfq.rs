@@ -147,13 +147,13 @@ impl Qdisc for Sfq {
     }
     fn dequeue(&mut self, _now: Time, gate: &Gate, _cx: &mut Cx<'_>) -> Option<Packet> {
         let (fifos, quantum) = (&self.fifos, self.params.quantum.map(|q| q.0));
-        let slot = self.round.next(|slot| Some(fifos.head(slot)?.wire), |_| quantum)?;
+        let slot = self.round.next(|slot| Some(fifos.head(slot)?.wire()), |_| quantum)?;
         let head = fifos.head(slot)?;
         if !gate.admits(head.class(), head.dst) {
             return None;
         }
         let packet = self.fifos.pop_front(slot)?;
-        self.round.sent(packet.wire, self.fifos.packets_of(slot) > 0, quantum.is_none());
+        self.round.sent(packet.wire(), self.fifos.packets_of(slot) > 0, quantum.is_none());
         Some(packet)
     }
     fn packets(&self) -> u64 {

@@ -103,14 +103,14 @@ impl Qdisc for SfqRed {
     }
     fn dequeue(&mut self, now: Time, gate: &Gate, _cx: &mut Cx<'_>) -> Option<Packet> {
         let (fifos, quantum) = (&self.fifos, self.quantum);
-        let slot = self.round.next(|slot| Some(fifos.head(slot)?.wire), |_| quantum)?;
+        let slot = self.round.next(|slot| Some(fifos.head(slot)?.wire()), |_| quantum)?;
         let head = fifos.head(slot)?;
         if !gate.admits(head.class(), head.dst) {
             return None;
         }
         let packet = self.fifos.pop_front(slot)?;
         let more = self.fifos.packets_of(slot) > 0;
-        self.round.sent(packet.wire, more, quantum.is_none());
+        self.round.sent(packet.wire(), more, quantum.is_none());
         if !more {
             self.laws[slot].idle(now);
         }

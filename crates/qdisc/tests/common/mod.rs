@@ -113,7 +113,6 @@ pub fn packet(arrival: &Arrival) -> Packet {
     let mut packet = Packet::new(arrival.flow, Traits::data(0, true).with_ecn(arrival.ecn), arrival.at, arrival.seq, 1);
     packet.set_colour(arrival.colour);
     packet.size = arrival.size;
-    packet.wire = arrival.size;
     packet
 }
 

@@ -55,7 +55,7 @@ pub fn build(document: serde_json::Value, site: &Site) -> Discipline {
 pub fn packet(arrival: &Arrival, index: usize) -> Packet {
     let traits = Traits::data(0, true).with_ecn(arrival.ecn);
     let mut packet = Packet::new(arrival.flow, traits, arrival.at, index as u32, 0);
-    (packet.size, packet.wire) = (arrival.bytes, arrival.bytes);
+    packet.size = arrival.bytes;
     packet
 }
 
@@ -91,7 +91,7 @@ pub fn run(q: &mut Discipline, arrivals: &[Arrival], rate: Rate, seed: u64, unti
         // Arrivals of one instant are all seen before the link chooses.
         if !busy && arrivals.get(next).is_none_or(|a| a.at > now) {
             if let Some(p) = q.dequeue(now, &gate, cx) {
-                let end = now + clock.tx_time(u32::from(p.wire));
+                let end = now + clock.tx_time(u32::from(p.wire()));
                 waiting = (waiting.0 - 1, waiting.1 - u64::from(p.size));
                 log.left.push(Departure {
                     arrival: p.seq as usize,

@@ -1,8 +1,9 @@
 //! `[run]` and `[network]`: single numbers and how they go together.
 
 use super::Builder;
-use crate::document::{FramingTable, VERSION, Warmup};
+use crate::document::{FrameLength, FramingTable, VERSION, Warmup};
 use tailback_document::{Checked, Path};
+use tailback_qdisc::Packet;
 use tailback_units::{Dur, Size};
 
 /// A time series longer than this is a mistake about its interval.
@@ -171,6 +172,19 @@ impl Builder<'_> {
                 at("mtu"),
                 format!("a full frame takes {wire} bytes on the wire, `header` and `overhead` included"),
                 format!("frames of up to {LONGEST} bytes are carried; lower `mtu` by {} or more", Size(wire - LONGEST)),
+            );
+        }
+        // With the shortest payload padding adds most.
+        let beyond = match table.buffer {
+            FrameLength::Payload => table.header.0.max(table.min_frame.0.saturating_sub(1)) + table.overhead.0,
+            FrameLength::Frame => table.overhead.0,
+            FrameLength::Wire => 0,
+        };
+        if sound && beyond > u64::from(Packet::MAX_BEYOND) {
+            self.complaints.value(
+                at("buffer"),
+                format!("the wire may count {beyond} bytes more for a packet than its buffers"),
+                format!("at most {} are carried; write \"wire\", or a smaller header and overhead", Packet::MAX_BEYOND),
             );
         }
         table

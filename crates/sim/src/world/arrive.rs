@@ -53,7 +53,7 @@ impl World {
         let p = &self.ports[port as usize];
         match &p.queue {
             Queue::Managed(m) => m.cut.map_or(self.now, |header| {
-                let wire = u32::from(packet.wire);
+                let wire = u32::from(packet.wire());
                 self.now + (p.clock.tx_time(wire) - p.clock.tx_time(header.min(wire)))
             }),
             Queue::Fifo(_) => self.now,
@@ -89,7 +89,7 @@ impl World {
         let FabricState::Crossbar(crossbar) = &mut node.fabric else { return };
         let Some(input) = crossbar.start(output, room) else { return };
         let Some((_, packet)) = &crossbar.inputs[input].crossing else { return };
-        let time = clock.tx_time(u32::from(packet.wire)).0 as f64 / crossbar.speedup;
+        let time = clock.tx_time(u32::from(packet.wire())).0 as f64 / crossbar.speedup;
         let (component, at) = (node.ports[input], self.now + Dur((time as u64).max(1)));
         self.schedule(at, Kind::Crossed, component);
     }

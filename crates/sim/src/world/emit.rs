@@ -160,8 +160,7 @@ impl World {
             let mut packet = Packet::new(index, traits, now, seq, to);
             seq = seq.wrapping_add(1);
             packet.payload = payload as u16;
-            packet.size = size as u16;
-            packet.wire = wire as u16;
+            packet.set_lengths(size, wire);
             if rule != NONE {
                 let Some(passed) = self.enter(port, rule, None, packet) else { continue };
                 packet = passed;

@@ -137,7 +137,7 @@ impl World {
             m.sent_control += 1;
             let handle = self.notices.put(notice.clone());
             let mut frame = Packet::new(0, tailback_qdisc::Traits::control(), now, handle, p.to);
-            frame.wire = notice.wire();
+            frame.set_lengths(u32::from(notice.wire()), u32::from(notice.wire()));
             self.transmit(port, frame);
             return;
         }
@@ -191,7 +191,7 @@ impl World {
     fn transmit(&mut self, port: u32, mut frame: Packet) {
         let now = self.now;
         let p = &mut self.ports[port as usize];
-        let wire = u32::from(frame.wire);
+        let wire = u32::from(frame.wire());
         // A frame whose tail is still arriving (cut-through) keeps the transmitter until it has left.
         let end = (now + p.clock.tx_time(wire)).max(if frame.is_control() { Time::ZERO } else { frame.at });
         p.begin(now, end);

@@ -338,8 +338,7 @@ impl World {
         let mut packet = Packet::new(flow, traits, word, ack.next, incoming.to);
         // Its word is no instant: to be at its holder at that time would keep a transmitter busy for ever.
         packet.at = self.now;
-        packet.size = incoming.size;
-        packet.wire = incoming.wire;
+        packet.set_lengths(u32::from(incoming.size), u32::from(incoming.wire));
         let port = incoming.port;
         self.ledger.offer(&packet);
         self.enqueue(port, packet, None);
@@ -356,8 +355,7 @@ impl World {
             let traits = Traits::data(out.class, measured).with_ecn(ecn(&segment)).with_echo(segment.cwr);
             let mut packet = Packet::new(out.flow, traits, now, segment.seq, out.to);
             packet.payload = segment.payload;
-            packet.size = size as u16;
-            packet.wire = wire as u16;
+            packet.set_lengths(size, wire);
             let (port, rule) = (out.port, out.conditioner);
             if rule != NONE || segment.marked.is_some() {
                 let Some(passed) = self.enter(port, rule, segment.marked, packet) else { continue };

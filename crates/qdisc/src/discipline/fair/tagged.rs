@@ -207,7 +207,7 @@ impl<K: Key, C: Clock> Qdisc for Tagged<K, C> {
         }
         self.clock.advance(now);
         let start = self.clock.start(self.last[slot].unwrap_or(0.0), self.fifos.packets_of(slot) > 0);
-        let finish = start + self.clock.span(packet.wire, weight);
+        let finish = start + self.clock.span(packet.wire(), weight);
         self.last[slot] = Some(finish);
         self.clock.stamped(slot, weight, finish);
         if self.fifos.push(slot, Stamped { packet, start, finish, arrival: self.arrivals }) {
@@ -229,7 +229,7 @@ impl<K: Key, C: Clock> Qdisc for Tagged<K, C> {
         }
         self.ready.pop_first();
         let Stamped { packet, start, finish, .. } = self.fifos.pop_front(slot)?;
-        self.clock.serve(slot, (start, finish), packet.wire);
+        self.clock.serve(slot, (start, finish), packet.wire());
         self.show_head(slot);
         Some(packet)
     }
