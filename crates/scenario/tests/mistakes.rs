@@ -127,6 +127,12 @@ const MEANT: &[Mistake] = &[
         "network.framing.mtu",
         "lower `mtu` by 4483B or more",
     ),
+    (
+        "classes = 3",
+        "classes = 3\nframing = { overhead = ‸\"300B\" }",
+        "network.framing.overhead",
+        "or a smaller header and overhead",
+    ),
     // back-pressure
     ("high = 0.8, low = 0.7", "high = 0.6, low = ‸0.7", "backpressure.detection.low", "lower `low` or raise `high`"),
     (
