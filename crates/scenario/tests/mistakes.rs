@@ -508,6 +508,16 @@ fn json_errors_have_a_path_and_syntax_errors_a_line() {
 }
 
 #[test]
+fn a_value_set_inside_a_table_that_is_not_written_finds_its_default_kind() {
+    let bare = Scenario::from_toml(
+        &RIGHT.replacen("detection = { kind = \"watermark\", high = 0.8, low = 0.7 }\n", "", 1),
+        "lan.toml",
+    );
+    let set = bare.unwrap().with_set(&[("backpressure.detection.high", "0.9")]).unwrap();
+    assert!(set.to_toml().contains("high = 0.9"), "{}", set.to_toml());
+}
+
+#[test]
 fn an_error_in_a_set_value_points_into_what_was_set() {
     let right = Scenario::from_toml(RIGHT, "lan.toml").unwrap();
     let e = right.with_set(&[("links[*].rate", "10Mbps")]).unwrap_err();
