@@ -299,9 +299,9 @@ const MEANT: &[Mistake] = &[
     ("classes = 3", "classes = 3\nframing = { mtu = \"60kB\" }", "network.buffer", "make it \"60.018kB\" or more"),
     (
         "classes = 3",
-        "classes = 3\nframing = { mtu = ‸\"40kB\", header = \"30kB\" }",
+        "classes = 3\nframing = { mtu = ‸\"40kB\", overhead = \"30kB\" }",
         "network.framing.mtu",
-        "lower `mtu` by 4485B or more",
+        "lower `mtu` by 4483B or more",
     ),
     // back-pressure
     ("high = 0.8, low = 0.7", "high = 0.6, low = ‸0.7", "backpressure.detection.low", "lower `low` or raise `high`"),
