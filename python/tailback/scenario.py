@@ -151,6 +151,10 @@ class Scenario:
         """Add a switch; options are `buffer`, `discipline`, `latency`, `model`, `backpressure`, `ports`."""
         return self._with("switches", name, _given(count=count, **options))
 
+    def class_map(self, name: str, match: Value) -> Scenario:
+        """Add a class map, such as `{"dscp": "ef"}`, that classes and conditioners name as their `match`."""
+        return self._with("class-maps", name, match)
+
     def link(
         self,
         between: Sequence[str],
@@ -177,6 +181,7 @@ class Scenario:
         *,
         application: Mapping[str, Value] | None = None,
         class_: int | None = None,
+        dscp: str | int | None = None,
         pair: str | None = None,
         count: int | None = None,
         start: str | None = None,
@@ -190,10 +195,11 @@ class Scenario:
 
         An `application`, such as `kind("web")`, takes the place of the source. With a `transport`, such as `tcp()`, the
         source writes and the transport sends as the network allows. `marking` gives packets a colour where they enter
-        the network, as `{"meter": kind("fixed", colour="yellow")}` does.
+        the network, as `{"meter": kind("fixed", colour="yellow")}` does. `dscp` is the code point of all its packets.
         """
         flow: Table = {"name": name, "from": from_, "to": to}
         rest = _given(
+            dscp=dscp,
             pair=pair,
             count=count,
             start=start,
@@ -326,7 +332,7 @@ class Scenario:
         made._folder = self._folder
         return made
 
-    def _with(self, key: str, name: str, options: Table) -> Scenario:
+    def _with(self, key: str, name: str, options: Value) -> Scenario:
         table = cast(Mapping[str, Value], self._document.get(key, {}))
         if name in table:
             raise ValueError(f"{key} has {name!r} already; names are unique")

@@ -23,6 +23,7 @@ pub(super) struct Flow {
     to: u16,
     /// Traits of packets that are only carried, and of those that are measured.
     traits: [Traits; 2],
+    code: u8,
     seq: u32,
     /// The last payload, with its bytes in a buffer and on the wire: mostly all are alike.
     last: (u32, u32, u32),
@@ -40,6 +41,7 @@ impl Flow {
             port,
             to: flow.to,
             traits: [false, true].map(|measured| Traits::data(flow.class, measured)),
+            code: flow.code,
             seq: 0,
             last: (0, 0, 0),
             conditioner: NONE,
@@ -171,6 +173,7 @@ impl World {
         let mut packet = Packet::new(index, traits, now, flow.seq, flow.to);
         flow.seq = flow.seq.wrapping_add(1);
         packet.payload = payload as u16;
+        packet.code = flow.code;
         packet.set_lengths(flow.last.1, flow.last.2);
         let (port, rule) = (flow.port, flow.conditioner);
         if rule != NONE {
