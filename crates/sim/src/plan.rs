@@ -38,6 +38,9 @@ pub struct Plan {
     pub sample: Option<Dur>,
     /// Whether each flow keeps a delay histogram of its own (each class always has one).
     pub per_flow_delay: bool,
+    /// Whether the variation of delays is measured, by group of flows and where each flow keeps a
+    /// histogram also by flow.
+    pub delay_variation: bool,
     /// Meters, markers and policers.
     pub conditioners: Vec<ConditionerPlan>,
     /// Changes at given instants, in order of time.

@@ -70,6 +70,7 @@ pub(crate) fn plan(document: &Document) -> Result<Plan, Vec<Complaint>> {
         end: Time(document.run.duration.0),
         sample: document.run.sample,
         per_flow_delay: document.run.per_flow_delay,
+        delay_variation: document.run.delay_variation,
         conditioners,
         timeline,
         engine: match document.run.engine {

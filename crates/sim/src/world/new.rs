@@ -10,7 +10,7 @@ use crate::agenda::{Agenda, Key, Kind};
 use crate::conditioning::Conditioning;
 use crate::crossbar::Crossbar;
 use crate::detector::Detector;
-use crate::ledger::{Count, Ledger};
+use crate::ledger::{Count, Keep, Ledger};
 use crate::notice::Notices;
 use crate::plan::{
     ApplicationPlan, BackPressure, Change, ChangeKind, Engine, Fabric, Framing, LinkPlan, NO_ROUTE, NodeKind, NodePlan,
@@ -66,7 +66,8 @@ impl World {
             flow.conditioner = conditioning.of_flow(index as u32);
         }
         let colours = !plan.conditioners.is_empty() || transports.outgoing.iter().any(|out| out.sender.marks());
-        let ledger = Ledger::new(numbers(&plan.flows), usize::from(plan.classes), plan.per_flow_delay, colours);
+        let keep = Keep { delays: plan.per_flow_delay, variation: plan.delay_variation, colours };
+        let ledger = Ledger::new(numbers(&plan.flows), usize::from(plan.classes), keep);
         let applications = Applications::new(&plan);
         let mut world = World {
             now: Time::ZERO,

@@ -86,6 +86,7 @@ impl Net {
                 end: ms(1000),
                 sample: None,
                 per_flow_delay: false,
+                delay_variation: false,
                 conditioners: Vec::new(),
                 timeline: Vec::new(),
                 engine: Engine::Merged,
