@@ -8,6 +8,7 @@
 mod applications;
 mod conditioners;
 mod flows;
+mod labels;
 mod links;
 mod nodes;
 mod queues;
@@ -49,6 +50,7 @@ pub(crate) fn plan(document: &Document) -> Result<Plan, Vec<Complaint>> {
     let mut flows = builder.flows(&nodes, &links, routes.as_ref());
     let flows_sound = builder.complaints.count() == before;
     let conditioners = builder.conditioners(&nodes, &links, &flows);
+    let labels = builder.labels(&nodes, &links, &framing);
     let applications = builder.applications(&mut flows);
     let timeline = builder.timeline(&nodes, &links, &flows, flows_sound);
     if !builder.complaints.is_empty() {
@@ -72,6 +74,7 @@ pub(crate) fn plan(document: &Document) -> Result<Plan, Vec<Complaint>> {
         per_flow_delay: document.run.per_flow_delay,
         delay_variation: document.run.delay_variation,
         conditioners,
+        labels,
         timeline,
         engine: match document.run.engine {
             Engine::Merged => plan::Engine::Merged,

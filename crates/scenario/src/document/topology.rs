@@ -1,6 +1,6 @@
 //! `[hosts]`, `[switches]` and `[[links]]`.
 
-use super::{BackPressure, Delays, Length, Limit, Limits, Per, Rates};
+use super::{BackPressure, Delays, Length, Limit, Limits, Mpls, Per, Rates};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -76,6 +76,9 @@ pub struct Port {
     /// direction takes it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditioners: Vec<Conditioner>,
+    /// Labels of the packets that leave towards the neighbour; absent, none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mpls: Option<Mpls>,
 }
 
 /// A meter, and perhaps a policer, at a port of a switch (RFC 2475).

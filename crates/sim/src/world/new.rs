@@ -10,6 +10,7 @@ use crate::agenda::{Agenda, Key, Kind};
 use crate::conditioning::Conditioning;
 use crate::crossbar::Crossbar;
 use crate::detector::Detector;
+use crate::labelling::Labelling;
 use crate::ledger::{Count, Keep, Ledger};
 use crate::notice::Notices;
 use crate::plan::{
@@ -80,6 +81,7 @@ impl World {
             applications,
             ledger,
             conditioning,
+            labelling: Labelling::new(&plan),
             notices: Notices::default(),
             dropped: Vec::new(),
             recorder: plan.sample.map(|_| Recorder::default()),
@@ -209,6 +211,7 @@ fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize) -> Port {
         && cut.is_none()
         && own.is_none_or(|s| s.fabric == Fabric::OutputQueued)
         && !plan.timeline.iter().any(changes)
+        && !Labelling::concern(plan, 2 * l32 + side as u32)
         && !plan.conditioners.iter().any(|c| c.place == Place::Egress { port: 2 * l32 + side as u32 });
     let queue = if plain_fifo {
         Queue::Fifo(Fifo::new(queue.limits[0]))

@@ -88,6 +88,7 @@ impl Net {
                 per_flow_delay: false,
                 delay_variation: false,
                 conditioners: Vec::new(),
+                labels: Vec::new(),
                 timeline: Vec::new(),
                 engine: Engine::Merged,
             },
