@@ -163,6 +163,21 @@ impl Packet {
     pub fn is_control(&self) -> bool {
         (self.flow_traits >> 24) as u8 & CONTROL != 0
     }
+    /// Moves it into another class, 0 (highest) to 7.
+    #[inline]
+    pub fn set_class(&mut self, class: u8) {
+        self.flow_traits = self.flow_traits & !(u32::from(CLASS) << 24) | u32::from(class & CLASS) << 24;
+    }
+    /// Its DSCP, 0 to 63 (RFC 2474).
+    #[inline]
+    pub fn dscp(&self) -> u8 {
+        self.code & 0x3f
+    }
+    /// The upper three bits of its DSCP: IP precedence, 0 to 7 (RFC 791).
+    #[inline]
+    pub fn precedence(&self) -> u8 {
+        self.dscp() >> 3
+    }
     /// Its ECN codepoint.
     #[inline]
     pub fn ecn(&self) -> Ecn {
