@@ -239,7 +239,7 @@ pub struct ShaperPlan {
     /// Depth of the bucket in bytes, above 0.
     pub burst: u64,
     /// Bytes counted of each packet beyond what buffers count.
-    pub accounting: u32,
+    pub accounting: tailback_qdisc::Accounting,
 }
 
 /// A flow of packets.

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use tailback_diffserv::{Colour, Dscp, Meter};
 use tailback_document::{DecodeError, Invalid, Path, decode, kinds};
 use tailback_qdisc::classify::Match;
-use tailback_qdisc::{Burst, Spec};
+use tailback_qdisc::{Accounting, Burst, Spec};
 use tailback_units::{Dur, Fraction, Rate, Size};
 
 /// An end station, or several alike.
@@ -102,7 +102,7 @@ pub struct Shaper {
     pub burst: Option<Burst>,
     /// Bytes counted of a packet beyond what buffers count (`network.framing`).
     #[serde(default)]
-    pub accounting: Size,
+    pub accounting: Accounting,
 }
 
 /// A meter, a marker and perhaps a policer, at a port of a switch (RFC 2475).
