@@ -177,8 +177,8 @@ def wred_by_exp() -> dict[str, Value]:
 
 
 def labelled(mode: str = "short-pipe") -> Settings:
-    """Two labels on what leaves towards the provider, which count for the shaper."""
-    return {f"{PORT}.mpls": {"labels": 2, "mode": mode}, f"{PORT}.shaper.accounting": "8B"}
+    """Two labels on what leaves towards the provider. They count for the shaper, not for the policer of voice."""
+    return {f"{PORT}.mpls": {"labels": 2, "mode": mode}, f"{DISCIPLINE}.accounting": "-8B"}
 
 
 # What is measured.

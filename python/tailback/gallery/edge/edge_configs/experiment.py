@@ -34,7 +34,7 @@ NONE, FLAT, FAIR = "-", "FIFO", "fair queue"
 RING, RINGS = 15, (1, 5, 10, 20, 30)
 DATA = ("AF3x", "AF2x", "AF1x")
 CONGESTED = ("af31", "af32", "af33", "af21", "af22", "af23")
-JITTER, PERIODIC, POISSON = "10 % jitter", "periodic", "Poisson"
+JITTER, PERIODIC, POISSON = "within 10 %", "periodic", "Poisson"
 COLUMNS = (FIFO, WFQ, CBWFQ, LLQ, WRED, *VPN.values())
 
 
@@ -102,7 +102,7 @@ class Configurations(ce.AtTheEdge):
         if point["overhead"]:
             made[f"{ce.PORT}.shaper.accounting"] = f"{point['overhead']}B"
         if point["source"] == PERIODIC:
-            made |= {f"flows[{group}].source.jitter": 0 for group in ce.GROUPS}
+            made |= {f"flows[{group}].source.wander": 0 for group in ce.GROUPS}
         elif point["source"] == POISSON:
             made |= {
                 f"flows[{group}].source": {"kind": "poisson", "packet": "1500B", "rate": f"{row.rate}Mbit/s"}
@@ -193,9 +193,7 @@ CLASSFUL = (CBWFQ, LLQ, WRED, *VPN.values())
 
 def _table_1(usual: Results) -> list[Claim]:
     v = usual.where(configuration=WRED, inside=NONE)
-    near = (
-        v[f"offered_{group}"].within(ce.offered(group) - 0.05, ce.offered(group) + 0.05) for group in ce.GROUPS
-    )
+    near = (v[f"offered_{group}"].within(ce.offered(group) - 0.05, ce.offered(group) + 0.05) for group in ce.GROUPS)
     return [
         Claim("T1", "Each column of Table 1 offers what it says, within 0.05 Mbit/s.", "Table 1", _all(near)),
         Claim(
@@ -220,9 +218,7 @@ def _table_1(usual: Results) -> list[Claim]:
 def _delays(at: partial[Results]) -> list[Claim]:
     fifo, wfq, cbwfq, llq, wred = (at(c) for c in (FIFO, WFQ, CBWFQ, LLQ, WRED))
     ef = "delay_ef"
-    same = (
-        at(c)[f"delay_{name}"].close_to(at(c)[ef], 0.02) for c in (FIFO, WFQ) for name in ("af41", *DATA)
-    )
+    same = (at(c)[f"delay_{name}"].close_to(at(c)[ef], 0.02) for c in (FIFO, WFQ) for name in ("af41", *DATA))
     twins = (
         at(vpn, inside)[metric].close_to(at(plain, inside)[metric], 0.05)
         for plain, vpn in VPN.items()
@@ -409,8 +405,7 @@ def _fluid(at: partial[Results]) -> list[Claim]:
             "47 Mbit/s.",
             "derived: weighted max-min",
             _all(
-                q.within(expected[name] - 1, expected[name] + 1)
-                for q in _both(at, f"loss_{name}", (CBWFQ, LLQ, WRED))
+                q.within(expected[name] - 1, expected[name] + 1) for q in _both(at, f"loss_{name}", (CBWFQ, LLQ, WRED))
             ),
         )
         for number, name in enumerate(("AF3x", "AF2x"), start=1)
@@ -445,7 +440,7 @@ def _choices(results: Results) -> list[Claim]:
                 f"Loss of AF2{digit} under FIFO with strictly periodic sources.",
                 "not in the paper",
                 sources.where(source=PERIODIC)[f"loss_af2{digit}"],
-                "sensitivity: phases that never move share losses by chance; with 10 % of jitter all lose alike",
+                "sensitivity: phases that never move share losses by chance; with intervals within 10 % of their mean all lose alike",
             )
             for number, digit in enumerate("13", start=1)
         ),
