@@ -78,8 +78,8 @@ fn classes_of_the_edge_get_what_the_fluid_gives_them() {
     }
     assert!(delay(&llq, "ef") <= delay(&cbwfq, "ef"), "priority delays voice");
     assert!(delay(&wred, "af31") < 0.8 * delay(&llq, "af31"), "early drops leave the queue as long");
-    // The ring holds 15 packets of 120 us.
-    assert!((delay(&llq, "ef") - 15.0 * 120e-6).abs() < 0.2e-3, "{}", delay(&llq, "ef"));
+    // Behind one packet in transmission and 15 in the ring, of 120 us each, now and then one of its own.
+    assert!((delay(&llq, "ef") - 16.5 * 120e-6).abs() < 0.1e-3, "{}", delay(&llq, "ef"));
 }
 
 #[test]
@@ -89,8 +89,8 @@ fn a_shaper_in_front_of_a_fast_line_gives_the_same_shares() {
         port(document)["shaper"] = json!({ "rate": "100Mbit/s" });
     });
     as_the_fluid_says(&report);
-    let sent: u64 = report.flows.iter().map(|flow| flow.delivered.bytes).sum();
-    let rate = sent as f64 * 8.0 / 10.0;
+    let port = report.ports.iter().find(|port| port.name == "edge->core").expect("the port of the edge");
+    let rate = port.classes[0].sent.bytes as f64 * 8.0 / 10.0;
     assert!((rate / 100e6 - 1.0).abs() < 1e-3, "{rate} bit/s");
 }
 
@@ -106,10 +106,16 @@ fn the_readings_of_flow_based_fair_queueing_differ_as_max_min_says() {
     let fifo = edge(|document| {
         port(document)["discipline"] = json!({ "kind": "drop-tail", "packets": 40 });
     });
-    expect(&fifo, &[("ef", 0.187), ("af4", 0.187), ("af2", 0.187)], 0.03);
+    // Which of the even streams a full queue hits is a matter of their phases; how much is not.
+    expect(&fifo, &[("", 0.187)], 0.002);
     // One queue for all is a FIFO.
-    let one = with(json!({ "kind": "fair-queue", "key": "one", "threshold": "40packets", "hold": "40packets" }));
-    expect(&one, &[("ef", loss(&fifo, "ef")), ("af4", loss(&fifo, "af4"))], 0.03);
+    let one = with(json!({ "kind": "fair-queue", "key": "one", "hold": "40packets" }));
+    let dropped = |report: &Report| report.flows.iter().map(|flow| flow.dropped.packets).collect::<Vec<_>>();
+    assert_eq!(dropped(&one), dropped(&fifo));
+    // A hold queue with fewer places than there are flows loses like a FIFO, whatever the order of service.
+    let short = with(json!({ "kind": "fair-queue", "queues": "per-flow", "hold": "40packets" }));
+    expect(&short, &[("", 0.187)], 0.002);
+    assert!(loss(&short, "ef") > 0.1 && loss(&short, "af4") > 0.1);
     let queues = json!({ "kind": "fair-queue", "queues": "per-flow", "weights": "equal" });
     let max_min =
         [("ef", 0.0), ("af1", 0.0), ("af31", 0.0), ("af41", 0.141), ("af32", 0.228), ("af21", 0.228), ("af22", 0.42)];
