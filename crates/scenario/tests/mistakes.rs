@@ -51,7 +51,12 @@ const WRITTEN: &[Mistake] = &[
         "switches.core.ports.server.mpls.mode",
         "the choices here are",
     ),
-    ("buffer = \"100kB\" }", "mpls = { exp = ‸8 } }", "switches.core.ports.server.mpls.exp", "write a number from 0 to 7"),
+    (
+        "buffer = \"100kB\" }",
+        "mpls = { exp = ‸8 } }",
+        "switches.core.ports.server.mpls.exp",
+        "write a number from 0 to 7",
+    ),
     (
         "buffer = \"100kB\" }",
         "mpls = { exp = { ef = ‸9 } } }",

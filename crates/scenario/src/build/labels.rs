@@ -39,13 +39,15 @@ impl<'a> Builder<'a> {
     fn depth(&mut self, path: &Path, labels: u8, framing: &FramingTable) {
         let longest = (framing.mtu.0 + framing.header.0).max(framing.min_frame.0) + framing.overhead.0;
         let most = (u64::from(u16::MAX).saturating_sub(longest) / u64::from(Packet::LABEL)).min(u64::from(MOST_LABELS));
-        if labels == 0 || u64::from(labels) > most {
-            self.complaints.value(
-                path.clone(),
-                format!("a stack of {labels} labels"),
-                format!("write a number from 1 to {most}, or remove `mpls`; a virtual private network takes 2"),
-            );
+        if labels > 0 && u64::from(labels) <= most {
+            return;
         }
+        let help = if most == 0 {
+            format!("frames of {longest} bytes have no room for labels; give `network.framing` a smaller `mtu`")
+        } else {
+            format!("write a number from 1 to {most}, or remove `mpls`; a virtual private network takes 2")
+        };
+        self.complaints.value(path.clone(), format!("a stack of {labels} labels"), help);
     }
 }
 

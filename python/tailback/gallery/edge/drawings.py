@@ -35,7 +35,10 @@ def columns(
             plot.finish(axes, title=title, y="" if index else y, y_scale=y_scale)
             if top is not None:
                 axes.set_ylim(0, top)
-            if index == len(panels) - 1:
+            legend = axes.get_legend()
+            if legend is not None and index < len(panels) - 1:
+                legend.remove()
+            elif legend is not None:
                 axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return figure
 

@@ -16,7 +16,7 @@ RESERVED = (0.5, 1.0, 1.5, 2.0)
 AF3X = ce.CLASSES["AF3x"]
 
 
-def _loss(colour: Literal["green", "yellow"]) -> Metric:
+def _loss(colour: Literal["green", "red"]) -> Metric:
     def counts(report: Report) -> tuple[int, int]:
         rows = [c[colour] for f in report.flows("af3[123]") if (c := f["colours"]) is not None]
         return sum(r["dropped"]["packets"] for r in rows), sum(r["offered"]["packets"] for r in rows)
@@ -41,7 +41,7 @@ class Reservations(ce.AtTheEdge):
     axes = (Axis("profile", "WRED"), Axis("reserved", "reserved by each flow", "Mbit/s"))
     quick = Profile(duration="12s", warmup="4s", replications=3, max_replications=12, cpu_s=3)
     full = Profile(duration="122s", warmup="4s", replications=5, max_replications=30, cpu_s=200)
-    metrics = (_loss("green"), _loss("yellow"), ce.class_loss("AF3x"), ce.class_delay("AF3x"))
+    metrics = (_loss("green"), _loss("red"), ce.class_loss("AF3x"), ce.class_delay("AF3x"))
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
         """Each profile over the reservation."""
@@ -75,7 +75,7 @@ class Reservations(ce.AtTheEdge):
                 "I2",
                 "What does not conform pays for all: it loses more than what conforms, whatever was reserved.",
                 "section 3 g",
-                aware["loss_yellow"] > aware["loss_green"],
+                aware["loss_red"] > aware["loss_green"],
             ),
             Claim(
                 "I3",
@@ -87,14 +87,14 @@ class Reservations(ce.AtTheEdge):
                 "I4",
                 "With one profile for all, WRED does not tell them apart: the two losses differ by less than 3 points.",
                 "derived",
-                (blind["loss_yellow"] - blind["loss_green"]).within(-3, 3),
+                (blind["loss_red"] - blind["loss_green"]).within(-3, 3),
             ),
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
         """Loss of what conforms and of what does not."""
         yield fig.panels(
-            {"conforms": results["loss_green"], "does not conform": results["loss_yellow"]},
+            {"conforms": results["loss_green"], "does not conform": results["loss_red"]},
             "loss",
             "Loss within AF3x",
             x="reserved",
