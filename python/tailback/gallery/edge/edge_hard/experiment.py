@@ -107,5 +107,6 @@ class SubBands(ce.AtTheEdge):
                 f"classes-{key}",
                 f"Throughput of each class, {name}",
                 x="video",
+                y="throughput",
                 claims=("H1", "H4"),
             )

@@ -95,6 +95,7 @@ class Starvation(ce.AtTheEdge):
                 f"throughput-{key}",
                 f"Throughput of each class, {scheduler}",
                 x="voice",
+                y="throughput",
                 claims=("P1", "P3", "P4") if scheduler == PQ else ("P5",),
             )
 

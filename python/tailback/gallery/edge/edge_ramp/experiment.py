@@ -111,6 +111,7 @@ class Ramp(ce.AtTheEdge):
                 f"Loss of each class, {configuration}",
                 "100 % is Table 1: 123.04 Mbit/s for a port of 100.",
                 x="extra",
+                y="packet loss",
                 claims=("R1", "R3-1", "R4-1", "R5"),
             )
         yield fig.compare(
@@ -118,6 +119,7 @@ class Ramp(ce.AtTheEdge):
             "delay",
             "Delay of each class, v WRED",
             x="extra",
+            y="mean delay",
             claims=("R6",),
         )
 

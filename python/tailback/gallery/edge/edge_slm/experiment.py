@@ -148,6 +148,7 @@ class ServiceLevels(ce.AtTheEdge):
                 f"Intervals in which the target was kept, {name}",
                 "Intervals of a second. The forecasts are in the claims.",
                 x="extra",
+                y="compliance",
                 claims=("S1-3", "S1-4") if name == WRED else ("S2-1", "S2-4"),
             )
         for metric, title in (("mos", "MOS of voice"), ("video", "Score of video")):
