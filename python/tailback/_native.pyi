@@ -10,15 +10,21 @@ __all__ = [
     "ScenarioError",
     "Study",
     "explain",
+    "mos",
     "mser5",
     "names",
     "parse_bytes",
     "parse_duration",
     "parse_rate",
     "schema",
+    "speech_rating",
     "study_schema",
     "t_quantile",
     "version",
+    "video_score",
+    "y1541_class",
+    "y1541_limits",
+    "y1541_violations",
 ]
 
 version: str
@@ -131,3 +137,21 @@ def t_quantile(p: float, dof: float) -> float:
 
 def mser5(values: list[float]) -> int | None:
     """Return how many leading values the MSER-5 rule drops; none if it finds no steady state."""
+
+def speech_rating(delay_s: float, loss: float, burst_ratio: float, codec: str) -> float:
+    """Rating R of a call by the E-model (ITU-T G.107); raises ValueError for a codec that is not known."""
+
+def mos(rating: float) -> float:
+    """Mean opinion score, 1 to 4.5, of a rating."""
+
+def video_score(rate_bps: float, loss: float, frame_rate: float, codec: str) -> float:
+    """Video quality by ITU-T G.1070, 1 to 5; raises ValueError for a codec that is not known."""
+
+def y1541_limits(class_: int) -> tuple[float | None, float | None, float | None]:
+    """Mean delay, variation (both in seconds) and loss that class 0 to 5 of ITU-T Y.1541 allows; none is unspecified."""
+
+def y1541_violations(class_: int, delay_s: float, variation_s: float, loss: float) -> list[str]:
+    """Return which of `delay`, `variation` and `loss` exceed what a class of ITU-T Y.1541 allows."""
+
+def y1541_class(delay_s: float, variation_s: float, loss: float) -> int:
+    """Return the strictest class of ITU-T Y.1541 that a stream meets."""

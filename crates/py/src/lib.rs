@@ -5,6 +5,7 @@
 
 mod error;
 mod panics;
+mod quality;
 mod run;
 mod scenario;
 mod study;
@@ -94,5 +95,11 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(parse_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(t_quantile, module)?)?;
     module.add_function(wrap_pyfunction!(mser5, module)?)?;
+    module.add_function(wrap_pyfunction!(quality::speech_rating, module)?)?;
+    module.add_function(wrap_pyfunction!(quality::mos, module)?)?;
+    module.add_function(wrap_pyfunction!(quality::video_score, module)?)?;
+    module.add_function(wrap_pyfunction!(quality::y1541_limits, module)?)?;
+    module.add_function(wrap_pyfunction!(quality::y1541_violations, module)?)?;
+    module.add_function(wrap_pyfunction!(quality::y1541_class, module)?)?;
     Ok(())
 }

@@ -44,6 +44,31 @@ const WRITTEN: &[Mistake] = &[
         "run.switches",
         "write [switches], or put it before the first heading",
     ),
+    ("sample = \"100ms\"", "‸delay-varation = true", "run.delay-varation", "did you mean `delay-variation`?"),
+    (
+        "buffer = \"100kB\" }",
+        "mpls = { mode = ‸\"short\" } }",
+        "switches.core.ports.server.mpls.mode",
+        "the choices here are",
+    ),
+    (
+        "buffer = \"100kB\" }",
+        "mpls = { exp = ‸8 } }",
+        "switches.core.ports.server.mpls.exp",
+        "write a number from 0 to 7",
+    ),
+    (
+        "buffer = \"100kB\" }",
+        "mpls = { exp = { ef = ‸9 } } }",
+        "switches.core.ports.server.mpls.exp.ef",
+        "write a number from 0 to 7",
+    ),
+    (
+        "buffer = \"100kB\" }",
+        "shaper = { rate = \"5Mbit/s\", accounting = ‸\"8\" } }",
+        "switches.core.ports.server.shaper.accounting",
+        "such as \"18B\" or \"-8B\"",
+    ),
     // choices
     ("scope = \"class\"", "scope = ‸\"clas\"", "backpressure.scope", "did you mean `class`?"),
     ("scope = \"class\"", "scope = ‸\"everything\"", "backpressure.scope", "the choices here are `none`, `plain`"),
@@ -486,6 +511,26 @@ const MEANT: &[Mistake] = &[
         "switches.core.ports.server.conditioners[0].flows",
         "the groups are",
     ),
+    // labels
+    (
+        "buffer = \"100kB\" }",
+        "mpls = { labels = ‸9 } }",
+        "switches.core.ports.server.mpls.labels",
+        "write a number from 1 to 8",
+    ),
+    (
+        "buffer = \"100kB\" }",
+        "mpls = { labels = ‸0 } }",
+        "switches.core.ports.server.mpls.labels",
+        "a virtual private network takes 2",
+    ),
+    (
+        "buffer = \"100kB\" }",
+        "shaper = { rate = \"5Mbit/s\", accounting = ‸\"-2kB\" } }",
+        "switches.core.ports.server.shaper.accounting",
+        "-8B (without two labels)",
+    ),
+    ("packet = \"200B\"", "wander = ‸1.5, packet = \"200B\"", "flows[1].source.wander", ""),
     // applications
     (
         "source = { kind = \"uniform-uniform\", burst = \"24kB\", rate = \"3Mbit/s\" }",

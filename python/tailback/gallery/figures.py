@@ -65,9 +65,13 @@ def compare(
     y_scale: Scale = "linear",
     panel: str | None = None,
     panel_values: Sequence[AxisValue] | None = None,
+    y: str = "",
     claims: Sequence[str] = (),
 ) -> Figure:
-    """Show several quantities, such as one per mechanism, as curves over `x`; one panel per value of `panel`."""
+    """Show several quantities, such as one per mechanism, as curves over `x`; one panel per value of `panel`.
+
+    `y` is what they have in common; without it the label of the first stands at the axis.
+    """
 
     def draw() -> Drawing:
         from tailback import plot
@@ -84,7 +88,7 @@ def compare(
                     plot.curve(axes, along, intervals, label=label, index=index)
                     ticks += [tick for tick in along if tick not in ticks]
                 over = "" if panel is None or value is None else f"{panel} {first.axis(panel).text(value)}"
-                _finish(axes, first, x, ticks, y_scale, over)
+                _finish(axes, first, x, ticks, y_scale, over, y=y)
         _share(figure)
         return figure
 
@@ -179,14 +183,15 @@ def _finish(
     y_scale: Scale,
     title: str = "",
     legend: str = "",
+    y: str = "",
 ) -> None:
     from tailback import plot
 
     numbers = sorted(float(tick) for tick in ticks if isinstance(tick, int | float))
-    label = quantity.label.split(" [")[0]
+    label = y or quantity.label.split(" [")[0]
     # A loss below one percent should not fill the height.
     y_top = 1.0 if quantity.unit == "%" else 0.0
-    y = f"{label} ({quantity.unit})" if quantity.unit else label
+    title_y = f"{label} ({quantity.unit})" if quantity.unit else label
     plot.finish(
-        axes, title=title, x=quantity.axis(x).title, y=y, y_scale=y_scale, y_top=y_top, ticks=numbers, legend=legend
+        axes, title=title, x=quantity.axis(x).title, y=title_y, y_scale=y_scale, y_top=y_top, ticks=numbers, legend=legend
     )
