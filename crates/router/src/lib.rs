@@ -11,6 +11,7 @@
 pub mod ir;
 pub mod mqc;
 mod report;
+pub mod tc;
 
 pub use report::{Level, Notice, Place, Report};
 

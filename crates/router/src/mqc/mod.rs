@@ -18,7 +18,7 @@ mod words;
 pub(crate) use words::HIGHEST_RATE;
 
 use crate::ir::Config;
-use crate::{Imported, Place, Report};
+use crate::{Imported, Report};
 use words::{Cursor, Pick, Trouble, pick, split};
 
 pub use export::export;
@@ -249,7 +249,3 @@ fn skip_prompt(cursor: &mut Cursor<'_>) {
     }
 }
 
-/// Where the reader of a line complains when nothing better is known.
-fn nowhere() -> Place {
-    Place::default()
-}
