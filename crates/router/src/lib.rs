@@ -9,10 +9,12 @@
 //! Readers never panic, whatever the text, and their work is bounded by its length.
 
 pub mod ir;
+mod lower;
 pub mod mqc;
 mod report;
 pub mod tc;
 
+pub use lower::{Lowered, Membership, Model, Options, Row, Traffic, lower};
 pub use report::{Level, Notice, Place, Report};
 
 /// A configuration that was read, and what there is to say about it.

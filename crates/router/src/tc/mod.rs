@@ -11,7 +11,7 @@ mod qdisc;
 mod shell;
 mod units;
 
-use crate::{Imported, Place, Report};
+use crate::{Imported, Report};
 use args::{Args, Trouble};
 use shell::{Shell, Word};
 use std::collections::BTreeMap;
