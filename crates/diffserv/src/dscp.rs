@@ -9,7 +9,7 @@ use serde::ser::{Serialize, Serializer};
 use std::borrow::Cow;
 
 /// A differentiated-services codepoint, 0 to 63 (RFC 2474). Documents write a name, `"af11"` to
-/// `"af43"`, `"ef"`, `"cs0"` to `"cs7"` or `"default"`, or the number.
+/// `"af43"`, `"ef"`, `"va"`, `"cs0"` to `"cs7"` or `"default"`, or the number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Dscp(u8);
 
@@ -18,6 +18,8 @@ impl Dscp {
     pub const DEFAULT: Dscp = Dscp(0);
     /// Expedited forwarding (RFC 3246).
     pub const EF: Dscp = Dscp(46);
+    /// Expedited forwarding of admitted voice (RFC 5865).
+    pub const VOICE_ADMIT: Dscp = Dscp(44);
 
     /// The codepoint of that number; none above 63.
     pub fn new(codepoint: u8) -> Option<Dscp> {
@@ -35,6 +37,10 @@ impl Dscp {
     /// The number, 0 to 63.
     pub fn codepoint(self) -> u8 {
         self.0
+    }
+    /// The upper three bits: IP precedence, 0 to 7 (RFC 791).
+    pub fn precedence(self) -> u8 {
+        self.0 >> 3
     }
     /// Class and drop precedence, if it is one of assured forwarding.
     pub fn assured(self) -> Option<(u8, u8)> {
@@ -59,6 +65,7 @@ impl fmt::Display for Dscp {
         match (*self, self.assured()) {
             (Dscp::DEFAULT, _) => f.write_str("default"),
             (Dscp::EF, _) => f.write_str("ef"),
+            (Dscp::VOICE_ADMIT, _) => f.write_str("va"),
             (_, Some((class, precedence))) => write!(f, "af{class}{precedence}"),
             (Dscp(n), _) if n % 8 == 0 => write!(f, "cs{}", n / 8),
             (Dscp(n), _) => write!(f, "{n}"),
@@ -77,6 +84,7 @@ impl FromStr for Dscp {
         let named = match word.as_str() {
             "default" | "be" | "df" => Some(Dscp::DEFAULT),
             "ef" => Some(Dscp::EF),
+            "va" | "voice-admit" => Some(Dscp::VOICE_ADMIT),
             _ => match (digits("af").as_deref(), digits("cs").as_deref()) {
                 (Some([class, precedence]), _) => Dscp::af(*class, *precedence),
                 (_, Some([class])) => Dscp::cs(*class),
@@ -84,7 +92,7 @@ impl FromStr for Dscp {
             },
         };
         named
-            .ok_or_else(|| format!("`{text}` is no codepoint; write af11 to af43, ef, cs0 to cs7, default, or 0 to 63"))
+            .ok_or_else(|| format!("`{text}` is no codepoint; write af11 to af43, ef, va, cs0 to cs7, default, or 0 to 63"))
     }
 }
 
@@ -126,7 +134,7 @@ impl JsonSchema for Dscp {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "anyOf": [
-                { "type": "string", "pattern": "^\\s*(af[1-4][1-3]|ef|cs[0-7]|default|be|df|[0-9]{1,2})\\s*$" },
+                { "type": "string", "pattern": "^\\s*(af[1-4][1-3]|ef|va|voice-admit|cs[0-7]|default|be|df|[0-9]{1,2})\\s*$" },
                 { "type": "integer", "minimum": 0, "maximum": 63 },
             ],
             "examples": ["af11", "ef", 0],

@@ -4,12 +4,14 @@
 //! discipline may do besides (draw, drop), [`Gate`] what may leave just now, [`Qdisc`] the four
 //! verbs, and [`Spec`] the list of all disciplines with their parameters.
 //!
+//! [`classify`] sorts packets into the classes of the disciplines that have some.
 //! `law/` holds the control laws (RED, Blue, CoDel, PIE …), which own no packets: numbers in, a
 //! decision out. `discipline/` holds the queues that apply them.
 //!
 //! Adding a discipline takes one file in `discipline/` and one line in `registry.rs`.
 
 mod check;
+pub mod classify;
 mod cx;
 pub mod discipline;
 mod fifo;
@@ -17,6 +19,7 @@ mod gate;
 pub mod law;
 mod packet;
 mod registry;
+mod share;
 mod site;
 
 pub use cx::{Cx, Dropped, Reason};
@@ -24,6 +27,7 @@ pub use fifo::Victim;
 pub use gate::Gate;
 pub use packet::{Colour, Ecn, Packet, Traits};
 pub use registry::{Discipline, Spec};
+pub use share::{Accounting, Burst, Share};
 pub use site::Site;
 
 use tailback_units::{Rate, Time};

@@ -108,7 +108,17 @@ impl Packet {
     #[inline]
     pub fn new(flow: u32, traits: Traits, born: Time, seq: u32, dst: u16) -> Packet {
         debug_assert!(flow < Packet::MAX_FLOWS);
-        Packet { at: born, born, flow_traits: flow | u32::from(traits.0) << 24, seq, payload: 0, size: 0, beyond: 0, code: 0, dst }
+        Packet {
+            at: born,
+            born,
+            flow_traits: flow | u32::from(traits.0) << 24,
+            seq,
+            payload: 0,
+            size: 0,
+            beyond: 0,
+            code: 0,
+            dst,
+        }
     }
     /// Sets what a buffer counts and what the wire counts, in bytes: the latter is larger by at most
     /// [`Packet::MAX_BEYOND`].
@@ -142,6 +152,21 @@ impl Packet {
     #[inline]
     pub fn is_control(&self) -> bool {
         (self.flow_traits >> 24) as u8 & CONTROL != 0
+    }
+    /// Moves it into another class, 0 (highest) to 7.
+    #[inline]
+    pub fn set_class(&mut self, class: u8) {
+        self.flow_traits = self.flow_traits & !(u32::from(CLASS) << 24) | u32::from(class & CLASS) << 24;
+    }
+    /// Its DSCP, 0 to 63 (RFC 2474).
+    #[inline]
+    pub fn dscp(&self) -> u8 {
+        self.code & 0x3f
+    }
+    /// The upper three bits of its DSCP: IP precedence, 0 to 7 (RFC 791).
+    #[inline]
+    pub fn precedence(&self) -> u8 {
+        self.dscp() >> 3
     }
     /// Its ECN codepoint.
     #[inline]

@@ -1,7 +1,9 @@
 //! All disciplines, one line each.
 
+use crate::classify::Match;
 use crate::discipline::*;
 use crate::{Cx, Gate, Packet, Qdisc, Site};
+use tailback_document::Path;
 use tailback_units::{Rate, Time};
 
 /// Makes the scenario's enum ([`Spec`]) and the run-time enum ([`Discipline`]) from one list.
@@ -98,6 +100,13 @@ disciplines! {
     "avq" => Avq(avq::Params => avq::Avq),
     "rio" => Rio(rio::Params => rio::Rio),
     "ered" => Ered(ered::Params => ered::Ered),
+    "priority" => Priority(priority::Params => priority::Priority),
+    "class-based" => ClassBased(class_based::Params => class_based::ClassBased),
+    "fair-queue" => FairQueue(fair_queue::Params => fair_queue::FairQueue),
+    "wrr" => Wrr(wrr::Params => wrr::Wrr),
+    "htb" => Htb(htb::Params => htb::Htb),
+    "shaper" => Shaper(shaper::Params => shaper::Shaper),
+    "wred" => Wred(wred::Params => wred::Wred),
 }
 
 impl Spec {
@@ -105,5 +114,26 @@ impl Spec {
     pub fn selects_destinations(&self) -> bool {
         // A limit in packets and another victim than the tail have no counterpart there.
         *self == Spec::default()
+    }
+
+    /// Visits every match in this discipline and in those inside it, with its path.
+    pub fn each_match(&mut self, at: &Path, f: &mut dyn FnMut(&Path, &mut Match)) {
+        let mut part = |place: String, matches: Option<&mut Match>, inner: Option<&mut Spec>| {
+            let place = at.join_path(&Path::parse(&place).unwrap_or_default());
+            if let Some(matches) = matches {
+                f(&place.join("match"), matches);
+            }
+            if let Some(inner) = inner {
+                inner.each_match(&place.join("discipline"), f);
+            }
+        };
+        match self {
+            Spec::Priority(params) => params.each_part(&mut part),
+            Spec::ClassBased(params) => params.each_part(&mut part),
+            Spec::Wrr(params) => params.each_part(&mut part),
+            Spec::Htb(params) => params.each_part(&mut part),
+            Spec::Shaper(params) => params.each_part(&mut part),
+            _ => (),
+        }
     }
 }

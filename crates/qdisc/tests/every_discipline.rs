@@ -55,8 +55,50 @@ fn documents() -> Vec<Value> {
         json!({ "kind": "ered", "red": { "min": "1packet", "max": "2packets", "ecn": true, "weight": 1.0, "idle": "1993" },
                 "green-max": "2packets" }),
         json!({ "kind": "avq", "alpha": 1e-9, "initial": 1e-9, "buffer": "2kB" }),
+        json!({ "kind": "wred", "by": "dscp", "exponent": 1, "ecn": true, "spread": true, "average": "profile",
+                "profiles": { "ef": { "min": 1, "max": 1 }, "af41": { "min": 1, "max": 2, "denominator": 1 } } }),
+        json!({ "kind": "wred", "by": "colour", "nonconforming": { "min": 1, "max": 4096, "denominator": 65536 } }),
+        json!({ "kind": "fair-queue", "key": "one", "hold": "3packets", "threshold": "2packets" }),
+        json!({ "kind": "fair-queue", "key": "flow", "queues": "per-flow", "weights": "equal", "threshold": "1packet" }),
+        json!({ "kind": "fair-queue", "queues": 2, "weights": "equal", "aggregate": "4packets", "individual": "1packet" }),
+        json!({ "kind": "priority", "default": "low", "levels": [
+            { "name": "high", "match": { "dscp": "ef" }, "limit": "2packets" },
+            { "name": "middle", "match": [{ "precedence": [4, 3] }, { "flow": 5 }], "discipline": { "kind": "codel" } },
+            { "name": "low", "limit": "3kB", "discipline": { "kind": "fq-codel" } },
+        ] }),
+        json!({ "kind": "wrr", "classes": [
+            { "match": { "dscp": "ef" }, "weight": 3, "discipline": { "kind": "red", "ecn": true } },
+            { "match": { "not": { "flow": [0, 1] } }, "discipline": { "kind": "pie" } },
+        ], "default": { "weight": 2, "limit": "1packet" } }),
+        json!({ "kind": "wrr", "count": "bytes", "quantum": "100B", "classes": [
+            { "match": { "precedence": 5 } },
+            { "match": { "precedence": 4 }, "discipline": { "kind": "shaper", "rate": "1Mbit/s", "burst": "2kB" } },
+        ] }),
+        nested(),
+        json!({ "kind": "shaper", "rate": "5Mbit/s", "burst": "1ms", "accounting": "18B", "discipline": nested() }),
+        json!({ "kind": "htb", "default": "rest", "classes": [
+            { "name": "root", "rate": "8Mbit/s", "burst": "1B" },
+            { "name": "voice", "parent": "root", "match": { "dscp": "ef" }, "rate": "1Mbit/s", "ceil": "8Mbit/s" },
+            { "name": "data", "parent": "root", "rate": "4Mbit/s", "ceil": "6Mbit/s", "quantum": "1B" },
+            { "name": "video", "parent": "data", "match": { "dscp": "af41" }, "rate": "3Mbit/s", "prio": 1,
+              "discipline": { "kind": "blue" } },
+            { "name": "rest", "parent": "data", "rate": "1kbit/s", "ceil": "2Mbit/s", "limit": "2packets" },
+            { "name": "apart", "match": { "flow": 3 }, "rate": "10kbit/s", "cburst": "1ms" },
+        ] }),
     ]);
     documents
+}
+
+/// Classes of all sorts, one with classes inside.
+fn nested() -> Value {
+    json!({ "kind": "class-based", "classes": [
+        { "match": { "dscp": "ef" }, "priority": { "rate": "10%", "burst": "3kB" }, "limit": "5packets" },
+        { "match": { "dscp": "va" }, "priority": { "level": 2 } },
+        { "match": { "dscp": "af41" }, "bandwidth": "1Mbit/s", "discipline": { "kind": "wred", "by": "dscp" } },
+        { "match": { "all": [{ "class": 0 }, { "dscp": "af31" }] }, "bandwidth": "30%",
+          "discipline": { "kind": "shaper", "rate": "100kbit/s", "discipline": { "kind": "priority" } } },
+        { "match": { "colour": ["green"], "any": [{ "dscp": "cs1" }] }, "remaining": 3, "limit": "2kB" },
+    ], "default": { "limit": "7packets", "discipline": { "kind": "fair-queue" } } })
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -97,7 +139,8 @@ fn site() -> impl Strategy<Value = Site> {
 fn is_fifo(spec: &Spec) -> bool {
     const BY_FLOW: [&str; 10] =
         ["drr", "sfq", "sfq-red", "wfq", "wf2q-plus", "virtual-clock", "scfq", "stfq", "fq-codel", "fq-pie"];
-    !BY_FLOW.contains(&spec.kind()) && !matches!(spec.kind(), "dualpi2")
+    const BY_CLASS: [&str; 6] = ["priority", "class-based", "fair-queue", "wrr", "htb", "shaper"];
+    !BY_CLASS.contains(&spec.kind()) && !BY_FLOW.contains(&spec.kind()) && !matches!(spec.kind(), "dualpi2")
 }
 
 proptest! {
@@ -135,7 +178,10 @@ proptest! {
                 Op::Arrive { flow, size } => {
                     // One codepoint per flow: queues may be chosen by it.
                     let ecn = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1][flow as usize % 3];
-                    q.enqueue(now, packet(&Arrival { at: now, seq: arrived, flow, size, ecn, colour: Default::default() }), cx);
+                    let mut packet = packet(&Arrival { at: now, seq: arrived, flow, size, ecn, colour: Default::default() });
+                    packet.code = [0, 46, 44, 34, 26, 8][flow as usize];
+                    packet.payload = size;
+                    q.enqueue(now, packet, cx);
                     arrived += 1;
                 }
                 Op::Leave => {
@@ -147,7 +193,8 @@ proptest! {
                         prop_assert!(!is_fifo(&spec) || last < Some(packet.seq), "not first in, first out");
                         last = Some(packet.seq);
                     } else {
-                        prop_assert!(q.packets() == 0 || !gate.is_open(), "it holds back packets");
+                        let shaped = q.next_wakeup().is_some_and(|at| at > now);
+                        prop_assert!(q.packets() == 0 || !gate.is_open() || shaped, "it holds back packets");
                     }
                 }
                 Op::Idle if q.packets() == 0 && q.watches_idle() => q.idle(now, cx),
@@ -172,7 +219,7 @@ proptest! {
                 }
             }
             for Dropped { packet, why } in dropped.drain(..) {
-                prop_assert!(matches!(why, Reason::BufferFull | Reason::Early | Reason::Unresponsive));
+                prop_assert!(matches!(why, Reason::BufferFull | Reason::Early | Reason::Unresponsive | Reason::Policed));
                 prop_assert!(lost.insert(packet.seq) && !sent.contains(&packet.seq), "dropped twice");
             }
             let (mut packets, mut bytes) = (0, 0);

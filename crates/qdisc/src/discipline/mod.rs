@@ -1,10 +1,12 @@
 //! The disciplines, one file each; `by_destination` is the variant of drop-tail that back-pressure
-//! with addresses needs, `fair` what the fair disciplines share.
+//! with addresses needs, `fair` what the fair disciplines share, `classes` what those with classes share.
 
 pub mod avq;
 pub mod blue;
 pub mod by_destination;
 pub mod choke;
+pub mod class_based;
+mod classes;
 pub mod cobalt;
 pub mod codel;
 pub mod drop_head;
@@ -13,11 +15,14 @@ pub mod drr;
 pub mod dualpi2;
 pub mod ered;
 pub mod fair;
+pub mod fair_queue;
 pub mod fq_codel;
 pub mod fq_pie;
 pub mod fred;
+pub mod htb;
 pub mod pi;
 pub mod pie;
+pub mod priority;
 pub mod red;
 pub mod red_pd;
 pub mod rem;
@@ -26,8 +31,11 @@ pub mod scfq;
 pub mod sfb;
 pub mod sfq;
 pub mod sfq_red;
+pub mod shaper;
 pub mod sred;
 pub mod stfq;
 pub mod virtual_clock;
 pub mod wf2q_plus;
 pub mod wfq;
+pub mod wred;
+pub mod wrr;

@@ -1,6 +1,7 @@
 //! Control laws: numbers in, a decision out. A law owns no packets and knows no queue; a discipline
 //! tells it what arrives and leaves, and does what it decides.
 
+mod average;
 pub mod avq;
 pub mod blue;
 mod blue_params;
@@ -14,6 +15,7 @@ mod red_params;
 pub mod rem;
 pub mod rio;
 pub mod sfb;
+pub mod wred;
 
 /// What waits in a queue, without the packet in transmission.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -4,9 +4,10 @@
 //! An average of the queue, taken at each arrival, sets the probability with which arriving packets
 //! are chosen; the choices are spread evenly by counting the packets since the last one.
 
+use super::average::{Average, ramp, spread};
 pub use super::red_params::{AboveMax, Adaptive, Count, Feng, Floyd, Idle, Params};
 use super::{Backlog, Decision};
-use tailback_random::{Rng, maths};
+use tailback_random::Rng;
 use tailback_units::{Rate, Time};
 
 /// The law at work on one queue.
@@ -15,7 +16,6 @@ pub struct Red {
     /// Thresholds, in packets or bytes as `count` says.
     min: f64,
     max: f64,
-    weight: f64,
     count_bytes_of_queue: bool,
     mean_packet: u64,
     gentle: bool,
@@ -23,14 +23,11 @@ pub struct Red {
     byte_mode: bool,
     mark_limit: Option<f64>,
     above_max: AboveMax,
-    idle_form: Idle,
     adaptive: Option<Adaptive>,
-    /// Mean packets that the link sends in a second.
-    packets_per_second: f64,
     /// Smallest max_p of the form of Floyd et al.
     bottom: f64,
 
-    average: f64,
+    average: Average,
     max_p: f64,
     /// p_b of the last arrival.
     probability: f64,
@@ -38,7 +35,6 @@ pub struct Red {
     since: Backlog,
     /// Whether the last arrival, too, found the average above `min`.
     above_min: bool,
-    idle_since: Option<Time>,
     side: Side,
     adapted: Time,
 }
@@ -66,7 +62,6 @@ impl Red {
         Red {
             min,
             max,
-            weight: params.weight(packets_per_second),
             count_bytes_of_queue: params.count == Count::Bytes,
             mean_packet: params.mean_packet.0,
             gentle: params.gentle,
@@ -74,16 +69,13 @@ impl Red {
             byte_mode: params.byte_mode,
             mark_limit: params.mark_limit.map(|limit| limit.0),
             above_max: params.above_max,
-            idle_form: params.idle,
             adaptive: params.adaptive.clone(),
-            packets_per_second,
             bottom,
-            average: 0.0,
+            average: Average::new(params.weight(packets_per_second), params.idle, packets_per_second),
             max_p: params.max_p.0,
             probability: 0.0,
             since: Backlog::default(),
             above_min: false,
-            idle_since: Some(Time::ZERO),
             side: Side::Between,
             adapted: Time::ZERO,
         }
@@ -96,14 +88,14 @@ impl Red {
         self.since.packets += 1;
         self.since.bytes += u64::from(size);
         // One packet, or one byte: the reference compares in the unit of the queue.
-        if self.average < self.min || waiting <= 1 {
+        if self.average() < self.min || waiting <= 1 {
             self.above_min = false;
             self.probability = 0.0;
             return Decision::Pass;
         }
         self.probability = self.p_b();
         // With a limit on marks, the reference leaves it to the random choice, with p_b = 1.
-        if self.mark_limit.is_none() && self.average >= self.certain() {
+        if self.mark_limit.is_none() && self.average() >= self.certain() {
             self.forced();
             return if self.above_max == AboveMax::Mark { Decision::Early } else { Decision::Forced };
         }
@@ -123,7 +115,7 @@ impl Red {
     /// What waits, in the unit of the average.
     pub fn observe(&mut self, now: Time, queue: Backlog) -> u64 {
         let waiting = if self.count_bytes_of_queue { queue.bytes } else { queue.packets };
-        self.estimate(now, waiting as f64);
+        self.average.sample(now, waiting as f64);
         self.adapt(now);
         waiting
     }
@@ -141,18 +133,18 @@ impl Red {
     /// Nothing waits and the transmitter is free (form "ns"), or the last packet has been taken out
     /// of the queue (form "1993"). Calls until the next arrival change nothing.
     pub fn idle(&mut self, now: Time) {
-        self.idle_since.get_or_insert(now);
+        self.average.idle(now);
     }
 
     /// The link's rate has changed. Automatic thresholds and weight stay, as in ns-2.35; the
     /// number of packets that an idle time stands for follows.
     pub fn set_rate(&mut self, rate: Rate) {
-        self.packets_per_second = rate.0 as f64 / (8.0 * self.mean_packet as f64);
+        self.average.set_packets_per_second(rate.0 as f64 / (8.0 * self.mean_packet as f64));
     }
 
     /// The average queue, in packets or bytes as `count` says.
     pub fn average(&self) -> f64 {
-        self.average
+        self.average.value()
     }
     /// max_p as it is now.
     pub fn max_p(&self) -> f64 {
@@ -168,11 +160,11 @@ impl Red {
     }
     /// The weight of a new sample in the average.
     pub fn weight(&self) -> f64 {
-        self.weight
+        self.average.weight()
     }
     /// Shows average, max_p and p_b.
     pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
-        f(if self.count_bytes_of_queue { "average_bytes" } else { "average_packets" }, self.average);
+        f(if self.count_bytes_of_queue { "average_bytes" } else { "average_packets" }, self.average());
         f("max_probability", self.max_p);
         f("probability", self.probability);
     }
@@ -182,29 +174,17 @@ impl Red {
         if self.gentle { 2.0 * self.max } else { self.max }
     }
 
-    fn estimate(&mut self, now: Time, waiting: f64) {
-        let kept = 1.0 - self.weight;
-        let Some(since) = self.idle_since.take() else {
-            self.average = self.average * kept + self.weight * waiting;
-            return;
-        };
-        let missed = (self.packets_per_second * now.since(since).as_secs()).floor();
-        self.average = match self.idle_form {
-            Idle::Ns => self.average * maths::pow(kept, missed + 1.0) + self.weight * waiting,
-            Idle::Original => self.average * maths::pow(kept, missed),
-        };
-    }
-
     fn adapt(&mut self, now: Time) {
+        let average = self.average();
         match &self.adaptive {
             None => {}
             Some(Adaptive::Feng(feng)) => {
-                if self.min < self.average && self.average < self.max {
+                if self.min < average && average < self.max {
                     self.side = Side::Between;
                 }
-                let (side, next) = if self.average < self.min {
+                let (side, next) = if average < self.min {
                     (Side::Below, self.max_p / feng.alpha)
-                } else if self.average > self.max {
+                } else if average > self.max {
                     (Side::Above, self.max_p * feng.beta)
                 } else {
                     return;
@@ -220,9 +200,9 @@ impl Red {
                     return;
                 }
                 let margin = 0.4 * (self.max - self.min);
-                if self.average < self.min + margin && self.max_p > self.bottom {
+                if average < self.min + margin && self.max_p > self.bottom {
                     self.max_p *= floyd.beta;
-                } else if self.average > self.max - margin && self.max_p < floyd.top.0 {
+                } else if average > self.max - margin && self.max_p < floyd.top.0 {
                     self.max_p += f64::min(floyd.alpha, 0.25 * self.max_p);
                 } else {
                     return;
@@ -234,13 +214,14 @@ impl Red {
 
     /// The probability that the average sets.
     fn p_b(&self) -> f64 {
-        let p = if self.average >= self.max {
+        let average = self.average();
+        let p = if average >= self.max {
             if !self.gentle {
                 return 1.0;
             }
-            self.max_p + (1.0 - self.max_p) * (self.average - self.max) / self.max
+            self.max_p + (1.0 - self.max_p) * (average - self.max) / self.max
         } else {
-            self.max_p * (self.average - self.min) / (self.max - self.min)
+            ramp(average, self.min, self.max, self.max_p)
         };
         p.min(1.0)
     }
@@ -256,10 +237,8 @@ impl Red {
                 s if s < 2.0 => p_b / (2.0 - s),
                 _ => 1.0,
             }
-        } else if spent < 1.0 {
-            p_b / (1.0 - spent)
         } else {
-            1.0
+            spread(p_b, spent)
         };
         if self.byte_mode && p < 1.0 { (p * f64::from(size) / self.mean_packet as f64).min(1.0) } else { p.min(1.0) }
     }

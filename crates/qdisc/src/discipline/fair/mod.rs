@@ -4,6 +4,7 @@
 //! Service is counted in wire bytes, which is what the link spends; limits in buffer bytes.
 
 mod buckets;
+mod conversation;
 mod fifos;
 mod key;
 mod new_old;
@@ -11,7 +12,9 @@ mod round;
 mod tagged;
 
 pub use buckets::Buckets;
+pub use conversation::{ByConversation, KeyBy};
 pub use fifos::{Fifos, Item};
+use key::mix;
 pub use key::{ByFlow, Key, Weights, check_weights};
 pub use new_old::NewOld;
 pub use round::Round;

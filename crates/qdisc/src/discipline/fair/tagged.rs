@@ -6,6 +6,7 @@ use crate::{Cx, Gate, Packet, Qdisc, Reason, Site};
 use core::cmp::Ordering;
 use core::fmt::Debug;
 use std::collections::BTreeSet;
+use tailback_random::Rng;
 use tailback_units::{Rate, Time};
 
 /// By which of its tags a packet is chosen.
@@ -158,6 +159,18 @@ impl<K: Key, C: Clock> Tagged<K, C> {
             arrivals: 0,
             site: *site,
         }
+    }
+    /// The queue of a packet.
+    pub fn slot(&mut self, packet: &Packet, rng: &mut Rng) -> usize {
+        self.key.slot(packet, rng)
+    }
+    /// Packets in the queue `slot`.
+    pub fn packets_of(&self, slot: usize) -> u64 {
+        self.fifos.packets_of(slot)
+    }
+    /// Buffer bytes in all.
+    pub fn bytes(&self) -> u64 {
+        self.fifos.bytes()
     }
     /// The head of `slot` queues up for service.
     fn show_head(&mut self, slot: usize) {

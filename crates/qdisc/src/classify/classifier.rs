@@ -1,0 +1,87 @@
+//! Matches compiled to a table.
+
+use super::Match;
+use super::conditions::Of;
+use crate::Packet;
+use std::collections::BTreeMap;
+
+/// Sorts packets into classes: the first match that holds, else the default.
+///
+/// One look into a table of code point, class and colour, after one that tells the flows apart
+/// where matches name some.
+#[derive(Clone, Debug)]
+pub struct Classifier {
+    /// By set of flows and [`index`], the class.
+    tables: Vec<u8>,
+    /// By flow, the number of its set; those beyond the end are in set 0, which no match names.
+    sets: Vec<u16>,
+}
+
+/// Code points, classes and colours.
+const TABLE: usize = 64 * 8 * 4;
+
+/// The place of a packet in a table.
+#[inline]
+fn index(packet: &Packet) -> usize {
+    usize::from(packet.dscp()) | usize::from(packet.class()) << 6 | (packet.colour() as usize) << 9
+}
+
+/// The traffic class field that a label switch reads: the precedence, as imposition copies it
+/// (RFC 3270 section 2.6.3).
+fn exp(dscp: u8) -> u8 {
+    dscp >> 3
+}
+
+impl Classifier {
+    /// Of matches that have been resolved, with the class of each, at most 255; what none of them
+    /// takes is of the class `default`.
+    pub fn new<'a>(matches: impl IntoIterator<Item = (&'a Match, u8)>, default: u8) -> Classifier {
+        let matches: Vec<(&Match, u8)> = matches.into_iter().collect();
+        let mut lists: Vec<&[u32]> = Vec::new();
+        // By address of a list its number, so that long lists are compared but once.
+        let mut places: BTreeMap<*const u32, u16> = BTreeMap::new();
+        for (one, _) in &matches {
+            one.each_flows(&mut |flows| {
+                let number = lists.iter().position(|list| *list == flows).unwrap_or_else(|| {
+                    lists.push(flows);
+                    lists.len() - 1
+                });
+                places.insert(flows.as_ptr(), number as u16);
+            });
+        }
+        // By flow the lists that it is in; flows in the same lists make a set.
+        let mut members: BTreeMap<u32, Vec<u16>> = BTreeMap::new();
+        for (number, list) in lists.iter().enumerate() {
+            for flow in *list {
+                members.entry(*flow).or_default().push(number as u16);
+            }
+        }
+        let mut numbers: BTreeMap<&[u16], u16> = BTreeMap::from([(&[][..], 0)]);
+        let mut sets = vec![0; members.last_key_value().map_or(0, |(flow, _)| *flow as usize + 1)];
+        for (flow, within) in &members {
+            let next = numbers.len() as u16;
+            sets[*flow as usize] = *numbers.entry(within).or_insert(next);
+        }
+        let mut tables = vec![default; TABLE * numbers.len()];
+        for (within, set) in &numbers {
+            let among = |flows: &[u32]| places.get(&flows.as_ptr()).is_some_and(|list| within.contains(list));
+            for place in 0..TABLE {
+                let dscp = place as u8 & 0x3f;
+                let of = Of { dscp, exp: exp(dscp), class: (place >> 6) as u8 & 7, colour: (place >> 9) as u8 };
+                if let Some((_, class)) = matches.iter().find(|(one, _)| one.holds(&of, &among)) {
+                    tables[usize::from(*set) * TABLE + place] = *class;
+                }
+            }
+        }
+        Classifier { tables, sets }
+    }
+    /// The class of a packet.
+    #[inline]
+    pub fn class(&self, packet: &Packet) -> usize {
+        let set = match self.sets.get(packet.flow() as usize) {
+            Some(set) => usize::from(*set) * TABLE,
+            None => 0,
+        };
+        usize::from(self.tables[set + index(packet)])
+    }
+}

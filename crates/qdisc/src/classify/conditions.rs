@@ -1,0 +1,266 @@
+//! Class maps as documents write them.
+
+use super::OneOrMany;
+use crate::Packet;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
+use std::borrow::Cow;
+use tailback_diffserv::{Colour, Dscp};
+use tailback_document::{DecodeError, Invalid, Path, decode};
+
+/// Which packets a class takes: the name of a class map, a list of which any must hold, or a table
+/// of conditions which all must.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Match {
+    /// As the class map of this name says.
+    Named(String),
+    /// One of these holds.
+    Any(Vec<Match>),
+    /// All of these hold.
+    All(Box<Conditions>),
+}
+
+/// Conditions that must all hold; within each, one of a list must. None at all takes every packet.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Conditions {
+    /// Code points: names such as "ef" and "af31", or 0 to 63 (RFC 2474).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dscp: Option<OneOrMany<Dscp>>,
+    /// IP precedence, the upper three bits of the code point, 0 to 7.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub precedence: Option<OneOrMany<u8>>,
+    /// Traffic class field of the topmost MPLS label (EXP), 0 to 7; where nobody has imposed another,
+    /// the precedence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exp: Option<OneOrMany<u8>>,
+    /// Priority class, 0 (highest) to 7.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class: Option<OneOrMany<u8>>,
+    /// Colour that a meter has given: "green", "yellow" or "red".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub colour: Option<OneOrMany<Colour>>,
+    /// Groups of flows, by name or pattern.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flows: Option<OneOrMany<String>>,
+    /// Flows by number, as `flows` is resolved to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flow: Option<OneOrMany<u32>>,
+    /// One of these matches holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub any: Option<Vec<Match>>,
+    /// All of these matches hold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub all: Option<Vec<Match>>,
+    /// This match does not hold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not: Option<Match>,
+}
+
+/// Nesting deeper than this is refused: a class map that names itself would be.
+const DEEPEST: u32 = 32;
+
+impl Match {
+    /// Every packet.
+    pub fn every() -> Match {
+        Match::All(Box::default())
+    }
+    /// Numbers in range, lists with something in them, no nesting without end.
+    pub fn check(&self) -> Result<(), Invalid> {
+        self.check_to(DEEPEST)
+    }
+
+    fn check_to(&self, depth: u32) -> Result<(), Invalid> {
+        if depth == 0 {
+            return Err(Invalid::new("", format!("matches are nested more than {DEEPEST} deep; flatten them")));
+        }
+        let list = |name: &str, list: &[Match]| {
+            if list.is_empty() {
+                return Err(Invalid::new(name, "an empty list matches nothing; name what to match"));
+            }
+            list.iter().enumerate().try_for_each(|(i, one)| {
+                one.check_to(depth - 1).map_err(|e| Invalid::new(format!("{name}[{i}]{}", dotted(&e.path)), e.message))
+            })
+        };
+        let conditions = match self {
+            Match::Named(name) if name.is_empty() => {
+                return Err(Invalid::new("", "a class map has a name; write it"));
+            }
+            Match::Named(_) => return Ok(()),
+            Match::Any(any) => return list("", any),
+            Match::All(conditions) => conditions,
+        };
+        for (name, numbers) in
+            [("precedence", &conditions.precedence), ("exp", &conditions.exp), ("class", &conditions.class)]
+        {
+            if let Some(number) = numbers.iter().flat_map(|list| &list.0).find(|number| **number > 7) {
+                return Err(Invalid::new(name, format!("{number} does not fit into three bits; write 0 to 7")));
+            }
+        }
+        if let Some(flow) = conditions.flow.iter().flat_map(|list| &list.0).find(|flow| **flow >= Packet::MAX_FLOWS) {
+            return Err(Invalid::new("flow", format!("there is no flow {flow}; write less than 2^22")));
+        }
+        for (name, none) in [
+            ("dscp", conditions.dscp.as_ref().is_some_and(|list| list.0.is_empty())),
+            ("precedence", conditions.precedence.as_ref().is_some_and(|list| list.0.is_empty())),
+            ("exp", conditions.exp.as_ref().is_some_and(|list| list.0.is_empty())),
+            ("class", conditions.class.as_ref().is_some_and(|list| list.0.is_empty())),
+            ("colour", conditions.colour.as_ref().is_some_and(|list| list.0.is_empty())),
+            ("flows", conditions.flows.as_ref().is_some_and(|list| list.0.is_empty())),
+        ] {
+            if none {
+                return Err(Invalid::new(name, "an empty list matches nothing; name what to match"));
+            }
+        }
+        conditions.any.iter().try_for_each(|any| list("any", any))?;
+        conditions.all.iter().try_for_each(|all| list("all", all))?;
+        conditions.not.iter().try_for_each(|not| not.check_to(depth - 1).map_err(|e| e.within("not")))
+    }
+
+    /// The same with every name of a class map and every group of flows replaced by what `resolve`
+    /// says: conditions that stand by themselves. The error names the place within this match.
+    pub fn resolved(&self, resolve: &dyn Resolve) -> Result<Match, Invalid> {
+        self.resolved_within(resolve, &mut Vec::new())
+    }
+
+    fn resolved_within(&self, resolve: &dyn Resolve, open: &mut Vec<String>) -> Result<Match, Invalid> {
+        let list = |list: &[Match], open: &mut Vec<String>| {
+            list.iter().map(|one| one.resolved_within(resolve, open)).collect::<Result<Vec<Match>, Invalid>>()
+        };
+        Ok(match self {
+            Match::Named(name) => {
+                if open.contains(name) {
+                    return Err(Invalid::new("", format!("the class map `{name}` contains itself; break the circle")));
+                }
+                let map = resolve.class_map(name)?;
+                open.push(name.clone());
+                let found = map.resolved_within(resolve, open);
+                open.pop();
+                found?
+            }
+            Match::Any(any) => Match::Any(list(any, open)?),
+            Match::All(conditions) => {
+                let mut conditions = (**conditions).clone();
+                if let Some(groups) = conditions.flows.take() {
+                    let mut flows = Vec::new();
+                    for group in &groups.0 {
+                        flows.extend(resolve.flows(group)?);
+                    }
+                    // Where numbers were given besides, both must hold.
+                    flows.retain(|flow| conditions.flow.as_ref().is_none_or(|given| given.0.contains(flow)));
+                    flows.sort_unstable();
+                    flows.dedup();
+                    conditions.flow = Some(OneOrMany(flows));
+                }
+                conditions.any = conditions.any.map(|any| list(&any, open)).transpose()?;
+                conditions.all = conditions.all.map(|all| list(&all, open)).transpose()?;
+                conditions.not = conditions.not.map(|not| not.resolved_within(resolve, open)).transpose()?;
+                Match::All(Box::new(conditions))
+            }
+        })
+    }
+
+    /// Whether a packet with this code point, class and colour matches; `among` tells whether its
+    /// flow is in a list.
+    pub(super) fn holds(&self, of: &Of, among: &dyn Fn(&[u32]) -> bool) -> bool {
+        let c = match self {
+            Match::Named(name) => unreachable!("the class map `{name}` was resolved when the scenario was built"),
+            Match::Any(any) => return any.iter().any(|one| one.holds(of, among)),
+            Match::All(conditions) => conditions,
+        };
+        fn one<T>(list: &Option<OneOrMany<T>>, fits: impl Fn(&T) -> bool) -> bool {
+            list.as_ref().is_none_or(|list| list.0.iter().any(fits))
+        }
+        assert!(c.flows.is_none(), "groups of flows were resolved when the scenario was built");
+        one(&c.dscp, |dscp| dscp.codepoint() == of.dscp)
+            && one(&c.precedence, |precedence| *precedence == of.dscp >> 3)
+            && one(&c.exp, |exp| *exp == of.exp)
+            && one(&c.class, |class| *class == of.class)
+            && one(&c.colour, |colour| *colour as u8 == of.colour)
+            && c.flow.as_ref().is_none_or(|flows| among(&flows.0))
+            && c.any.as_ref().is_none_or(|any| any.iter().any(|m| m.holds(of, among)))
+            && c.all.as_ref().is_none_or(|all| all.iter().all(|m| m.holds(of, among)))
+            && c.not.as_ref().is_none_or(|not| !not.holds(of, among))
+    }
+
+    /// Visits every list of flows.
+    pub(super) fn each_flows<'a>(&'a self, f: &mut dyn FnMut(&'a [u32])) {
+        match self {
+            Match::Named(_) => (),
+            Match::Any(any) => any.iter().for_each(|one| one.each_flows(f)),
+            Match::All(c) => {
+                if let Some(flows) = &c.flow {
+                    f(&flows.0);
+                }
+                let nested = c.any.iter().chain(&c.all).flatten().chain(&c.not);
+                nested.for_each(|one| one.each_flows(f));
+            }
+        }
+    }
+}
+
+/// What the parts of a document that stand elsewhere mean.
+pub trait Resolve {
+    /// The class map of a name; the error says which there are.
+    fn class_map(&self, name: &str) -> Result<Match, Invalid>;
+    /// The numbers of the flows of the groups that a name or pattern stands for.
+    fn flows(&self, group: &str) -> Result<Vec<u32>, Invalid>;
+}
+
+/// What of a packet conditions look at, besides its flow.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Of {
+    pub dscp: u8,
+    pub exp: u8,
+    pub class: u8,
+    pub colour: u8,
+}
+
+fn dotted(path: &str) -> String {
+    if path.is_empty() || path.starts_with('[') { path.to_owned() } else { format!(".{path}") }
+}
+
+impl Serialize for Match {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Match::Named(name) => name.serialize(s),
+            Match::Any(any) => any.serialize(s),
+            Match::All(conditions) => conditions.serialize(s),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Match {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        match Value::deserialize(d)? {
+            Value::String(name) => Ok(Match::Named(name)),
+            list @ Value::Array(_) => decode(list).map(Match::Any),
+            table @ Value::Object(_) => decode(table).map(|conditions| Match::All(Box::new(conditions))),
+            other => {
+                let help = "write { dscp = \"ef\" }, the name of a class map, or a list of these".to_owned();
+                Err(DecodeError::value(Path::root(), format!("expected what to match, found {other}"), Some(help)))
+            }
+        }
+        .map_err(DecodeError::carry)
+    }
+}
+
+impl JsonSchema for Match {
+    fn schema_name() -> Cow<'static, str> {
+        "Match".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let table = generator.subschema_for::<Conditions>();
+        let again = generator.subschema_for::<Match>();
+        json_schema!({
+            "anyOf": [
+                { "type": "string", "description": "Name of a class map." },
+                { "type": "array", "items": again, "minItems": 1, "description": "One of these holds." },
+                table,
+            ],
+            "format": "name of a class map, a table of conditions, or a list of which one holds",
+            "examples": [{ "dscp": "ef" }],
+        })
+    }
+}

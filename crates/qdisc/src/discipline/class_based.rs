@@ -1,0 +1,443 @@
+//! Class-based weighted fair queueing with low-latency queues.
+
+use super::classes::{Classes, DEFAULT_LIMIT, Inside, check_class, check_limit, check_names, joined, site_within};
+use crate::classify::{Classifier, Match};
+use crate::{Accounting, Burst, Cx, Gate, Packet, Qdisc, Reason, Share, Site, Spec, check};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+use tailback_diffserv::TokenBucket;
+use tailback_document::{Checked, Invalid};
+use tailback_units::{Amount, Dur, Rate, Size, Time};
+
+/// Class-based weighted fair queueing (CBWFQ), with strict priority for some classes (low-latency
+/// queueing, LLQ). Classes with a bandwidth share the link in its proportion, and so what others
+/// leave; in the order of start tags (Goyal, Vin and Cheng, SIGCOMM 1996). Priority classes go
+/// before them all, held to their rate by a policer while there is congestion; their service does not
+/// advance the virtual time of the others.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Params {
+    /// The classes, at most 250; the first that matches takes a packet.
+    #[serde(default)]
+    pub classes: Vec<Class>,
+    /// The class of packets that no class matches.
+    #[serde(default)]
+    pub default: Rest,
+    /// Bytes that policers count of a packet beyond its payload. Default "0B", the network layer's length.
+    #[serde(default)]
+    pub accounting: Size,
+}
+
+/// A class. It has `bandwidth`, `remaining` or `priority`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Class {
+    /// Its name, unique.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Packets that belong to it, unless an earlier class takes them.
+    #[serde(rename = "match")]
+    pub matches: Match,
+    /// What it gets at least: a rate, or a part of that of the link or the shaper around it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bandwidth: Option<Share>,
+    /// Its share, relative to the others that have one, of what priorities and bandwidths leave; above 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remaining: Option<f64>,
+    /// Strict priority.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<Strict>,
+    /// Limit in packets or bytes. Default "64packets".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<Amount>,
+    /// Discipline within the class; a priority class is a FIFO. Default: a FIFO with tail drop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub discipline: Option<Box<Spec>>,
+}
+
+/// Strict priority. Classes of one level are served in the order of arrival.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Strict {
+    /// Rate beyond which packets are dropped while others wait: a rate, or a part of that of the link
+    /// or the shaper around it. Default: no policer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Share>,
+    /// Burst of the policer. Default: what the rate gives in 200 ms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub burst: Option<Burst>,
+    /// 1, or 2 for what goes behind level 1 and before all classes without priority. Default 1.
+    #[serde(default = "first")]
+    #[schemars(range(min = 1, max = 2))]
+    pub level: u8,
+}
+
+/// The class of packets that no class matches. Without `bandwidth` or `remaining` its share is what
+/// the others leave unreserved, at least 1 % of the rate; among others with `remaining` it is 1.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Rest {
+    /// What it gets at least: a rate, or a part of that of the link or the shaper around it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bandwidth: Option<Share>,
+    /// Its share, relative to the others that have one, of what priorities and bandwidths leave; above 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remaining: Option<f64>,
+    /// Limit in packets or bytes. Default "64packets".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<Amount>,
+    /// Discipline within the class, such as { kind = "fair-queue" }. Default: a FIFO with tail drop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub discipline: Option<Box<Spec>>,
+}
+
+impl Default for Strict {
+    fn default() -> Strict {
+        Strict { rate: None, burst: None, level: first() }
+    }
+}
+
+fn first() -> u8 {
+    1
+}
+
+/// Levels of priority.
+const LEVELS: usize = 2;
+/// Part of the rate that a class gets at least, if all is reserved.
+const LEAST: f64 = 0.01;
+/// Burst of a policer that says nothing.
+const BURST: Burst = Burst::Time(Dur::from_ms(200));
+
+/// A class as it is without being a priority class: share, and what is inside.
+struct Fair<'a> {
+    bandwidth: Option<Share>,
+    remaining: Option<f64>,
+    limit: Option<Amount>,
+    discipline: Option<&'a Spec>,
+}
+
+impl Params {
+    /// The queues at their site.
+    pub fn build(&self, site: &Site) -> ClassBased {
+        let (mut places, mut strict, mut fair) = (Vec::new(), Vec::new(), 0);
+        for class in &self.classes {
+            match &class.priority {
+                Some(priority) => {
+                    places.push(Place::Strict(strict.len()));
+                    strict.push(Low::new(priority, class.limit, site));
+                }
+                None => {
+                    places.push(Place::Fair(fair));
+                    fair += 1;
+                }
+            }
+        }
+        places.push(Place::Fair(fair));
+        let matches = self.classes.iter().enumerate().map(|(i, class)| (&class.matches, i as u8));
+        let classifier = Classifier::new(matches, self.classes.len() as u8);
+        let inside =
+            self.fair().map(|class| Inside::new(class.discipline, &site_within(site, class.limit, DEFAULT_LIMIT)));
+        ClassBased {
+            places,
+            classes: Classes::new(classifier, inside.collect(), site),
+            tags: self.weights(site.rate).into_iter().map(Tag::new).collect(),
+            now: 0.0,
+            strict,
+            levels: Default::default(),
+            accounting: Accounting::new(self.accounting),
+            site: *site,
+            params: Box::new(self.clone()),
+        }
+    }
+    /// The classes without priority, the default class last.
+    fn fair(&self) -> impl Iterator<Item = Fair<'_>> {
+        let classes = self.classes.iter().filter(|class| class.priority.is_none()).map(|class| Fair {
+            bandwidth: class.bandwidth,
+            remaining: class.remaining,
+            limit: class.limit,
+            discipline: class.discipline.as_deref(),
+        });
+        let Rest { bandwidth, remaining, limit, ref discipline } = self.default;
+        classes.chain([Fair { bandwidth, remaining, limit, discipline: discipline.as_deref() }])
+    }
+    /// The weight of each class without priority, in bit/s: its bandwidth, or its part of what
+    /// bandwidths and priorities leave.
+    fn weights(&self, rate: Rate) -> Vec<f64> {
+        let whole = rate.0 as f64;
+        let of = |share: Option<Share>| share.map_or(0.0, |share| share.of(rate).0 as f64);
+        let low: f64 = self.classes.iter().filter_map(|class| class.priority.as_ref()).map(|p| of(p.rate)).sum();
+        let reserved: f64 = self.fair().map(|class| of(class.bandwidth)).sum();
+        let left = (whole - low - reserved).max(LEAST * whole);
+        // A default class that says nothing takes one share beside others, or all that is left.
+        let part = |class: &Fair<'_>| class.remaining.unwrap_or(if class.bandwidth.is_none() { 1.0 } else { 0.0 });
+        let parts: f64 = self.fair().map(|class| part(&class)).sum();
+        let weight = |class: Fair<'_>| match class.bandwidth {
+            Some(share) => share.of(rate).0 as f64,
+            None => left * part(&class) / parts,
+        };
+        self.fair().map(weight).collect()
+    }
+    /// One of bandwidth, remaining and priority in each class, and not more than there is.
+    pub fn check(&self) -> Result<(), Invalid> {
+        Accounting::check("accounting", self.accounting)?;
+        check_names("classes", self.classes.iter().map(|class| class.name.as_ref()))?;
+        let mut parts = 0.0;
+        for (i, class) in self.classes.iter().enumerate() {
+            let field = format!("classes[{i}]");
+            check_class(&field, &class.matches, class.limit, class.discipline.as_deref())?;
+            let given = usize::from(class.bandwidth.is_some()) + usize::from(class.remaining.is_some());
+            match (&class.priority, given) {
+                (Some(_), 1..) => {
+                    let advice = "a priority class has no bandwidth of its own; remove one of the two";
+                    return Err(Invalid::new(format!("{field}.priority"), advice));
+                }
+                (None, 2..) => {
+                    let advice = "a class has a bandwidth or a share of what remains, not both; remove one";
+                    return Err(Invalid::new(format!("{field}.remaining"), advice));
+                }
+                (None, 0) => {
+                    let advice = "what the class gets is not said; write `bandwidth = \"20%\"`, `remaining = 20` or `priority = { rate = \"15%\" }`";
+                    return Err(Invalid::new(field, advice));
+                }
+                _ => (),
+            }
+            parts += self.share(&field, class.bandwidth, class.remaining)?;
+            if let Some(priority) = &class.priority {
+                let field = format!("{field}.priority");
+                check::within(&format!("{field}.level"), f64::from(priority.level), 1.0, LEVELS as f64)?;
+                priority.burst.map_or(Ok(()), |burst| burst.check(&format!("{field}.burst")))?;
+                if priority.burst.is_some() && priority.rate.is_none() {
+                    let advice = "without a `rate` there is no policer; write the rate, or remove the burst";
+                    return Err(Invalid::new(format!("{field}.burst"), advice));
+                }
+                if class.discipline.is_some() {
+                    let advice = "a priority class is a FIFO; remove its `discipline`";
+                    return Err(Invalid::new(format!("classes[{i}].discipline"), advice));
+                }
+                parts += self.share(&field, priority.rate, None)?;
+            }
+        }
+        parts += self.share("default", self.default.bandwidth, self.default.remaining)?;
+        if self.default.bandwidth.is_some() && self.default.remaining.is_some() {
+            let advice = "a class has a bandwidth or a share of what remains, not both; remove one";
+            return Err(Invalid::new("default.remaining", advice));
+        }
+        if parts > 1.0 + 1e-9 {
+            let percent = (parts * 1000.0).round() / 10.0;
+            return Err(Invalid::new(
+                "classes",
+                format!("bandwidths and priorities are {percent} % of the rate; reserve 100 % at most"),
+            ));
+        }
+        check_limit("default.limit", self.default.limit)?;
+        let inner = self.default.discipline.as_deref();
+        inner.map_or(Ok(()), |spec| Checked::check(spec).map_err(|e| joined("default.discipline", e)))
+    }
+    /// Refuses a share of nothing; answers with its part of the whole, where it is written so.
+    fn share(&self, field: &str, bandwidth: Option<Share>, remaining: Option<f64>) -> Result<f64, Invalid> {
+        if let Some(remaining) = remaining {
+            check::above(&format!("{field}.remaining"), remaining, 0.0, 1e6)?;
+        }
+        let name = if field.ends_with("priority") { "rate" } else { "bandwidth" };
+        bandwidth.map_or(Ok(()), |share| share.check(&format!("{field}.{name}")))?;
+        Ok(match bandwidth {
+            Some(Share::Part(part)) => part.0,
+            _ => 0.0,
+        })
+    }
+    /// Shows the matches and the disciplines of the classes, each with its place.
+    pub(crate) fn each_part(&mut self, f: &mut dyn FnMut(String, Option<&mut Match>, Option<&mut Spec>)) {
+        for (i, class) in self.classes.iter_mut().enumerate() {
+            f(format!("classes[{i}]"), Some(&mut class.matches), class.discipline.as_deref_mut());
+        }
+        f("default".to_owned(), None, self.default.discipline.as_deref_mut());
+    }
+}
+
+/// Where a class is kept.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    Strict(usize),
+    Fair(usize),
+}
+
+/// A low-latency class: what of its level's queue is its own, and its policer.
+#[derive(Debug)]
+struct Low {
+    level: usize,
+    site: Site,
+    policer: Option<TokenBucket>,
+    packets: u64,
+    bytes: u64,
+}
+
+impl Low {
+    fn new(priority: &Strict, limit: Option<Amount>, site: &Site) -> Low {
+        let bucket = |rate: Rate| TokenBucket::new(rate, priority.burst.unwrap_or(BURST).at(rate));
+        Low {
+            level: usize::from(priority.level) - 1,
+            site: site_within(site, limit, DEFAULT_LIMIT),
+            policer: priority.rate.map(|rate| bucket(rate.of(site.rate))),
+            packets: 0,
+            bytes: 0,
+        }
+    }
+    /// Whether a packet of so many bytes conforms; its tokens are taken if they are there.
+    fn conforms(&mut self, now: Time, bytes: u32) -> bool {
+        self.policer.as_mut().is_none_or(|bucket| {
+            bucket.fill(now);
+            bucket.take(bytes)
+        })
+    }
+}
+
+/// A class's share, and where it is in the virtual time of the classes without priority, bits per
+/// bit/s.
+#[derive(Clone, Copy, Debug)]
+struct Tag {
+    weight: f64,
+    /// Start tag of its next packet.
+    start: f64,
+    /// Whether it had packets that could not leave when its turn came.
+    held: bool,
+}
+
+impl Tag {
+    fn new(weight: f64) -> Tag {
+        Tag { weight, start: 0.0, held: false }
+    }
+}
+
+/// Low-latency queues in front of fairly queued classes. O(classes) per packet.
+#[derive(Debug)]
+pub struct ClassBased {
+    /// By class, the default class last.
+    places: Vec<Place>,
+    /// Those without priority.
+    classes: Classes,
+    tags: Vec<Tag>,
+    /// Virtual time: the start tag of the last packet served of `classes`.
+    now: f64,
+    strict: Vec<Low>,
+    /// By level, packets with the number of their class.
+    levels: [VecDeque<(usize, Packet)>; LEVELS],
+    accounting: Accounting,
+    site: Site,
+    params: Box<Params>,
+}
+
+impl ClassBased {
+    fn enqueue_strict(&mut self, number: usize, now: Time, packet: Packet, cx: &mut Cx<'_>) {
+        let congested = self.packets() > 0;
+        let bytes: u64 = self.strict.iter().map(|low| low.bytes).sum::<u64>() + self.classes.bytes();
+        let full = self.site.is_full(self.packets(), bytes, packet.size);
+        let low = &mut self.strict[number];
+        let conforms = low.conforms(now, self.accounting.bytes(&packet));
+        if congested && !conforms {
+            return cx.drop(packet, Reason::Policed);
+        }
+        if full || low.site.is_full(low.packets, low.bytes, packet.size) {
+            return cx.drop(packet, Reason::BufferFull);
+        }
+        low.packets += 1;
+        low.bytes += u64::from(packet.size);
+        let level = low.level;
+        self.levels[level].push_back((number, packet));
+    }
+    fn enqueue_fair(&mut self, class: usize, now: Time, packet: Packet, cx: &mut Cx<'_>) {
+        let strict: u64 = self.strict.iter().map(|low| low.bytes).sum();
+        if self.site.is_full(self.packets(), strict + self.classes.bytes(), packet.size) {
+            return cx.drop(packet, Reason::BufferFull);
+        }
+        if self.classes.enqueue(class, now, packet, cx) {
+            self.tags[class].start = self.tags[class].start.max(self.now);
+        }
+    }
+    fn dequeue_strict(&mut self, gate: &Gate) -> Option<Packet> {
+        for level in &mut self.levels {
+            let Some((_, head)) = level.front() else { continue };
+            if !gate.admits(head.class(), head.dst) {
+                continue;
+            }
+            let (number, packet) = level.pop_front()?;
+            self.strict[number].packets -= 1;
+            self.strict[number].bytes -= u64::from(packet.size);
+            return Some(packet);
+        }
+        None
+    }
+    /// The packet with the smallest start tag; classes that hold theirs back are passed over, and do
+    /// not catch up on it later.
+    fn dequeue_fair(&mut self, now: Time, gate: &Gate, cx: &mut Cx<'_>) -> Option<Packet> {
+        self.tags.iter_mut().for_each(|tag| tag.held = false);
+        loop {
+            let waiting = (0..self.tags.len()).filter(|c| !self.tags[*c].held && self.classes.of(*c).packets > 0);
+            let class = waiting.min_by(|a, b| self.tags[*a].start.total_cmp(&self.tags[*b].start))?;
+            let Some(packet) = self.classes.dequeue(class, now, gate, cx) else {
+                self.tags[class].held = true;
+                continue;
+            };
+            self.now = self.tags[class].start;
+            self.tags[class].start += 8.0 * f64::from(packet.wire()) / self.tags[class].weight;
+            for tag in self.tags.iter_mut().filter(|tag| tag.held) {
+                tag.start = tag.start.max(self.now);
+            }
+            if self.classes.packets() == 0 {
+                // The end of a busy period: the largest finish tag.
+                self.now = self.tags.iter().map(|tag| tag.start).fold(self.now, f64::max);
+            }
+            return Some(packet);
+        }
+    }
+}
+
+impl Qdisc for ClassBased {
+    fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut Cx<'_>) {
+        match self.places[self.classes.class(&packet)] {
+            Place::Strict(number) => self.enqueue_strict(number, now, packet, cx),
+            Place::Fair(class) => self.enqueue_fair(class, now, packet, cx),
+        }
+    }
+    fn dequeue(&mut self, now: Time, gate: &Gate, cx: &mut Cx<'_>) -> Option<Packet> {
+        self.classes.transmitted(now, cx);
+        self.dequeue_strict(gate).or_else(|| self.dequeue_fair(now, gate, cx))
+    }
+    fn packets(&self) -> u64 {
+        self.classes.packets() + self.levels.iter().map(|level| level.len() as u64).sum::<u64>()
+    }
+    fn visit(&self, f: &mut dyn FnMut(&Packet)) {
+        self.levels.iter().flatten().for_each(|(_, packet)| f(packet));
+        self.classes.visit(f);
+    }
+    fn next_wakeup(&self) -> Option<Time> {
+        self.classes.next_wakeup()
+    }
+    fn wake(&mut self, now: Time, cx: &mut Cx<'_>) {
+        self.classes.wake(now, cx);
+    }
+    fn watches_idle(&self) -> bool {
+        self.classes.watches_idle()
+    }
+    fn idle(&mut self, now: Time, cx: &mut Cx<'_>) {
+        self.classes.idle(now, cx);
+    }
+    fn set_rate(&mut self, rate: Rate) {
+        self.site.rate = rate;
+        self.classes.set_rate(rate);
+        for (tag, weight) in self.tags.iter_mut().zip(self.params.weights(rate)) {
+            tag.weight = weight;
+        }
+        let priorities = self.params.classes.iter().filter_map(|class| class.priority.as_ref());
+        for (low, share) in self.strict.iter_mut().zip(priorities) {
+            if let (Some(bucket), Some(share)) = (&mut low.policer, share.rate) {
+                bucket.set_rate(share.of(rate));
+            }
+        }
+    }
+    fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        f("priority_packets", self.levels.iter().map(|level| level.len() as f64).sum());
+        f("virtual_time", self.now);
+        self.classes.probe(f);
+    }
+}

@@ -1,0 +1,242 @@
+//! What the disciplines with classes share: a discipline inside each class, a limit on all of them,
+//! and the table that sorts packets.
+
+use crate::classify::{Classifier, Match};
+use crate::law::Backlog;
+use crate::{Cx, Discipline, Dropped, Gate, Packet, Qdisc, Reason, Site, Spec, check};
+use tailback_document::{Checked, Invalid};
+use tailback_units::{Amount, Rate, Time};
+
+/// Most classes of one discipline: their number and the default fit into a byte.
+pub const MOST: usize = 250;
+
+/// Limit of a class that says nothing.
+pub const DEFAULT_LIMIT: u64 = 64;
+
+/// The site of a class with a limit of its own; `default` packets if it says nothing.
+pub(super) fn site_within(site: &Site, limit: Option<Amount>, default: u64) -> Site {
+    match limit.unwrap_or(Amount::packets(default)) {
+        Amount::Bytes(bytes) => Site { bytes: site.bytes.min(bytes), ..*site },
+        Amount::Millipackets(n) => Site { packets: site.packets.min(n / 1_000), ..*site },
+    }
+}
+
+/// Refuses a limit that no packet fits under.
+pub(super) fn check_limit(field: &str, limit: Option<Amount>) -> Result<(), Invalid> {
+    match limit {
+        Some(Amount::Bytes(0) | Amount::Millipackets(0)) => {
+            Err(Invalid::new(field, "a queue without a place drops everything; write \"1packet\" or more"))
+        }
+        Some(amount @ Amount::Millipackets(n)) if n % 1_000 != 0 => {
+            Err(Invalid::new(field, format!("`{amount}`: a queue holds whole packets")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses what no class may have, whatever else its discipline asks of it.
+pub(super) fn check_class(
+    field: &str,
+    matches: &Match,
+    limit: Option<Amount>,
+    inner: Option<&Spec>,
+) -> Result<(), Invalid> {
+    matches.check().map_err(|e| joined(&format!("{field}.match"), e))?;
+    check_limit(&format!("{field}.limit"), limit)?;
+    inner.map_or(Ok(()), |spec| Checked::check(spec).map_err(|e| joined(&format!("{field}.discipline"), e)))
+}
+
+/// The error of something that stands at `field`, whose path may begin with an index or be empty.
+pub(super) fn joined(field: &str, e: Invalid) -> Invalid {
+    let dot = if e.path.is_empty() || e.path.starts_with('[') { "" } else { "." };
+    Invalid::new(format!("{field}{dot}{}", e.path), e.message)
+}
+
+/// Refuses too many classes, and two of one name.
+pub(super) fn check_names<'a>(list: &str, names: impl IntoIterator<Item = Option<&'a String>>) -> Result<(), Invalid> {
+    let mut seen: Vec<&str> = Vec::new();
+    for (i, name) in names.into_iter().enumerate() {
+        check::within(list, (i + 1) as f64, 0.0, MOST as f64)?;
+        let Some(name) = name else { continue };
+        if seen.contains(&name.as_str()) {
+            let field = format!("{list}[{i}].name");
+            return Err(Invalid::new(field, format!("there is a `{name}` already; give each its own name")));
+        }
+        seen.push(name);
+    }
+    Ok(())
+}
+
+/// The discipline inside a class, with what waits there.
+#[derive(Debug)]
+pub(super) struct Inside {
+    queue: Discipline,
+    backlog: Backlog,
+    watches_idle: bool,
+}
+
+impl Inside {
+    /// `spec`, a FIFO if there is none, at `site`.
+    pub fn new(spec: Option<&Spec>, site: &Site) -> Inside {
+        let queue = spec.map_or_else(|| Spec::default().build(site), |spec| spec.build(site));
+        Inside { watches_idle: queue.watches_idle(), queue, backlog: Backlog::default() }
+    }
+    fn lost(&mut self, dropped: &[Dropped]) {
+        for Dropped { packet, .. } in dropped {
+            self.backlog.packets -= 1;
+            self.backlog.bytes -= u64::from(packet.size);
+        }
+    }
+}
+
+/// Classes, each with a discipline inside, under one limit.
+#[derive(Debug)]
+pub(super) struct Classes {
+    classifier: Classifier,
+    inside: Vec<Inside>,
+    /// Of all.
+    backlog: Backlog,
+    site: Site,
+    /// The class of the packet in service.
+    served: Option<usize>,
+    watches_idle: bool,
+}
+
+impl Classes {
+    /// Sorted by `classifier` into `inside`, all together within the limits of `site`.
+    pub fn new(classifier: Classifier, inside: Vec<Inside>, site: &Site) -> Classes {
+        let watches_idle = inside.iter().any(|one| one.watches_idle);
+        Classes { classifier, inside, backlog: Backlog::default(), site: *site, served: None, watches_idle }
+    }
+    /// The class of a packet.
+    #[inline]
+    pub fn class(&self, packet: &Packet) -> usize {
+        self.classifier.class(packet)
+    }
+    /// How many classes there are.
+    pub fn len(&self) -> usize {
+        self.inside.len()
+    }
+    /// What waits in a class.
+    #[inline]
+    pub fn of(&self, class: usize) -> Backlog {
+        self.inside[class].backlog
+    }
+    /// Gives a packet to a class; whether that was empty and no longer is.
+    #[inline]
+    pub fn enqueue(&mut self, class: usize, now: Time, packet: Packet, cx: &mut Cx<'_>) -> bool {
+        if self.site.is_full(self.backlog.packets, self.backlog.bytes, packet.size) {
+            cx.drop(packet, Reason::BufferFull);
+            return false;
+        }
+        let inside = &mut self.inside[class];
+        let before = inside.backlog;
+        let dropped = cx.dropped.len();
+        inside.backlog.packets += 1;
+        inside.backlog.bytes += u64::from(packet.size);
+        inside.queue.enqueue(now, packet, cx);
+        inside.lost(&cx.dropped[dropped..]);
+        let after = inside.backlog;
+        self.moved(before, after);
+        before.packets == 0 && after.packets > 0
+    }
+    /// The next packet of a class, if it has one that may leave.
+    #[inline]
+    pub fn dequeue(&mut self, class: usize, now: Time, gate: &Gate, cx: &mut Cx<'_>) -> Option<Packet> {
+        let inside = &mut self.inside[class];
+        if inside.backlog.packets == 0 {
+            return None;
+        }
+        let before = inside.backlog;
+        let dropped = cx.dropped.len();
+        let packet = inside.queue.dequeue(now, gate, cx);
+        inside.lost(&cx.dropped[dropped..]);
+        if let Some(packet) = &packet {
+            inside.backlog.packets -= 1;
+            inside.backlog.bytes -= u64::from(packet.size);
+            self.served = Some(class);
+        }
+        let after = inside.backlog;
+        self.moved(before, after);
+        packet
+    }
+    /// The transmitter has fallen free: a class whose last packet has just been sent is idle from
+    /// now on. Call it before choosing the next packet.
+    #[inline]
+    pub fn transmitted(&mut self, now: Time, cx: &mut Cx<'_>) {
+        let Some(class) = self.served.take() else { return };
+        let inside = &mut self.inside[class];
+        if inside.watches_idle && inside.backlog.packets == 0 {
+            inside.queue.idle(now, cx);
+        }
+    }
+    #[inline]
+    fn moved(&mut self, before: Backlog, after: Backlog) {
+        self.backlog.packets = self.backlog.packets - before.packets + after.packets;
+        self.backlog.bytes = self.backlog.bytes - before.bytes + after.bytes;
+    }
+    /// Packets that wait.
+    #[inline]
+    pub fn packets(&self) -> u64 {
+        self.backlog.packets
+    }
+    /// Buffer bytes that wait.
+    pub fn bytes(&self) -> u64 {
+        self.backlog.bytes
+    }
+    pub fn visit(&self, f: &mut dyn FnMut(&Packet)) {
+        self.inside.iter().for_each(|one| one.queue.visit(f));
+    }
+    pub fn next_wakeup(&self) -> Option<Time> {
+        self.inside.iter().filter_map(|one| one.queue.next_wakeup()).min()
+    }
+    pub fn wake(&mut self, now: Time, cx: &mut Cx<'_>) {
+        for class in 0..self.inside.len() {
+            let inside = &mut self.inside[class];
+            if inside.queue.next_wakeup().is_some_and(|at| at <= now) {
+                let (before, dropped) = (inside.backlog, cx.dropped.len());
+                inside.queue.wake(now, cx);
+                inside.lost(&cx.dropped[dropped..]);
+                let after = inside.backlog;
+                self.moved(before, after);
+            }
+        }
+    }
+    pub fn watches_idle(&self) -> bool {
+        self.watches_idle
+    }
+    pub fn idle(&mut self, now: Time, cx: &mut Cx<'_>) {
+        self.served = None;
+        for inside in self.inside.iter_mut().filter(|one| one.watches_idle && one.backlog.packets == 0) {
+            inside.queue.idle(now, cx);
+        }
+    }
+    pub fn set_rate(&mut self, rate: Rate) {
+        self.site.rate = rate;
+        self.inside.iter_mut().for_each(|one| one.queue.set_rate(rate));
+    }
+    /// Shows how much waits in the first classes.
+    pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        const NAMES: [&str; 16] = [
+            "class_1_packets",
+            "class_2_packets",
+            "class_3_packets",
+            "class_4_packets",
+            "class_5_packets",
+            "class_6_packets",
+            "class_7_packets",
+            "class_8_packets",
+            "class_9_packets",
+            "class_10_packets",
+            "class_11_packets",
+            "class_12_packets",
+            "class_13_packets",
+            "class_14_packets",
+            "class_15_packets",
+            "class_16_packets",
+        ];
+        for (inside, name) in self.inside.iter().zip(NAMES) {
+            f(name, inside.backlog.packets as f64);
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! The flow-based fair queue of routers: weights by precedence, sequence numbers, and limits that are
+//! enforced on arrival.
+
+use super::fair::{Buckets, ByConversation, KeyBy, Tagged};
+use super::scfq::OwnFinish;
+use crate::discipline::classes::check_limit;
+use crate::{Cx, Gate, Packet, Qdisc, Reason, Site, check};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_document::Invalid;
+use tailback_units::{Amount, Time};
+
+/// Weighted fair queueing as routers have it. An arriving packet gets a sequence number: the larger
+/// of its conversation's last one and that of the packet in service, plus its size times a weight
+/// that falls with its precedence; the smallest number is served first. A conversation longer than
+/// the congestive discard threshold is refused until it is below a quarter of it; when all
+/// conversations fill the hold queue, whatever arrives is dropped. The textbook's exact virtual time
+/// is in the discipline `wfq`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Params {
+    /// What makes a conversation: "flow", "flow-tos" (a flow's packets of one code point), or "one",
+    /// all packets. Default "flow-tos".
+    #[serde(default)]
+    pub key: KeyBy,
+    /// Whether weights go by "precedence" or are "equal", as in distributed WFQ. Default "precedence".
+    #[serde(default)]
+    pub weights: Weighting,
+    /// Weight of precedence 0; precedence p has scale / (p + 1), rounded down. 1000 to 1000000;
+    /// 4096 in older systems. Default 32384.
+    #[serde(default = "scale")]
+    pub scale: u32,
+    /// Number of queues, 1 to 2^20, into which conversations are hashed, or "per-flow" for one each.
+    /// Default 256.
+    #[serde(default = "dynamic")]
+    pub queues: Buckets,
+    /// Congestive discard threshold of each queue, packets. Default "64packets".
+    #[serde(default = "sixty_four")]
+    pub threshold: Amount,
+    /// Packets in all, "1packet" or more. Default "1000packets".
+    #[serde(default = "thousand")]
+    pub hold: Amount,
+    /// With `individual`: packets in all from which on a queue of `individual` packets takes no more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aggregate: Option<Amount>,
+    /// With `aggregate`: packets of a queue that it may hold whatever there is in all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub individual: Option<Amount>,
+}
+
+/// By what conversations are weighted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Weighting {
+    /// In proportion to the IP precedence plus one.
+    #[default]
+    Precedence,
+    /// All alike.
+    Equal,
+}
+
+fn scale() -> u32 {
+    32_384
+}
+fn dynamic() -> Buckets {
+    Buckets::Hashed(256)
+}
+fn sixty_four() -> Amount {
+    Amount::packets(64)
+}
+fn thousand() -> Amount {
+    Amount::packets(1_000)
+}
+
+impl Default for Params {
+    fn default() -> Params {
+        Params {
+            key: KeyBy::default(),
+            weights: Weighting::default(),
+            scale: scale(),
+            queues: dynamic(),
+            threshold: sixty_four(),
+            hold: thousand(),
+            aggregate: None,
+            individual: None,
+        }
+    }
+}
+
+/// Whole packets of a limit that `check` has passed.
+fn packets(amount: Amount) -> u64 {
+    match amount {
+        Amount::Millipackets(n) => n / 1_000,
+        Amount::Bytes(n) => n,
+    }
+}
+
+impl Params {
+    /// The queues at their site.
+    pub fn build(&self, site: &Site) -> FairQueue {
+        let weights = match self.weights {
+            Weighting::Equal => [1.0; 8],
+            Weighting::Precedence => core::array::from_fn(|p| 1.0 / f64::from(self.scale / (p as u32 + 1))),
+        };
+        let unlimited = Site { bytes: u64::MAX, packets: u64::MAX, ..*site };
+        FairQueue {
+            queues: Tagged::new(ByConversation::new(self.key, self.queues, weights), OwnFinish::default(), &unlimited),
+            refusing: Vec::new(),
+            threshold: packets(self.threshold),
+            individual: self.aggregate.map(packets).zip(self.individual.map(packets)),
+            site: Site { packets: site.packets.min(packets(self.hold)), ..*site },
+        }
+    }
+    /// Limits in packets, and both or none of those of distributed WFQ.
+    pub fn check(&self) -> Result<(), Invalid> {
+        check::within("scale", f64::from(self.scale), 1e3, 1e6)?;
+        self.queues.check("queues")?;
+        let limits = [
+            ("threshold", Some(self.threshold)),
+            ("hold", Some(self.hold)),
+            ("aggregate", self.aggregate),
+            ("individual", self.individual),
+        ];
+        for (field, limit) in limits {
+            check_limit(field, limit)?;
+            if let Some(Amount::Bytes(_)) = limit {
+                return Err(Invalid::new(field, "this limit counts packets; write it such as \"64packets\""));
+            }
+        }
+        match (self.aggregate, self.individual) {
+            (Some(_), None) => {
+                Err(Invalid::new("aggregate", "which queues give way is not said; write `individual`, too"))
+            }
+            (None, Some(_)) => {
+                Err(Invalid::new("individual", "from when on it holds is not said; write `aggregate`, too"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Conversations by sequence number. O(log n) per packet for n waiting conversations.
+#[derive(Debug)]
+pub struct FairQueue {
+    queues: Tagged<ByConversation, OwnFinish>,
+    /// By queue, whether it has been over the threshold and not below a quarter of it since.
+    refusing: Vec<bool>,
+    threshold: u64,
+    /// Limit in all from which on that of each queue holds, and the latter.
+    individual: Option<(u64, u64)>,
+    site: Site,
+}
+
+impl FairQueue {
+    /// Whether the queue `slot` takes no packet now.
+    fn refuses(&mut self, slot: usize) -> bool {
+        if slot >= self.refusing.len() {
+            self.refusing.resize(slot + 1, false);
+        }
+        let length = self.queues.packets_of(slot);
+        if self.individual.is_some_and(|(all, own)| self.queues.packets() >= all && length >= own) {
+            return true;
+        }
+        self.refusing[slot] = if self.refusing[slot] { 4 * length >= self.threshold } else { length >= self.threshold };
+        self.refusing[slot]
+    }
+}
+
+impl Qdisc for FairQueue {
+    fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut Cx<'_>) {
+        let slot = self.queues.slot(&packet, cx.rng);
+        if self.refuses(slot) {
+            return cx.drop(packet, Reason::Early);
+        }
+        if self.site.is_full(self.queues.packets(), self.queues.bytes(), packet.size) {
+            return cx.drop(packet, Reason::BufferFull);
+        }
+        self.queues.enqueue(now, packet, cx);
+    }
+    fn dequeue(&mut self, now: Time, gate: &Gate, cx: &mut Cx<'_>) -> Option<Packet> {
+        self.queues.dequeue(now, gate, cx)
+    }
+    fn packets(&self) -> u64 {
+        self.queues.packets()
+    }
+    fn visit(&self, f: &mut dyn FnMut(&Packet)) {
+        self.queues.visit(f);
+    }
+    fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        self.queues.probe(f);
+    }
+}

@@ -1,0 +1,173 @@
+//! The parameters of the hierarchical token bucket.
+
+use super::Htb;
+use crate::classify::Match;
+use crate::discipline::classes::{check_class, check_names};
+use crate::{Accounting, Burst, Site, Spec, check};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_document::{Invalid, listed, suggest};
+use tailback_units::{Amount, Rate, Size};
+
+/// Hierarchical token bucket, as Linux has it (Devera, HTB manual, 2002): a leaf sends at its `rate`
+/// by right; up to its `ceil` it borrows what its parent has left, the smaller `prio` first and
+/// leaves of one priority in turns of their quanta.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Params {
+    /// The classes, at most 250, a parent before its children. Without any, nothing is shaped.
+    #[serde(default)]
+    pub classes: Vec<Class>,
+    /// Name of the leaf for packets that none matches. Default: these are not shaped and go first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default: Option<String>,
+    /// A class that names no quantum has its rate in B/s divided by this, 1000 B to 200000 B. Default 10.
+    #[serde(default = "ten")]
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub r2q: u32,
+    /// Bytes that buckets count of a packet beyond its payload: "14B" for an Ethernet header, as Linux
+    /// counts on such a device. Default "14B".
+    #[serde(default = "ethernet_header")]
+    pub accounting: Size,
+}
+
+/// A class.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Class {
+    /// Its name, unique.
+    pub name: String,
+    /// Name of the class that it borrows from; absent, it borrows from none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
+    /// Of a leaf: packets that belong to it, unless an earlier class takes them. Default: none, but
+    /// for those of the default class.
+    #[serde(default, rename = "match", skip_serializing_if = "Option::is_none")]
+    pub matches: Option<Match>,
+    /// Rate that it is assured.
+    pub rate: Rate,
+    /// Rate that it does not exceed, `rate` or more. Default: `rate`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ceil: Option<Rate>,
+    /// What it may send at once at `rate`. Default: what that gives in 1 ms, and 1600 B.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub burst: Option<Burst>,
+    /// What it may send at once at `ceil`. Default: what that gives in 1 ms, and 1600 B.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cburst: Option<Burst>,
+    /// Priority of a leaf in borrowing, 0 (first) to 7. Default 0.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 7))]
+    pub prio: u8,
+    /// Wire bytes that a leaf sends per turn. Default: by `r2q`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quantum: Option<Size>,
+    /// Of a leaf: limit in packets or bytes. Default "1000packets".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<Amount>,
+    /// Discipline within a leaf. Default: a FIFO with tail drop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub discipline: Option<Box<Spec>>,
+}
+
+fn ten() -> u32 {
+    10
+}
+fn ethernet_header() -> Size {
+    Size(14)
+}
+
+/// Linux has room for eight levels.
+const DEEPEST: usize = 8;
+
+impl Params {
+    /// The classes at their site.
+    pub fn build(&self, site: &Site) -> Htb {
+        Htb::new(self, site)
+    }
+    /// The place of a class by name.
+    pub(super) fn place(&self, name: &str) -> Option<usize> {
+        self.classes.iter().position(|class| class.name == name)
+    }
+    /// Whether a class has no children.
+    pub(super) fn is_leaf(&self, place: usize) -> bool {
+        let name = &self.classes[place].name;
+        !self.classes.iter().any(|class| class.parent.as_ref() == Some(name))
+    }
+    /// How many classes stand above this one.
+    pub(super) fn depth(&self, mut place: usize) -> usize {
+        let mut depth = 0;
+        while let Some(parent) = self.classes[place].parent.as_ref().and_then(|name| self.place(name)) {
+            (place, depth) = (parent, depth + 1);
+        }
+        depth
+    }
+    /// The classes form trees, and each can do what is asked of it.
+    pub fn check(&self) -> Result<(), Invalid> {
+        Accounting::check("accounting", self.accounting)?;
+        check::within("r2q", f64::from(self.r2q), 1.0, 1e6)?;
+        check_names("classes", self.classes.iter().map(|class| Some(&class.name)))?;
+        let unknown = |name: &str, names: &[&str]| {
+            suggest(name, names.iter().copied()).map_or_else(
+                || format!("the classes are {}", listed(names.iter().copied())),
+                |near| format!("did you mean `{near}`?"),
+            )
+        };
+        let mut above: Vec<&str> = Vec::new();
+        for (i, class) in self.classes.iter().enumerate() {
+            let field = format!("classes[{i}]");
+            let invalid = |key: &str, message: String| Err(Invalid::new(format!("{field}.{key}"), message));
+            if let Some(parent) = class.parent.as_deref().filter(|parent| !above.contains(parent)) {
+                return invalid("parent", format!("no class above is named `{parent}`; {}", unknown(parent, &above)));
+            }
+            above.push(&class.name);
+            if self.depth(i) >= DEEPEST {
+                return invalid("parent", format!("classes are more than {DEEPEST} deep; flatten them"));
+            }
+            if class.rate.0 == 0 {
+                return invalid("rate", "nothing is assured; write a rate above 0bit/s".to_owned());
+            }
+            if let Some(ceil) = class.ceil.filter(|ceil| *ceil < class.rate) {
+                return invalid("ceil", format!("{ceil} is below the rate; write at least {}", class.rate));
+            }
+            for (name, burst) in [("burst", class.burst), ("cburst", class.cburst)] {
+                burst.map_or(Ok(()), |burst| burst.check(&format!("{field}.{name}")))?;
+            }
+            check::within(&format!("{field}.prio"), f64::from(class.prio), 0.0, 7.0)?;
+            if class.quantum.is_some_and(|quantum| !(1..=1_000_000_000).contains(&quantum.0)) {
+                return invalid("quantum", "it is out of range; write 1B to 1GB, such as \"1514B\"".to_owned());
+            }
+            let every = Match::every();
+            let matches = class.matches.as_ref().unwrap_or(&every);
+            check_class(&field, matches, class.limit, class.discipline.as_deref())?;
+            if !self.is_leaf(i) && (class.matches.is_some() || class.discipline.is_some() || class.limit.is_some()) {
+                let key = if class.matches.is_some() {
+                    "match"
+                } else if class.discipline.is_some() {
+                    "discipline"
+                } else {
+                    "limit"
+                };
+                return invalid(
+                    key,
+                    format!("`{}` has children and holds no packets; move this to a leaf", class.name),
+                );
+            }
+        }
+        match self.default.as_deref().map(|name| (name, self.place(name))) {
+            Some((name, None)) => {
+                Err(Invalid::new("default", format!("no class is named `{name}`; {}", unknown(name, &above))))
+            }
+            Some((name, Some(place))) if !self.is_leaf(place) => {
+                Err(Invalid::new("default", format!("`{name}` has children and holds no packets; name a leaf")))
+            }
+            _ => Ok(()),
+        }
+    }
+    /// Shows the matches and the disciplines of the classes, each with its place.
+    pub(crate) fn each_part(&mut self, f: &mut dyn FnMut(String, Option<&mut Match>, Option<&mut Spec>)) {
+        for (i, class) in self.classes.iter_mut().enumerate() {
+            f(format!("classes[{i}]"), class.matches.as_mut(), class.discipline.as_deref_mut());
+        }
+    }
+}

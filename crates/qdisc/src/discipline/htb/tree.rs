@@ -1,0 +1,249 @@
+//! The classes of a hierarchical token bucket at work.
+
+use super::Params;
+use crate::classify::Classifier;
+use crate::discipline::classes::{Classes, Inside, site_within};
+use crate::{Accounting, Burst, Cx, Gate, Packet, Qdisc, Site};
+use tailback_diffserv::TokenBucket;
+use tailback_units::{Dur, Rate, Time};
+
+/// Limit of a leaf that says nothing, packets.
+const LIMIT: u64 = 1_000;
+/// Linux has eight levels, the leaves being 0 and classes without a parent 7.
+const TOP: usize = 7;
+/// Default burst: what the rate gives in a timer tick of 1 ms, and a full packet.
+const TICK: Burst = Burst::Time(Dur::from_ms(1));
+const FULL_PACKET: u64 = 1_600;
+
+/// Leaves served by right, by level of the lender and by priority; O(classes) per packet.
+///
+/// Differs from Linux: leaves that borrow from different classes of one level and priority take turns
+/// among each other, rather than these classes among theirs; buckets are exact, not in ticks.
+#[derive(Debug)]
+pub struct Htb {
+    nodes: Vec<Node>,
+    /// By class of `classes` its node; the last class is that of packets that are not shaped.
+    leaves: Vec<usize>,
+    classes: Classes,
+    /// By level of the lender and priority, the leaf whose turn it is.
+    turns: [[usize; 8]; TOP + 1],
+    /// By class, whether it has held back its packets since the last one was sent.
+    silent: Vec<bool>,
+    accounting: Accounting,
+    wake_at: Option<Time>,
+}
+
+#[derive(Debug)]
+struct Node {
+    parent: Option<usize>,
+    level: usize,
+    prio: usize,
+    /// Wire bytes per turn.
+    quantum: i64,
+    /// By level of the lender, wire bytes left of its turn.
+    left: [i64; TOP + 1],
+    rate: TokenBucket,
+    ceil: TokenBucket,
+}
+
+/// What a class may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    /// Send by right.
+    Send,
+    /// Send what its parent lends.
+    Borrow,
+    /// Nothing: it has reached its ceiling.
+    Wait,
+}
+
+impl Node {
+    fn fill(&mut self, now: Time) {
+        self.rate.fill(now);
+        self.ceil.fill(now);
+    }
+    fn mode(&self) -> Mode {
+        if self.ceil.is_in_debt() {
+            Mode::Wait
+        } else if self.rate.is_in_debt() {
+            Mode::Borrow
+        } else {
+            Mode::Send
+        }
+    }
+}
+
+fn bucket(rate: Rate, burst: Option<Burst>) -> TokenBucket {
+    TokenBucket::new(rate, burst.map_or_else(|| TICK.at(rate) + FULL_PACKET, |burst| burst.at(rate)))
+}
+
+impl Htb {
+    /// With parameters that have passed `check`.
+    pub(super) fn new(params: &Params, site: &Site) -> Htb {
+        let nodes = params.classes.iter().enumerate().map(|(i, class)| {
+            let quantum = class
+                .quantum
+                .map_or_else(|| (class.rate.0 / 8 / u64::from(params.r2q)).clamp(1_000, 200_000), |quantum| quantum.0);
+            let ceil = class.ceil.unwrap_or(class.rate);
+            Node {
+                parent: class.parent.as_ref().and_then(|name| params.place(name)),
+                level: if params.is_leaf(i) { 0 } else { TOP - params.depth(i) },
+                prio: usize::from(class.prio),
+                quantum: quantum as i64,
+                left: [0; TOP + 1],
+                rate: bucket(class.rate, class.burst),
+                ceil: bucket(ceil, class.cburst),
+            }
+        });
+        let nodes: Vec<Node> = nodes.collect();
+        let leaves: Vec<usize> = (0..nodes.len()).filter(|place| params.is_leaf(*place)).collect();
+        let numbered = || leaves.iter().enumerate().map(|(class, place)| (class, &params.classes[*place]));
+        let default = numbered().find(|(_, class)| params.default.as_ref() == Some(&class.name));
+        let default = default.map_or(leaves.len(), |(class, _)| class);
+        let matches = numbered().filter_map(|(class, leaf)| Some((leaf.matches.as_ref()?, class as u8)));
+        let classifier = Classifier::new(matches, default as u8);
+        let mut inside: Vec<Inside> = numbered()
+            .map(|(_, leaf)| Inside::new(leaf.discipline.as_deref(), &site_within(site, leaf.limit, LIMIT)))
+            .collect();
+        inside.push(Inside::new(None, &site_within(site, None, LIMIT)));
+        Htb {
+            nodes,
+            silent: vec![false; leaves.len()],
+            classes: Classes::new(classifier, inside, site),
+            leaves,
+            turns: [[0; 8]; TOP + 1],
+            accounting: Accounting::new(params.accounting),
+            wake_at: None,
+        }
+    }
+
+    /// The level of the class that lets this one send, itself or one that lends; none if none does.
+    fn lender(&self, leaf: usize) -> Option<usize> {
+        let mut place = leaf;
+        loop {
+            match self.nodes[place].mode() {
+                Mode::Send => return Some(self.nodes[place].level),
+                Mode::Borrow => place = self.nodes[place].parent?,
+                Mode::Wait => return None,
+            }
+        }
+    }
+
+    /// When anything above this leaf, or itself, may do more than now.
+    fn next_change(&self, leaf: usize) -> Option<Time> {
+        let mut soonest: Option<Time> = None;
+        let mut place = Some(leaf);
+        while let Some(at) = place {
+            let node = &self.nodes[at];
+            for bucket in [&node.rate, &node.ceil] {
+                if bucket.is_in_debt() {
+                    soonest = [soonest, bucket.ready_at(0)].into_iter().flatten().min();
+                }
+            }
+            place = node.parent;
+        }
+        soonest
+    }
+
+    /// A packet of this leaf has been sent: whoever stands at the lender's level or above pays.
+    fn charge(&mut self, leaf: usize, level: usize, bytes: u32) {
+        let mut place = Some(leaf);
+        while let Some(at) = place {
+            let node = &mut self.nodes[at];
+            if node.level >= level {
+                node.rate.charge(bytes);
+            }
+            node.ceil.charge(bytes);
+            place = node.parent;
+        }
+    }
+
+    /// The class whose turn it is among those that wait and may send, with the level of its lender.
+    fn choose(&mut self) -> Option<(usize, usize)> {
+        let mut best: Option<(usize, usize)> = None;
+        for class in 0..self.leaves.len() {
+            if self.silent[class] || self.classes.of(class).packets == 0 {
+                continue;
+            }
+            let Some(level) = self.lender(self.leaves[class]) else { continue };
+            let rank = (level, self.nodes[self.leaves[class]].prio);
+            best = Some(best.map_or(rank, |least| least.min(rank)));
+        }
+        let (level, prio) = best?;
+        // From the one whose turn it is on, around.
+        let count = self.leaves.len();
+        let fits = |class: &usize| {
+            let leaf = self.leaves[*class];
+            !self.silent[*class]
+                && self.classes.of(*class).packets > 0
+                && self.nodes[leaf].prio == prio
+                && self.lender(leaf) == Some(level)
+        };
+        let first = self.turns[level][prio];
+        let class = (0..count).map(|k| (first + k) % count).find(fits)?;
+        self.turns[level][prio] = class;
+        Some((class, level))
+    }
+}
+
+impl Qdisc for Htb {
+    fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut Cx<'_>) {
+        let class = self.classes.class(&packet);
+        self.classes.enqueue(class, now, packet, cx);
+    }
+    fn dequeue(&mut self, now: Time, gate: &Gate, cx: &mut Cx<'_>) -> Option<Packet> {
+        self.classes.transmitted(now, cx);
+        if let Some(packet) = self.classes.dequeue(self.leaves.len(), now, gate, cx) {
+            return Some(packet);
+        }
+        if self.classes.packets() == 0 {
+            return None;
+        }
+        self.nodes.iter_mut().for_each(|node| node.fill(now));
+        self.silent.fill(false);
+        while let Some((class, level)) = self.choose() {
+            let Some(packet) = self.classes.dequeue(class, now, gate, cx) else {
+                self.silent[class] = true;
+                continue;
+            };
+            let leaf = self.leaves[class];
+            let node = &mut self.nodes[leaf];
+            node.left[level] -= i64::from(packet.wire());
+            if node.left[level] < 0 {
+                node.left[level] += node.quantum;
+                self.turns[level][node.prio] = (class + 1) % self.leaves.len();
+            }
+            self.charge(leaf, level, self.accounting.bytes(&packet));
+            return Some(packet);
+        }
+        let waiting =
+            (0..self.leaves.len()).filter(|class| !self.silent[*class] && self.classes.of(*class).packets > 0);
+        self.wake_at = waiting.filter_map(|class| self.next_change(self.leaves[class])).min();
+        None
+    }
+    fn packets(&self) -> u64 {
+        self.classes.packets()
+    }
+    fn visit(&self, f: &mut dyn FnMut(&Packet)) {
+        self.classes.visit(f);
+    }
+    fn next_wakeup(&self) -> Option<Time> {
+        [self.wake_at, self.classes.next_wakeup()].into_iter().flatten().min()
+    }
+    fn wake(&mut self, now: Time, cx: &mut Cx<'_>) {
+        self.wake_at = self.wake_at.filter(|at| *at > now);
+        self.classes.wake(now, cx);
+    }
+    fn watches_idle(&self) -> bool {
+        self.classes.watches_idle()
+    }
+    fn idle(&mut self, now: Time, cx: &mut Cx<'_>) {
+        self.classes.idle(now, cx);
+    }
+    fn set_rate(&mut self, rate: Rate) {
+        self.classes.set_rate(rate);
+    }
+    fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        self.classes.probe(f);
+    }
+}

@@ -1,0 +1,148 @@
+//! Priority queueing: a packet leaves only when nothing waits at a higher level.
+
+use super::classes::{Classes, Inside, check_class, check_names, site_within};
+use crate::classify::{Classifier, Match};
+use crate::{Cx, Gate, Packet, Qdisc, Site, Spec};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_document::{Invalid, listed, suggest};
+use tailback_units::{Amount, Rate, Time};
+
+/// Priority queueing (PQ): levels in strict order, each with a limit and a discipline of its own. A
+/// packet in transmission is not interrupted. A level that is never empty starves those below it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Params {
+    /// The levels, the highest first, at most 250. Default: high, medium, normal and low with limits
+    /// of 20, 40, 60 and 80 packets and nothing that matches, so that all packets are normal.
+    #[serde(default = "four_levels")]
+    pub levels: Vec<Level>,
+    /// Name of the level of packets that no level matches. Default "normal" if there is such a
+    /// level, else the last one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default: Option<String>,
+}
+
+/// A level of priority.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Level {
+    /// Its name, unique.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Packets that belong to it, unless an earlier level takes them. Default: none but those that no
+    /// level matches, if it is the default level.
+    #[serde(default, rename = "match", skip_serializing_if = "Option::is_none")]
+    pub matches: Option<Match>,
+    /// Limit in packets or bytes. Default "64packets".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<Amount>,
+    /// Discipline within the level. Default: a FIFO with tail drop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub discipline: Option<Box<Spec>>,
+}
+
+fn four_levels() -> Vec<Level> {
+    [("high", 20), ("medium", 40), ("normal", 60), ("low", 80)]
+        .map(|(name, packets)| Level {
+            name: Some(name.to_owned()),
+            matches: None,
+            limit: Some(Amount::packets(packets)),
+            discipline: None,
+        })
+        .into()
+}
+
+impl Params {
+    /// The queues at their site.
+    pub fn build(&self, site: &Site) -> Priority {
+        let matches = self.levels.iter().enumerate().filter_map(|(i, level)| Some((level.matches.as_ref()?, i as u8)));
+        let classifier = Classifier::new(matches, self.default_level().unwrap_or(0) as u8);
+        let inside = self
+            .levels
+            .iter()
+            .map(|level| {
+                let site = site_within(site, level.limit, super::classes::DEFAULT_LIMIT);
+                Inside::new(level.discipline.as_deref(), &site)
+            })
+            .collect();
+        Priority { classes: Classes::new(classifier, inside, site) }
+    }
+    fn default_level(&self) -> Option<usize> {
+        let named = |name: &str| self.levels.iter().position(|level| level.name.as_deref() == Some(name));
+        match &self.default {
+            Some(name) => named(name),
+            None => named("normal").or(self.levels.len().checked_sub(1)),
+        }
+    }
+    /// There are levels, and one for what matches none.
+    pub fn check(&self) -> Result<(), Invalid> {
+        if self.levels.is_empty() {
+            return Err(Invalid::new("levels", "there are no levels; write at least one, or leave `levels` out"));
+        }
+        check_names("levels", self.levels.iter().map(|level| level.name.as_ref()))?;
+        for (i, level) in self.levels.iter().enumerate() {
+            let every = Match::every();
+            let matches = level.matches.as_ref().unwrap_or(&every);
+            check_class(&format!("levels[{i}]"), matches, level.limit, level.discipline.as_deref())?;
+        }
+        match (&self.default, self.default_level()) {
+            (Some(name), None) => {
+                let names = || self.levels.iter().filter_map(|level| level.name.as_deref());
+                let advice = suggest(name, names()).map_or_else(
+                    || format!("the levels are {}", listed(names())),
+                    |near| format!("did you mean `{near}`?"),
+                );
+                Err(Invalid::new("default", format!("no level is named `{name}`; {advice}")))
+            }
+            _ => Ok(()),
+        }
+    }
+    /// Shows the matches and the disciplines of the levels, each with its place.
+    pub(crate) fn each_part(&mut self, f: &mut dyn FnMut(String, Option<&mut Match>, Option<&mut Spec>)) {
+        for (i, level) in self.levels.iter_mut().enumerate() {
+            f(format!("levels[{i}]"), level.matches.as_mut(), level.discipline.as_deref_mut());
+        }
+    }
+}
+
+/// Queues in strict order.
+#[derive(Debug)]
+pub struct Priority {
+    classes: Classes,
+}
+
+impl Qdisc for Priority {
+    fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut Cx<'_>) {
+        let level = self.classes.class(&packet);
+        self.classes.enqueue(level, now, packet, cx);
+    }
+    fn dequeue(&mut self, now: Time, gate: &Gate, cx: &mut Cx<'_>) -> Option<Packet> {
+        self.classes.transmitted(now, cx);
+        (0..self.classes.len()).find_map(|level| self.classes.dequeue(level, now, gate, cx))
+    }
+    fn packets(&self) -> u64 {
+        self.classes.packets()
+    }
+    fn visit(&self, f: &mut dyn FnMut(&Packet)) {
+        self.classes.visit(f);
+    }
+    fn next_wakeup(&self) -> Option<Time> {
+        self.classes.next_wakeup()
+    }
+    fn wake(&mut self, now: Time, cx: &mut Cx<'_>) {
+        self.classes.wake(now, cx);
+    }
+    fn watches_idle(&self) -> bool {
+        self.classes.watches_idle()
+    }
+    fn idle(&mut self, now: Time, cx: &mut Cx<'_>) {
+        self.classes.idle(now, cx);
+    }
+    fn set_rate(&mut self, rate: Rate) {
+        self.classes.set_rate(rate);
+    }
+    fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        self.classes.probe(f);
+    }
+}

@@ -1,0 +1,142 @@
+//! A shaper over another discipline: hierarchical shaping.
+
+use super::classes::joined;
+use crate::classify::Match;
+use crate::{Accounting, Burst, Cx, Discipline, Gate, Packet, Qdisc, Site, Spec};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_diffserv::TokenBucket;
+use tailback_document::{Checked, Invalid};
+use tailback_units::{Dur, Rate, Size, Time};
+
+/// A token bucket between the link and another discipline, the child policy: a packet is asked of it
+/// only when the bucket holds the tokens of the largest one seen, so that what leaves in any interval
+/// of length t is at most burst + rate · t. The child's percentages are of this rate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Params {
+    /// Rate after shaping. Default "1Gbit/s".
+    #[serde(default = "gigabit")]
+    pub rate: Rate,
+    /// Most that leaves at once; a larger packet leaves when the bucket is full. Default: what the
+    /// rate gives in 4 ms, at least 1600 B.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub burst: Option<Burst>,
+    /// Bytes that count of a packet beyond its payload. Default "0B", the network layer's length.
+    #[serde(default)]
+    pub accounting: Size,
+    /// The child policy. Default: a FIFO with tail drop, and the limits of where the shaper stands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub discipline: Option<Box<Spec>>,
+}
+
+fn gigabit() -> Rate {
+    Rate(1_000_000_000)
+}
+
+/// Least burst that is chosen by itself, bytes: a full Ethernet frame.
+const LEAST: u64 = 1600;
+/// Time at the rate that a burst is chosen by.
+const BURST: Burst = Burst::Time(Dur::from_ms(4));
+
+/// The bucket of a shaper.
+pub fn bucket(rate: Rate, burst: Option<Burst>) -> TokenBucket {
+    TokenBucket::new(rate, burst.map_or_else(|| BURST.at(rate).max(LEAST), |burst| burst.at(rate)))
+}
+
+/// Refuses a shaper that lets nothing pass.
+pub fn check(rate: Rate, burst: Option<Burst>, accounting: Size) -> Result<(), Invalid> {
+    if rate.0 == 0 {
+        return Err(Invalid::new("rate", "nothing would ever leave; write a rate above 0bit/s"));
+    }
+    burst.map_or(Ok(()), |burst| burst.check("burst"))?;
+    Accounting::check("accounting", accounting)
+}
+
+impl Params {
+    /// The shaper at its site.
+    pub fn build(&self, site: &Site) -> Shaper {
+        let inner = Site { rate: self.rate.min(site.rate), ..*site };
+        let child = self.discipline.as_deref().map_or_else(Spec::default, Clone::clone);
+        Shaper {
+            child: Box::new(child.build(&inner)),
+            bucket: bucket(self.rate, self.burst),
+            rate: self.rate,
+            accounting: Accounting::new(self.accounting),
+            largest: 0,
+            wake_at: None,
+        }
+    }
+    /// The shaper lets something pass, and the child makes sense.
+    pub fn check(&self) -> Result<(), Invalid> {
+        check(self.rate, self.burst, self.accounting)?;
+        self.discipline.as_deref().map_or(Ok(()), |spec| Checked::check(spec).map_err(|e| joined("discipline", e)))
+    }
+    /// Shows the child, with its place.
+    pub(crate) fn each_part(&mut self, f: &mut dyn FnMut(String, Option<&mut Match>, Option<&mut Spec>)) {
+        f(String::new(), None, self.discipline.as_deref_mut());
+    }
+}
+
+/// A discipline that is asked for packets as a token bucket allows.
+#[derive(Debug)]
+pub struct Shaper {
+    child: Box<Discipline>,
+    bucket: TokenBucket,
+    rate: Rate,
+    accounting: Accounting,
+    /// Bytes that the largest packet so far counts.
+    largest: u32,
+    /// When a packet that is held back may leave.
+    wake_at: Option<Time>,
+}
+
+impl Qdisc for Shaper {
+    fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut Cx<'_>) {
+        self.largest = self.largest.max(self.accounting.bytes(&packet));
+        self.child.enqueue(now, packet, cx);
+    }
+    fn dequeue(&mut self, now: Time, gate: &Gate, cx: &mut Cx<'_>) -> Option<Packet> {
+        if self.child.packets() == 0 {
+            return None;
+        }
+        self.bucket.fill(now);
+        // What never fits leaves from a full bucket, which is then in debt.
+        let need = u64::from(self.largest).min(self.bucket.depth()) as u32;
+        if !self.bucket.holds(need) {
+            self.wake_at = self.bucket.ready_at(need);
+            return None;
+        }
+        let packet = self.child.dequeue(now, gate, cx)?;
+        self.bucket.charge(self.accounting.bytes(&packet));
+        Some(packet)
+    }
+    fn packets(&self) -> u64 {
+        self.child.packets()
+    }
+    fn visit(&self, f: &mut dyn FnMut(&Packet)) {
+        self.child.visit(f);
+    }
+    fn next_wakeup(&self) -> Option<Time> {
+        [self.wake_at, self.child.next_wakeup()].into_iter().flatten().min()
+    }
+    fn wake(&mut self, now: Time, cx: &mut Cx<'_>) {
+        self.wake_at = self.wake_at.filter(|at| *at > now);
+        if self.child.next_wakeup().is_some_and(|at| at <= now) {
+            self.child.wake(now, cx);
+        }
+    }
+    fn watches_idle(&self) -> bool {
+        self.child.watches_idle()
+    }
+    fn idle(&mut self, now: Time, cx: &mut Cx<'_>) {
+        self.child.idle(now, cx);
+    }
+    fn set_rate(&mut self, rate: Rate) {
+        self.child.set_rate(self.rate.min(rate));
+    }
+    fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        f("tokens_bytes", self.bucket.bytes() as f64);
+        self.child.probe(f);
+    }
+}

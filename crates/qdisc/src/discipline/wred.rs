@@ -1,0 +1,276 @@
+//! A FIFO under weighted random early detection.
+
+use crate::fifo::Fifo;
+use crate::law::wred::{self, Profile};
+use crate::law::{Backlog, Decision};
+use crate::{Colour, Cx, Gate, Packet, Qdisc, Reason, Site, check};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use tailback_diffserv::Dscp;
+use tailback_document::{Invalid, listed};
+use tailback_units::{Rate, Size, Time};
+
+/// Weighted random early detection, as routers have it: one moving average of the queue in packets,
+/// and a profile for each code point, precedence or colour that turns it into a drop probability: 0
+/// below `min`, from there linear to 1 / `denominator` at `max`, 1 from `max` on. The queue's limit
+/// is that of the class or the port in which it stands.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Params {
+    /// By what packets are told apart: "precedence", "dscp" or "colour". Default "precedence".
+    #[serde(default)]
+    pub by: By,
+    /// The average's weight is 2^-exponent, 1 to 16. Default 9.
+    #[serde(default = "nine")]
+    #[schemars(range(min = 1, max = 16))]
+    pub exponent: u8,
+    /// Profiles by code point, precedence ("0" to "7") or colour. Those left out are `max` 40,
+    /// `denominator` 10 and `min` by precedence 20, 22, 24, 26, 28, 31, 33, 35; by code point 33, 28
+    /// and 24 for assured forwarding of drop precedence 1, 2 and 3, 36 for "ef" and "va", else 20 + 2
+    /// times the precedence; by colour 33, 28, 24.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub profiles: BTreeMap<String, Profile>,
+    /// Profile of yellow and red packets, whatever their code point, so that what does not conform to
+    /// a reservation goes first. Default: they are treated like the others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nonconforming: Option<Profile>,
+    /// Whether ECN-capable packets are marked rather than dropped below `max`. Default false.
+    #[serde(default)]
+    pub ecn: bool,
+    /// Whether drops are spaced evenly, p / (1 − count·p), as RED does. Default false.
+    #[serde(default)]
+    pub spread: bool,
+    /// Whether the "queue" has one average, or each "profile" one of what waits under it, as generic
+    /// RED has. Default "queue".
+    #[serde(default)]
+    pub average: Averaged,
+    /// Mean size of a packet, by which an idle link ages the average. Default 1500 B.
+    #[serde(default = "full_packet")]
+    pub mean_packet: Size,
+}
+
+/// By what packets are told apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum By {
+    /// IP precedence, the upper three bits of the code point.
+    #[default]
+    Precedence,
+    /// Code point.
+    Dscp,
+    /// The colour that a meter has given.
+    Colour,
+}
+
+/// What is averaged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Averaged {
+    /// All that waits.
+    #[default]
+    Queue,
+    /// What waits under each profile by itself.
+    Profile,
+}
+
+fn nine() -> u8 {
+    9
+}
+fn full_packet() -> Size {
+    Size(1500)
+}
+
+impl Default for Params {
+    fn default() -> Params {
+        Params {
+            by: By::default(),
+            exponent: nine(),
+            profiles: BTreeMap::new(),
+            nonconforming: None,
+            ecn: false,
+            spread: false,
+            average: Averaged::default(),
+            mean_packet: full_packet(),
+        }
+    }
+}
+
+/// `max` and `denominator` of every default profile.
+const fn from(min: u32) -> Profile {
+    Profile::new(min, 40, 10)
+}
+
+impl By {
+    /// How many kinds of packets there are.
+    fn count(self) -> u8 {
+        match self {
+            By::Precedence => 8,
+            By::Dscp => 64,
+            By::Colour => 3,
+        }
+    }
+    /// Which kind a packet is of.
+    #[inline]
+    fn of(self, packet: &Packet) -> usize {
+        match self {
+            By::Precedence => usize::from(packet.precedence()),
+            By::Dscp => usize::from(packet.dscp()),
+            By::Colour => packet.colour() as usize,
+        }
+    }
+    /// The kind that a key names.
+    fn named(self, key: &str) -> Option<u8> {
+        match self {
+            By::Precedence => key.parse().ok().filter(|n| *n < 8),
+            By::Dscp => key.parse().ok().map(Dscp::codepoint),
+            By::Colour => ["green", "yellow", "red"].iter().position(|colour| *colour == key).map(|n| n as u8),
+        }
+    }
+    fn default_of(self, kind: u8) -> Profile {
+        const PRECEDENCES: [u32; 8] = [20, 22, 24, 26, 28, 31, 33, 35];
+        const ASSURED: [u32; 3] = [33, 28, 24];
+        match self {
+            By::Precedence => from(PRECEDENCES[usize::from(kind)]),
+            By::Colour => from(ASSURED[usize::from(kind)]),
+            By::Dscp => match Dscp::new(kind).and_then(Dscp::assured) {
+                Some((_, precedence)) => from(ASSURED[usize::from(precedence - 1)]),
+                None if kind == Dscp::EF.codepoint() || kind == Dscp::VOICE_ADMIT.codepoint() => from(36),
+                None => from(20 + 2 * u32::from(kind >> 3)),
+            },
+        }
+    }
+    fn keys(self) -> &'static str {
+        match self {
+            By::Precedence => "\"0\" to \"7\"",
+            By::Dscp => "code points such as \"af31\", or \"0\" to \"63\"",
+            By::Colour => "\"green\", \"yellow\" and \"red\"",
+        }
+    }
+}
+
+/// What packets that do not conform have unless `nonconforming` says otherwise.
+const NONCONFORMING: Profile = from(20);
+
+impl Params {
+    /// The profile of each kind of packet, then that of what does not conform, if it has one.
+    fn complete(&self) -> Vec<Profile> {
+        let mut profiles: Vec<Profile> = (0..self.by.count()).map(|kind| self.by.default_of(kind)).collect();
+        for (key, profile) in &self.profiles {
+            if let Some(kind) = self.by.named(key) {
+                profiles[usize::from(kind)] = profile.or(self.by.default_of(kind));
+            }
+        }
+        profiles.extend(self.nonconforming.map(|profile| profile.or(NONCONFORMING)));
+        profiles
+    }
+    /// The queue at its site.
+    pub fn build(&self, site: &Site) -> Wred {
+        let profiles = self.complete();
+        let own = self.average == Averaged::Profile;
+        Wred {
+            queue: Fifo::new(site),
+            law: wred::Wred::new(&profiles, self.exponent, own, self.spread, self.mean_packet.0, site.rate),
+            by: self.by,
+            nonconforming: self.nonconforming.map(|_| usize::from(self.by.count())),
+            ecn: self.ecn,
+            waiting: own.then(|| vec![Backlog::default(); profiles.len()]),
+        }
+    }
+    /// Known keys, numbers in range.
+    pub fn check(&self) -> Result<(), Invalid> {
+        check::within("exponent", f64::from(self.exponent), 1.0, 16.0)?;
+        check::packet("mean-packet", self.mean_packet)?;
+        let mut named = BTreeMap::new();
+        for (key, profile) in &self.profiles {
+            let field = format!("profiles.{key}");
+            let Some(kind) = self.by.named(key) else {
+                let by = serde_json::to_value(self.by).unwrap_or_default();
+                let advice = format!("profiles `by = {by}` are {}", self.by.keys());
+                return Err(Invalid::new(field, format!("`{key}` names no packets; {advice}")));
+            };
+            if let Some(before) = named.insert(kind, key) {
+                let both = listed([before.as_str(), key]);
+                return Err(Invalid::new(field, format!("{both} are the same code point; remove one")));
+            }
+            profile.check(self.by.default_of(kind)).map_err(|e| e.within(&field))?;
+        }
+        self.nonconforming.map_or(Ok(()), |p| p.check(NONCONFORMING).map_err(|e| e.within("nonconforming")))
+    }
+}
+
+/// A FIFO with limits whose arriving packets the profile of their kind marks or drops.
+#[derive(Debug)]
+pub struct Wred {
+    queue: Fifo,
+    law: wred::Wred,
+    by: By,
+    /// Number of the profile of what does not conform.
+    nonconforming: Option<usize>,
+    ecn: bool,
+    /// By profile what waits, where each has an average.
+    waiting: Option<Vec<Backlog>>,
+}
+
+impl Wred {
+    fn profile(&self, packet: &Packet) -> usize {
+        match self.nonconforming {
+            Some(profile) if packet.colour() != Colour::Green => profile,
+            _ => self.by.of(packet),
+        }
+    }
+}
+
+impl Qdisc for Wred {
+    fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut Cx<'_>) {
+        let profile = self.profile(&packet);
+        let backlog = self.waiting.as_ref().map_or_else(|| self.queue.backlog(), |waiting| waiting[profile]);
+        let decision = self.law.arrive(now, profile, backlog, cx.rng);
+        if self.queue.is_full(packet.size) {
+            cx.drop(packet, Reason::BufferFull);
+            return;
+        }
+        let packet = match decision {
+            Decision::Pass => Some(packet),
+            Decision::Early => cx.signal(packet, self.ecn, Reason::Early),
+            Decision::Forced => {
+                cx.drop(packet, Reason::Early);
+                None
+            }
+        };
+        let Some(packet) = packet else { return };
+        if let Some(waiting) = &mut self.waiting {
+            waiting[profile].packets += 1;
+            waiting[profile].bytes += u64::from(packet.size);
+        }
+        self.queue.push(packet);
+    }
+    fn dequeue(&mut self, _now: Time, gate: &Gate, _cx: &mut Cx<'_>) -> Option<Packet> {
+        let packet = self.queue.pop(gate)?;
+        let profile = self.profile(&packet);
+        if let Some(waiting) = &mut self.waiting {
+            waiting[profile].packets -= 1;
+            waiting[profile].bytes -= u64::from(packet.size);
+        }
+        Some(packet)
+    }
+    fn packets(&self) -> u64 {
+        self.queue.packets()
+    }
+    fn visit(&self, f: &mut dyn FnMut(&Packet)) {
+        self.queue.visit(f);
+    }
+    fn watches_idle(&self) -> bool {
+        true
+    }
+    fn idle(&mut self, now: Time, _cx: &mut Cx<'_>) {
+        self.law.idle(now);
+    }
+    fn set_rate(&mut self, rate: Rate) {
+        self.law.set_rate(rate);
+    }
+    fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        f("average_packets", self.law.average());
+        f("probability", self.law.probability());
+    }
+}

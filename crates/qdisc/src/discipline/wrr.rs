@@ -1,0 +1,224 @@
+//! Weighted round robin over classes, by packets or by bytes.
+
+use super::classes::{Classes, DEFAULT_LIMIT, Inside, check_class, check_limit, check_names, joined, site_within};
+use super::drr::{check_quantum, default_quantum};
+use crate::classify::{Classifier, Match};
+use crate::{Cx, Gate, Packet, Qdisc, Site, Spec, check};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_document::{Checked, Invalid};
+use tailback_units::{Amount, Rate, Size, Time};
+
+/// Weighted round robin: classes take turns, and each sends as many packets per turn as its weight
+/// (Nagle 1985; Katevenis, Sidiropoulos and Courcoubetis, IEEE JSAC 9(8), 1991), or as many bytes as
+/// its weight times the quantum: deficit round robin by class, as Linux' drr, in the form that lets
+/// the last packet of a turn go beyond it and takes the surplus off the next.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Params {
+    /// The classes, in the order of their turns, at most 250; the default class comes last.
+    #[serde(default)]
+    pub classes: Vec<Class>,
+    /// The class of packets that no class matches.
+    #[serde(default)]
+    pub default: Rest,
+    /// Whether a turn is counted in "packets" or in "bytes". Default "packets".
+    #[serde(default)]
+    pub count: Count,
+    /// With `count = "bytes"`: wire bytes per turn and unit of weight, 1 B to 1 GB. Default "1514B".
+    #[serde(default = "default_quantum")]
+    pub quantum: Size,
+}
+
+/// A class.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Class {
+    /// Its name, unique.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Packets that belong to it, unless an earlier class takes them.
+    #[serde(rename = "match")]
+    pub matches: Match,
+    /// Packets, or quanta of bytes, per turn, 1 to 1000000. Default 1.
+    #[serde(default = "one")]
+    pub weight: u32,
+    /// Limit in packets or bytes. Default "64packets".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<Amount>,
+    /// Discipline within the class. Default: a FIFO with tail drop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub discipline: Option<Box<Spec>>,
+}
+
+/// The class of packets that no class matches.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Rest {
+    /// Packets, or quanta of bytes, per turn, 1 to 1000000. Default 1.
+    #[serde(default = "one")]
+    pub weight: u32,
+    /// Limit in packets or bytes. Default "64packets".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<Amount>,
+    /// Discipline within the class. Default: a FIFO with tail drop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub discipline: Option<Box<Spec>>,
+}
+
+/// In what a turn is counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Count {
+    /// Packets, whatever their size.
+    #[default]
+    Packets,
+    /// Wire bytes.
+    Bytes,
+}
+
+fn one() -> u32 {
+    1
+}
+
+impl Default for Rest {
+    fn default() -> Rest {
+        Rest { weight: one(), limit: None, discipline: None }
+    }
+}
+
+impl Params {
+    /// The queues at their site.
+    pub fn build(&self, site: &Site) -> Wrr {
+        let matches = self.classes.iter().enumerate().map(|(i, class)| (&class.matches, i as u8));
+        let classifier = Classifier::new(matches, self.classes.len() as u8);
+        let inside = |limit, discipline: &Option<Box<Spec>>| {
+            Inside::new(discipline.as_deref(), &site_within(site, limit, DEFAULT_LIMIT))
+        };
+        let mut queues: Vec<Inside> = self.classes.iter().map(|c| inside(c.limit, &c.discipline)).collect();
+        queues.push(inside(self.default.limit, &self.default.discipline));
+        let unit = if self.count == Count::Bytes { self.quantum.0 as i64 } else { 1 };
+        let weights = self.classes.iter().map(|c| c.weight).chain([self.default.weight]);
+        let turns: Vec<Turn> = weights.map(|weight| Turn { quantum: i64::from(weight) * unit, left: 0 }).collect();
+        Wrr { classes: Classes::new(classifier, queues, site), turns, current: 0, fresh: true, count: self.count }
+    }
+    /// Every class gets a turn.
+    pub fn check(&self) -> Result<(), Invalid> {
+        check_quantum(self.quantum)?;
+        let weight = |field: &str, weight: u32| check::within(field, f64::from(weight), 1.0, 1e6);
+        check_names("classes", self.classes.iter().map(|class| class.name.as_ref()))?;
+        for (i, class) in self.classes.iter().enumerate() {
+            let field = format!("classes[{i}]");
+            weight(&format!("{field}.weight"), class.weight)?;
+            check_class(&field, &class.matches, class.limit, class.discipline.as_deref())?;
+        }
+        weight("default.weight", self.default.weight)?;
+        check_limit("default.limit", self.default.limit)?;
+        let inner = self.default.discipline.as_deref();
+        inner.map_or(Ok(()), |spec| Checked::check(spec).map_err(|e| joined("default.discipline", e)))
+    }
+    /// Shows the matches and the disciplines of the classes, each with its place.
+    pub(crate) fn each_part(&mut self, f: &mut dyn FnMut(String, Option<&mut Match>, Option<&mut Spec>)) {
+        for (i, class) in self.classes.iter_mut().enumerate() {
+            f(format!("classes[{i}]"), Some(&mut class.matches), class.discipline.as_deref_mut());
+        }
+        f("default".to_owned(), None, self.default.discipline.as_deref_mut());
+    }
+}
+
+/// Classes that take turns. O(1) per packet but for empty classes that are passed over.
+#[derive(Debug)]
+pub struct Wrr {
+    classes: Classes,
+    turns: Vec<Turn>,
+    /// Whose turn it is.
+    current: usize,
+    /// Whether it has still to be given its quantum.
+    fresh: bool,
+    count: Count,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Turn {
+    /// Packets or bytes in each turn, at least 1.
+    quantum: i64,
+    /// Still left of this one; below 0 what was sent beyond it.
+    left: i64,
+}
+
+impl Wrr {
+    fn pass(&mut self) {
+        self.current = (self.current + 1) % self.turns.len();
+        self.fresh = true;
+    }
+}
+
+impl Qdisc for Wrr {
+    fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut Cx<'_>) {
+        let class = self.classes.class(&packet);
+        self.classes.enqueue(class, now, packet, cx);
+    }
+    fn dequeue(&mut self, now: Time, gate: &Gate, cx: &mut Cx<'_>) -> Option<Packet> {
+        self.classes.transmitted(now, cx);
+        // How many classes in a row have had nothing that may leave.
+        let mut silent = 0;
+        while silent < self.turns.len() {
+            let class = self.current;
+            if self.classes.of(class).packets == 0 {
+                // An idle class keeps no credit.
+                self.turns[class].left = 0;
+                silent += 1;
+                self.pass();
+                continue;
+            }
+            let turn = &mut self.turns[class];
+            if self.fresh {
+                turn.left += turn.quantum;
+                self.fresh = false;
+            }
+            if turn.left <= 0 {
+                silent = 0;
+                self.pass();
+                continue;
+            }
+            let Some(packet) = self.classes.dequeue(class, now, gate, cx) else {
+                self.turns[class].left = 0;
+                silent += 1;
+                self.pass();
+                continue;
+            };
+            let spent = if self.count == Count::Bytes { i64::from(packet.wire()) } else { 1 };
+            self.turns[class].left -= spent;
+            if self.classes.of(class).packets == 0 {
+                self.turns[class].left = 0;
+                self.pass();
+            }
+            return Some(packet);
+        }
+        None
+    }
+    fn packets(&self) -> u64 {
+        self.classes.packets()
+    }
+    fn visit(&self, f: &mut dyn FnMut(&Packet)) {
+        self.classes.visit(f);
+    }
+    fn next_wakeup(&self) -> Option<Time> {
+        self.classes.next_wakeup()
+    }
+    fn wake(&mut self, now: Time, cx: &mut Cx<'_>) {
+        self.classes.wake(now, cx);
+    }
+    fn watches_idle(&self) -> bool {
+        self.classes.watches_idle()
+    }
+    fn idle(&mut self, now: Time, cx: &mut Cx<'_>) {
+        self.classes.idle(now, cx);
+    }
+    fn set_rate(&mut self, rate: Rate) {
+        self.classes.set_rate(rate);
+    }
+    fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        self.classes.probe(f);
+    }
+}

@@ -1,0 +1,69 @@
+//! What random early detection and its weighted form have in common: the average of the queue, and
+//! how it becomes a probability (Floyd and Jacobson, IEEE/ACM ToN 1(4), 1993).
+
+use super::red::Idle;
+use tailback_random::maths;
+use tailback_units::Time;
+
+/// An exponentially weighted moving average of the queue, taken at arrivals and aged while the link
+/// is idle.
+#[derive(Clone, Debug)]
+pub struct Average {
+    value: f64,
+    weight: f64,
+    idle_form: Idle,
+    idle_since: Option<Time>,
+    /// Mean packets that the link sends in a second.
+    packets_per_second: f64,
+}
+
+impl Average {
+    /// Zero, of a link that is idle from time zero on.
+    pub fn new(weight: f64, idle_form: Idle, packets_per_second: f64) -> Average {
+        Average { value: 0.0, weight, idle_form, idle_since: Some(Time::ZERO), packets_per_second }
+    }
+    /// The queue as it is.
+    #[inline]
+    pub fn value(&self) -> f64 {
+        self.value
+    }
+    /// The weight of a new sample.
+    pub fn weight(&self) -> f64 {
+        self.weight
+    }
+    /// A packet arrives and finds so much waiting.
+    #[inline]
+    pub fn sample(&mut self, now: Time, waiting: f64) {
+        let kept = 1.0 - self.weight;
+        let Some(since) = self.idle_since.take() else {
+            self.value = self.value * kept + self.weight * waiting;
+            return;
+        };
+        let missed = (self.packets_per_second * now.since(since).as_secs()).floor();
+        self.value = match self.idle_form {
+            Idle::Ns => self.value * maths::pow(kept, missed + 1.0) + self.weight * waiting,
+            Idle::Original => self.value * maths::pow(kept, missed),
+        };
+    }
+    /// Nothing waits. Calls until the next sample change nothing.
+    pub fn idle(&mut self, now: Time) {
+        self.idle_since.get_or_insert(now);
+    }
+    /// The link's rate has changed.
+    pub fn set_packets_per_second(&mut self, packets_per_second: f64) {
+        self.packets_per_second = packets_per_second;
+    }
+}
+
+/// The probability on the slope from 0 at `min` to `max_p` at `max`.
+#[inline]
+pub fn ramp(average: f64, min: f64, max: f64, max_p: f64) -> f64 {
+    max_p * (average - min) / (max - min)
+}
+
+/// `p` so modified that the gaps between choices are uniform: `spent` is p times the number of
+/// packets since the last choice.
+#[inline]
+pub fn spread(p: f64, spent: f64) -> f64 {
+    if spent < 1.0 { p / (1.0 - spent) } else { 1.0 }
+}

@@ -1,0 +1,168 @@
+//! Weighted random early detection: one average of the queue, and for each kind of packet a profile
+//! that turns it into a probability.
+
+use super::average::{Average, ramp, spread};
+use super::red::Idle;
+use super::{Backlog, Decision};
+use crate::check;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_document::Invalid;
+use tailback_random::Rng;
+use tailback_units::{Rate, Time};
+
+/// From where to where the probability rises, and to what. What is left out is the platform's
+/// default for the code point.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Profile {
+    /// Average queue below which no packet is dropped, packets, 1 to 4096.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 4096))]
+    pub min: Option<u32>,
+    /// Average queue from which on every packet is dropped, packets, `min` to 4096. Default 40.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 4096))]
+    pub max: Option<u32>,
+    /// One packet of so many is dropped just below `max` (the mark probability denominator), 1 to
+    /// 65536. Default 10.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 65_536))]
+    pub denominator: Option<u32>,
+}
+
+impl Profile {
+    /// A profile of which nothing is left out.
+    pub const fn new(min: u32, max: u32, denominator: u32) -> Profile {
+        Profile { min: Some(min), max: Some(max), denominator: Some(denominator) }
+    }
+    /// This one with what it leaves out taken from `default`.
+    #[must_use]
+    pub fn or(self, default: Profile) -> Profile {
+        Profile {
+            min: self.min.or(default.min),
+            max: self.max.or(default.max),
+            denominator: self.denominator.or(default.denominator),
+        }
+    }
+    /// Numbers in range and in order.
+    pub fn check(&self, default: Profile) -> Result<(), Invalid> {
+        const MOST: f64 = 4096.0;
+        let Profile { min, max, denominator } = self.or(default);
+        let (min, max) = (min.unwrap_or(1), max.unwrap_or(1));
+        check::within("min", f64::from(min), 1.0, MOST)?;
+        check::within("max", f64::from(max), 1.0, MOST)?;
+        if max < min {
+            return Err(Invalid::new("max", format!("{max} is below `min`, which is {min}; write {min} or more")));
+        }
+        check::within("denominator", f64::from(denominator.unwrap_or(1)), 1.0, 65_536.0)
+    }
+}
+
+/// A profile in numbers that decisions are made of.
+#[derive(Clone, Copy, Debug)]
+struct Slope {
+    min: f64,
+    max: f64,
+    max_p: f64,
+}
+
+impl Slope {
+    fn new(profile: Profile) -> Slope {
+        let number = |n: Option<u32>| f64::from(n.unwrap_or(1));
+        Slope { min: number(profile.min), max: number(profile.max), max_p: 1.0 / number(profile.denominator) }
+    }
+    fn probability(&self, average: f64) -> f64 {
+        if average < self.min {
+            0.0
+        } else if average >= self.max {
+            1.0
+        } else {
+            ramp(average, self.min, self.max, self.max_p)
+        }
+    }
+}
+
+/// The law at work on one queue.
+#[derive(Clone, Debug)]
+pub struct Wred {
+    slopes: Vec<Slope>,
+    /// One of the queue, or one for each profile.
+    averages: Vec<Average>,
+    /// By profile, packets since the last that was chosen, where choices are spread.
+    since: Option<Vec<u64>>,
+    mean_packet: f64,
+    /// Of the last arrival.
+    probability: f64,
+}
+
+impl Wred {
+    /// The law with complete profiles: the average remembers 2^`exponent` arrivals. `own` gives each
+    /// profile an average of its own; `spread` spaces the choices evenly as RED does.
+    pub fn new(profiles: &[Profile], exponent: u8, own: bool, spread: bool, mean_packet: u64, rate: Rate) -> Wred {
+        let weight = 1.0 / f64::from(1u32 << exponent);
+        let mean_packet = mean_packet as f64;
+        let average = Average::new(weight, Idle::Ns, rate.0 as f64 / (8.0 * mean_packet));
+        Wred {
+            slopes: profiles.iter().map(|profile| Slope::new(*profile)).collect(),
+            averages: vec![average; if own { profiles.len() } else { 1 }],
+            since: spread.then(|| vec![0; profiles.len()]),
+            mean_packet,
+            probability: 0.0,
+        }
+    }
+
+    /// A packet under `profile` arrives and finds `waiting`: of the queue, or of its own profile
+    /// where each has an average.
+    pub fn arrive(&mut self, now: Time, profile: usize, waiting: Backlog, rng: &mut Rng) -> Decision {
+        let own = profile.min(self.averages.len() - 1);
+        let average = &mut self.averages[own];
+        average.sample(now, waiting.packets as f64);
+        let p = self.slopes[profile].probability(average.value());
+        self.probability = p;
+        if p <= 0.0 {
+            self.restart(profile);
+            return Decision::Pass;
+        }
+        if p >= 1.0 && average.value() >= self.slopes[profile].max {
+            self.restart(profile);
+            return Decision::Forced;
+        }
+        let chance = match &mut self.since {
+            Some(since) => {
+                since[profile] += 1;
+                spread(p, p * (since[profile] - 1) as f64)
+            }
+            None => p,
+        };
+        if !rng.chance(chance) {
+            return Decision::Pass;
+        }
+        self.restart(profile);
+        Decision::Early
+    }
+
+    fn restart(&mut self, profile: usize) {
+        if let Some(since) = &mut self.since {
+            since[profile] = 0;
+        }
+    }
+
+    /// Nothing waits and the link is free.
+    pub fn idle(&mut self, now: Time) {
+        self.averages.iter_mut().for_each(|average| average.idle(now));
+    }
+    /// The link's rate has changed.
+    pub fn set_rate(&mut self, rate: Rate) {
+        let packets_per_second = rate.0 as f64 / (8.0 * self.mean_packet);
+        self.averages.iter_mut().for_each(|average| average.set_packets_per_second(packets_per_second));
+    }
+    /// The average queue, packets; the largest where each profile has one.
+    pub fn average(&self) -> f64 {
+        self.averages.iter().map(Average::value).fold(0.0, f64::max)
+    }
+    /// The probability of the last arrival.
+    pub fn probability(&self) -> f64 {
+        self.probability
+    }
+}

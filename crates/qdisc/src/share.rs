@@ -1,0 +1,174 @@
+//! Quantities that a policy writes in one of two ways: a rate or a part of it, a burst in bytes or
+//! in time.
+
+use crate::{Packet, check};
+use core::fmt;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
+use std::borrow::Cow;
+use tailback_document::{DecodeError, Invalid, Path, decode};
+use tailback_units::{Dur, Fraction, Rate, Size};
+
+/// A rate, `"2Mbit/s"`, or a part of that of the link or the shaper around it, `"20%"`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Share {
+    /// So many bits per second.
+    Rate(Rate),
+    /// This part of the whole, above 0 and at most 1.
+    Part(Fraction),
+}
+
+impl Share {
+    /// In bit/s, of `whole`; at least 1.
+    pub fn of(self, whole: Rate) -> Rate {
+        match self {
+            Share::Rate(rate) => rate,
+            Share::Part(Fraction(part)) => Rate(((whole.0 as f64 * part) as u64).max(1)),
+        }
+    }
+    /// It is something.
+    pub fn check(self, field: &str) -> Result<(), Invalid> {
+        match self {
+            Share::Rate(Rate(0)) => Err(Invalid::new(field, "nothing would ever be sent; write a rate above 0bit/s")),
+            Share::Rate(_) => Ok(()),
+            Share::Part(part) => check::some(field, part),
+        }
+    }
+}
+
+impl Serialize for Share {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Share::Rate(rate) => rate.serialize(s),
+            Share::Part(part) => part.serialize(s),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Share {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        match Value::deserialize(d)? {
+            Value::String(text) if !text.trim_end().ends_with('%') => decode(Value::String(text)).map(Share::Rate),
+            part @ (Value::String(_) | Value::Number(_)) => decode(part).map(Share::Part),
+            other => {
+                let help = "write \"20%\", or a rate such as \"2Mbit/s\"".to_owned();
+                Err(DecodeError::value(Path::root(), format!("expected a share, found {other}"), Some(help)))
+            }
+        }
+        .map_err(DecodeError::carry)
+    }
+}
+
+impl JsonSchema for Share {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "Share".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let (rate, part) = (generator.subschema_for::<Rate>(), generator.subschema_for::<Fraction>());
+        json_schema!({ "anyOf": [rate, part], "format": "rate or percentage", "examples": ["20%", "2Mbit/s"] })
+    }
+}
+
+/// How much may pass at once: bytes, `"12kB"`, or what the rate gives in a time, `"4ms"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Burst {
+    /// So many bytes.
+    Bytes(Size),
+    /// What the rate gives in so long.
+    Time(Dur),
+}
+
+impl Burst {
+    /// In bytes, at a rate; at least one.
+    pub fn at(self, rate: Rate) -> u64 {
+        match self {
+            Burst::Bytes(size) => size.0.max(1),
+            Burst::Time(time) => {
+                let bytes = u128::from(rate.0) * u128::from(time.0) / 8_000_000_000_000;
+                u64::try_from(bytes).unwrap_or(u64::MAX).clamp(1, MOST)
+            }
+        }
+    }
+    /// It holds something, and no more than integers of the token bucket do.
+    pub fn check(self, field: &str) -> Result<(), Invalid> {
+        match self {
+            Burst::Bytes(size) if !(1..=MOST).contains(&size.0) => {
+                Err(Invalid::new(field, format!("{size} is out of range; write 1B to 1000GB, such as \"15kB\"")))
+            }
+            Burst::Bytes(_) => Ok(()),
+            Burst::Time(time) => check::duration(field, time),
+        }
+    }
+}
+
+/// Most bytes of a burst.
+const MOST: u64 = 1_000_000_000_000;
+
+impl fmt::Display for Burst {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Burst::Bytes(size) => size.fmt(f),
+            Burst::Time(time) => time.fmt(f),
+        }
+    }
+}
+
+impl Serialize for Burst {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Burst::Bytes(size) => size.serialize(s),
+            Burst::Time(time) => time.serialize(s),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Burst {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(d)?;
+        let text = value.as_str().unwrap_or("").trim();
+        let unit = text.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '_')).trim();
+        if unit.ends_with('B') { decode(value).map(Burst::Bytes) } else { decode(value).map(Burst::Time) }
+            .map_err(DecodeError::carry)
+    }
+}
+
+impl JsonSchema for Burst {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "Burst".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let (size, time) = (generator.subschema_for::<Size>(), generator.subschema_for::<Dur>());
+        json_schema!({ "anyOf": [size, time], "format": "size, or time at the rate", "examples": ["15kB", "4ms"] })
+    }
+}
+
+/// What token buckets count of a packet: its payload (the network layer's length) and so much more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Accounting(u32);
+
+impl Accounting {
+    /// So much more; at most 65535 B.
+    pub fn new(more: Size) -> Accounting {
+        Accounting(more.0.min(65_535) as u32)
+    }
+    /// Bytes that count for a packet.
+    #[inline]
+    pub fn bytes(self, packet: &Packet) -> u32 {
+        u32::from(packet.payload) + self.0
+    }
+    /// Refuses what no layer adds.
+    pub fn check(field: &str, more: Size) -> Result<(), Invalid> {
+        if more.0 <= 1_000 {
+            return Ok(());
+        }
+        let advice = "write what lower layers add to each packet: 0B, 18B (Ethernet), 38B (with preamble and gap)";
+        Err(Invalid::new(field, format!("{more} per packet is too much; {advice}")))
+    }
+}
