@@ -9,11 +9,13 @@
 //! Readers never panic, whatever the text, and their work is bounded by its length.
 
 pub mod ir;
+mod lift;
 mod lower;
 pub mod mqc;
 mod report;
 pub mod tc;
 
+pub use lift::lift;
 pub use lower::{Lowered, Membership, Model, Options, Row, Traffic, lower};
 pub use report::{Level, Notice, Place, Report};
 

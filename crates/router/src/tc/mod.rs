@@ -3,9 +3,11 @@
 //! A script is read command by command (`shell`), each changes the tables of a device (`qdisc`, `class`, `filter`) as the
 //! kernel would, and at the end the tables become policies (`build`).
 
+mod adapt;
 mod args;
 mod build;
 mod class;
+mod export;
 mod filter;
 mod qdisc;
 mod shell;
@@ -15,6 +17,8 @@ use crate::{Imported, Report};
 use args::{Args, Trouble};
 use shell::{Shell, Word};
 use std::collections::BTreeMap;
+
+pub use export::export;
 
 /// Reads a script. It never fails: what was not understood is in the report, line by line.
 pub fn import(text: &str) -> Imported {
