@@ -149,7 +149,7 @@ impl JsonSchema for Burst {
     }
 }
 
-/// What token buckets count of a packet: its payload (the network layer's length) and so much more.
+/// What token buckets count of a packet: what buffers count, and so much more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accounting(u32);
 
@@ -161,7 +161,7 @@ impl Accounting {
     /// Bytes that count for a packet.
     #[inline]
     pub fn bytes(self, packet: &Packet) -> u32 {
-        u32::from(packet.payload) + self.0
+        u32::from(packet.size) + self.0
     }
     /// Refuses what no layer adds.
     pub fn check(field: &str, more: Size) -> Result<(), Invalid> {

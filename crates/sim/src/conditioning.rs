@@ -8,6 +8,7 @@ use crate::ledger::Count;
 use crate::plan::{ConditionerPlan, Place, Plan};
 use std::collections::BTreeMap;
 use tailback_diffserv::{Colour as Metered, Marker, Shows};
+use tailback_qdisc::classify::Classifier;
 use tailback_qdisc::{Colour, Packet};
 use tailback_random::Rng;
 use tailback_units::Time;
@@ -31,6 +32,8 @@ pub(crate) struct Conditioning {
 #[derive(Debug)]
 pub(crate) struct Rule {
     pub plan: ConditionerPlan,
+    /// Sorts what it is for under 0; none where that is everything.
+    matches: Option<Classifier>,
     /// By flow, or under 0 where all share one.
     pub meters: BTreeMap<u32, Meter>,
     /// Measured packets by the colour that they were given.
@@ -51,6 +54,7 @@ impl Rule {
     fn new(plan: &ConditionerPlan, seed: u64) -> Rule {
         let mut rule = Rule {
             plan: plan.clone(),
+            matches: plan.matches.as_ref().map(|matches| Classifier::new([(matches, 0)], 1)),
             meters: BTreeMap::new(),
             metered: [Count::default(); 3],
             dropped: Count::default(),
@@ -74,17 +78,28 @@ impl Rule {
         })
     }
 
-    fn applies_to(&self, flow: u32) -> bool {
-        self.plan.flows.as_ref().is_none_or(|flows| flows.binary_search(&flow).is_ok())
+    fn applies_to(&self, packet: &Packet) -> bool {
+        self.plan.flows.as_ref().is_none_or(|flows| flows.binary_search(&packet.flow()).is_ok())
+            && self.matches.as_ref().is_none_or(|matches| matches.class(packet) == 0)
     }
 
-    /// Colours a packet; whether it may pass.
+    /// Colours a packet and does what is to be done with that colour; whether it may pass.
     fn judge(&mut self, now: Time, packet: &mut Packet) -> bool {
         let key = if self.plan.per_flow { packet.flow() } else { 0 };
         let meter = self.meter(key);
         let found = meter.marker.mark(now, u32::from(packet.size), incoming(packet.colour()), &mut meter.rng);
         packet.set_colour(outgoing(found));
-        let passes = self.plan.police.is_none_or(|worst| found < worst);
+        let action = self.plan.actions[found as usize];
+        let passes = !action.drop && self.plan.police.is_none_or(|worst| found < worst);
+        if let Some(dscp) = action.dscp {
+            packet.code = dscp;
+        }
+        if let Some(precedence) = action.precedence {
+            packet.code = packet.dscp() & 0b111 | precedence << 3;
+        }
+        if let Some(class) = action.class {
+            packet.set_class(class);
+        }
         if packet.measured() {
             self.metered[found as usize].add(u64::from(packet.size));
             if !passes {
@@ -158,7 +173,7 @@ impl Conditioning {
     }
 
     fn first_match(rules: &mut [Rule], here: &[u32], now: Time, packet: &mut Packet) -> bool {
-        let found = here.iter().find(|rule| rules[**rule as usize].applies_to(packet.flow()));
+        let found = here.iter().find(|rule| rules[**rule as usize].applies_to(packet));
         found.is_none_or(|rule| rules[*rule as usize].judge(now, packet))
     }
 }

@@ -15,6 +15,7 @@ mod agenda;
 mod conditioning;
 mod crossbar;
 mod detector;
+mod egress;
 mod ledger;
 mod notice;
 pub mod plan;

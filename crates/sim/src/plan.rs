@@ -4,6 +4,7 @@
 //! nothing again that the scenario crate has checked, except by assertion.
 
 use std::sync::Arc;
+use tailback_qdisc::classify::Match;
 use tailback_traffic::{Application, Model};
 use tailback_transport::Tcp;
 use tailback_units::{Dur, Rate, Time};
@@ -219,6 +220,21 @@ pub struct QueuePlan {
     pub limits: Vec<u64>,
     /// Limit of each class in packets; `u64::MAX` is unbounded.
     pub places: Vec<u64>,
+    /// Packets in a FIFO between the discipline and the shaper or the line, at least 1; none without.
+    pub ring: Option<u32>,
+    /// What delays packets until they conform; none without.
+    pub shaper: Option<ShaperPlan>,
+}
+
+/// A shaper in front of a line: what leaves in any interval of length t is at most burst + rate · t.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShaperPlan {
+    /// Rate after shaping, above 0.
+    pub rate: Rate,
+    /// Depth of the bucket in bytes, above 0.
+    pub burst: u64,
+    /// Bytes counted of each packet beyond what buffers count.
+    pub accounting: u32,
 }
 
 /// A flow of packets.
@@ -234,6 +250,8 @@ pub struct FlowPlan {
     pub to: NodeId,
     /// Traffic class, below [`Plan::classes`].
     pub class: u8,
+    /// Code point of its packets and their acknowledgements, 0 to 63 (RFC 2474).
+    pub code: u8,
     /// When the source starts.
     pub start: Time,
     /// The start is drawn uniformly from `start` to so much later.
@@ -261,12 +279,29 @@ pub struct ConditionerPlan {
     /// The flows that it is for, ascending; none is all, their acknowledgements included. At a port
     /// the first conditioner that is for a packet's flow takes it.
     pub flows: Option<Vec<u32>>,
+    /// Of these flows' packets, those that it is for; none is all. Only at ports.
+    pub matches: Option<Match>,
     /// Whether each flow has a meter of its own, rather than one for all.
     pub per_flow: bool,
     /// By what the stream is judged; sizes are those that buffers count.
     pub meter: tailback_diffserv::Meter,
     /// Packets of this colour and of worse ones are dropped.
     pub police: Option<tailback_diffserv::Colour>,
+    /// What is done with green, yellow and red packets.
+    pub actions: [Action; 3],
+}
+
+/// What a conditioner does with a packet of a colour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Action {
+    /// It is dropped.
+    pub drop: bool,
+    /// It gets this code point, 0 to 63.
+    pub dscp: Option<u8>,
+    /// The upper three bits of its code point become this, 0 to 7.
+    pub precedence: Option<u8>,
+    /// It moves into this class, below [`Plan::classes`].
+    pub class: Option<u8>,
 }
 
 /// Where a conditioner works. Ports are numbered by twice their link and the side that sends.

@@ -8,6 +8,7 @@
 
 use crate::accounts::Accounts;
 use crate::detector::Detector;
+use crate::egress::Egress;
 use crate::ledger::Count;
 use crate::notice::Notice;
 use crate::plan::NodeId;
@@ -115,6 +116,8 @@ pub(crate) struct Managed {
     /// Control frames that wait; they go before all data.
     pub control: VecDeque<Notice>,
     pub responder: Option<Box<Responder>>,
+    /// Transmit ring and shaper, if any. What is in the ring still counts as waiting.
+    pub egress: Option<Box<Egress>>,
     /// Notifications received, with the instant of their effect.
     pub effects: VecDeque<(Time, Notice)>,
     /// When the port's next `Wake` is due.
@@ -418,6 +421,7 @@ impl Port {
         self.line.iter().filter(|p| !p.is_control()).for_each(&mut *f);
         if let Queue::Managed(m) = &self.queue {
             m.queues.iter().for_each(|q| q.waiting.visit(f));
+            m.egress.iter().for_each(|egress| egress.visit(f));
         }
     }
 }

@@ -106,6 +106,8 @@ pub struct FlowReport {
     pub to: String,
     /// Traffic class.
     pub class: u8,
+    /// Code point that its packets enter the network with, 0 to 63.
+    pub dscp: u8,
     /// Handed to the network.
     pub offered: Counts,
     /// Received.
@@ -485,6 +487,7 @@ impl World {
                 from: self.node_name(plan.from).to_owned(),
                 to: self.node_name(plan.to).to_owned(),
                 class: plan.class,
+                dscp: plan.code,
                 offered: account.offered[1].into(),
                 delivered: account.delivered[1].into(),
                 dropped: account.dropped[1].into(),

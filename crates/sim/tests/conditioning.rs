@@ -40,7 +40,16 @@ fn conditioner(
     meter: Meter,
     police: Option<Colour>,
 ) -> ConditionerPlan {
-    ConditionerPlan { name: "test".to_owned(), place, flows, per_flow, meter, police }
+    ConditionerPlan {
+        name: "test".to_owned(),
+        place,
+        flows,
+        matches: None,
+        per_flow,
+        meter,
+        police,
+        actions: Default::default(),
+    }
 }
 
 fn counted(report: &Report) -> [u64; 4] {

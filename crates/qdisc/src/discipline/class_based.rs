@@ -24,7 +24,7 @@ pub struct Params {
     /// The class of packets that no class matches.
     #[serde(default)]
     pub default: Rest,
-    /// Bytes that policers count of a packet beyond its payload. Default "0B", the network layer's length.
+    /// Bytes that policers count of a packet beyond what buffers count. Default "0B".
     #[serde(default)]
     pub accounting: Size,
 }

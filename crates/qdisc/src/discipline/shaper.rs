@@ -22,7 +22,7 @@ pub struct Params {
     /// rate gives in 4 ms, at least 1600 B.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub burst: Option<Burst>,
-    /// Bytes that count of a packet beyond its payload. Default "0B", the network layer's length.
+    /// Bytes that count of a packet beyond what buffers count. Default "0B".
     #[serde(default)]
     pub accounting: Size,
     /// The child policy. Default: a FIFO with tail drop, and the limits of where the shaper stands.

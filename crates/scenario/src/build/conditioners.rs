@@ -3,11 +3,11 @@
 use super::links::LinkOf;
 use super::nodes::{Node, Nodes, What};
 use super::{Builder, entry};
-use crate::document::{Conditioner, Direction, Per};
+use crate::document::{Action, Conditioner, Direction, Per};
 use crate::glob::{Glob, is_pattern};
-use tailback_diffserv::Colour;
+use tailback_diffserv::{Colour, Dscp};
 use tailback_document::{Checked, Path, listed};
-use tailback_sim::plan::{ConditionerPlan, FlowPlan, Place};
+use tailback_sim::plan::{self, ConditionerPlan, FlowPlan, Place};
 
 impl<'a> Builder<'a> {
     /// All conditioners: first those of the groups of flows, then those of the ports.
@@ -27,9 +27,11 @@ impl<'a> Builder<'a> {
                 name: group.name.clone(),
                 place: Place::Source,
                 flows: Some(of_groups(flows, |name| name == group.name)),
+                matches: None,
                 per_flow: marking.per == Per::Flow,
                 meter: marking.meter.clone(),
                 police: marking.police,
+                actions: Default::default(),
             });
         }
         for (number, link) in links.iter().enumerate() {
@@ -65,6 +67,13 @@ impl<'a> Builder<'a> {
             None => None,
             Some(pattern) => Some(self.members(path, pattern, flows)?),
         };
+        let matches = match &conditioner.matches {
+            None => None,
+            Some(matches) => Some(self.resolved(&path.join("match"), matches, flows)?),
+        };
+        let actions =
+            [("conform", conditioner.conform), ("exceed", conditioner.exceed), ("violate", conditioner.violate)];
+        let actions = actions.map(|(name, action)| self.action(&path.join(name), action));
         let (name, place) = match conditioner.direction {
             Direction::Egress => (format!("{node}->{neighbour} egress"), Place::Egress { port }),
             // What comes from the neighbour comes over the other side of the link.
@@ -74,10 +83,31 @@ impl<'a> Builder<'a> {
             name: conditioner.flows.as_ref().map_or(name.clone(), |flows| format!("{name} {flows}")),
             place,
             flows: members,
+            matches,
             per_flow: conditioner.per == Per::Flow,
             meter: conditioner.meter.clone(),
             police: conditioner.police,
+            actions,
         })
+    }
+
+    fn action(&mut self, path: &Path, action: Action) -> plan::Action {
+        let classes = self.document.network.classes;
+        if let Some(class) = action.class.filter(|class| *class >= classes) {
+            let help =
+                format!("the classes are below {classes}, as `network.classes` says; raise that, or choose another");
+            self.complaints.value(path.join("class"), format!("there is no class {class}"), help);
+        }
+        if let Some(precedence) = action.precedence.filter(|precedence| *precedence > 7) {
+            let message = format!("{precedence} does not fit into three bits");
+            self.complaints.value(path.join("precedence"), message, "write 0 to 7");
+        }
+        if action.precedence.is_some() && action.dscp.is_some() {
+            let help = "remove one: the precedence is the upper three bits of the code point";
+            self.complaints.key(path.join("precedence"), "it gets a code point and a precedence", help);
+        }
+        let Action { drop, dscp, precedence, class } = action;
+        plan::Action { drop, dscp: dscp.map(Dscp::codepoint), precedence, class }
     }
 
     /// The flows of the groups that a name or pattern stands for.
@@ -125,6 +155,6 @@ fn port_conditioners<'a>(node: &Node<'a>, neighbour: &str) -> Vec<(Path, &'a Con
 }
 
 /// The flows of the groups whose name fits, ascending.
-fn of_groups(flows: &[FlowPlan], fits: impl Fn(&str) -> bool) -> Vec<u32> {
+pub(super) fn of_groups(flows: &[FlowPlan], fits: impl Fn(&str) -> bool) -> Vec<u32> {
     (0..flows.len() as u32).filter(|flow| fits(&flows[*flow as usize].group)).collect()
 }

@@ -61,6 +61,7 @@ impl<'a> Builder<'a> {
                 from: *from,
                 to: *to,
                 class: group.class,
+                code: group.dscp.codepoint(),
                 start: Time(group.start.0),
                 start_spread: group.start_spread,
                 stop: group.stop.map_or(Time::NEVER, |Dur(ps)| Time(ps)),

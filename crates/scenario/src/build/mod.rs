@@ -6,6 +6,7 @@
 //! several at once and never a complaint that only follows from another.
 
 mod applications;
+mod class_maps;
 mod conditioners;
 mod flows;
 mod links;
@@ -41,13 +42,16 @@ pub(crate) fn plan(document: &Document) -> Result<Plan, Vec<Complaint>> {
     }
     let before = builder.complaints.count();
     let links = builder.links(&nodes);
-    let queues = builder.queues(&nodes, &links, &framing);
+    let mut queues = builder.queues(&nodes, &links, &framing);
     let links_sound = builder.complaints.count() == before;
     let routes = if links_sound { builder.routes(&nodes, &links) } else { None };
     builder.samples(links.len());
     let before = builder.complaints.count();
     let mut flows = builder.flows(&nodes, &links, routes.as_ref());
     let flows_sound = builder.complaints.count() == before;
+    if flows_sound {
+        builder.class_maps(&flows, &mut queues);
+    }
     let conditioners = builder.conditioners(&nodes, &links, &flows);
     let applications = builder.applications(&mut flows);
     let timeline = builder.timeline(&nodes, &links, &flows, flows_sound);

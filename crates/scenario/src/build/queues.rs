@@ -3,14 +3,18 @@
 use super::Builder;
 use super::links::LinkOf;
 use super::nodes::{Node, Nodes, What};
-use crate::document::{FramingTable, Limit, Limits, Port, Scope, Switch, default_discipline};
+use crate::document::{FramingTable, Limit, Limits, Port, Scope, Shaper, Switch, default_discipline};
 use crate::glob::{Glob, is_pattern};
 use serde_json::json;
 use std::collections::BTreeSet;
 use tailback_document::{Checked, Path, decode, listed};
 use tailback_qdisc::Spec;
-use tailback_sim::plan::{NodeId, QueuePlan};
+use tailback_qdisc::discipline::shaper;
+use tailback_sim::plan::{NodeId, QueuePlan, ShaperPlan};
 use tailback_units::Size;
+
+/// Packets in a transmit ring; more is a mistake about what it is.
+const LONGEST_RING: u32 = 10_000;
 
 /// A setting and the place in the document that made it.
 struct Set<'a, T> {
@@ -58,6 +62,13 @@ impl<'a> Builder<'a> {
             if let Some(discipline) = &port.discipline {
                 self.complaints.invalid(&path.join("discipline"), Checked::check(discipline));
             }
+            if let Some(Shaper { rate, burst, accounting }) = &port.shaper {
+                self.complaints.invalid(&path.join("shaper"), shaper::check(*rate, *burst, *accounting));
+            }
+            if let Some(ring) = port.ring.filter(|ring| !(1..=LONGEST_RING).contains(ring)) {
+                let help = format!("write 1 to {LONGEST_RING}, or leave it out for none");
+                self.complaints.value(path.join("ring"), format!("a ring of {ring} packets"), help);
+            }
         }
     }
 
@@ -93,7 +104,13 @@ impl<'a> Builder<'a> {
             .unwrap_or_else(|| Set { value: &self.document.network.discipline, path: network.join("discipline") });
         self.selectable(&discipline, node, to);
         self.measurable(&buffer, node, switch);
-        queue_plan(discipline.value.clone(), &self.limits(&buffer, framing))
+        let shaper = port.as_ref().and_then(|port| port.value.shaper.as_ref()).map(|shaper| ShaperPlan {
+            rate: shaper.rate,
+            burst: shaper::bucket(shaper.rate, shaper.burst).depth(),
+            accounting: shaper.accounting.0 as u32,
+        });
+        let ring = port.as_ref().and_then(|port| port.value.ring);
+        QueuePlan { ring, shaper, ..queue_plan(discipline.value.clone(), &self.limits(&buffer, framing)) }
     }
 
     /// The override for the port towards `neighbour`: the one by name, or the one by pattern.
@@ -224,5 +241,7 @@ fn queue_plan(discipline: Spec, limits: &[Limit]) -> QueuePlan {
         discipline,
         limits: limits.iter().map(|limit| limit.bytes().unwrap_or(u64::MAX)).collect(),
         places: limits.iter().map(|limit| limit.packets().unwrap_or(u64::MAX)).collect(),
+        ring: None,
+        shaper: None,
     }
 }

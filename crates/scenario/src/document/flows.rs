@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tailback_diffserv::{Colour, Meter};
+use tailback_diffserv::{Colour, Dscp, Meter};
 use tailback_document::kinds;
 use tailback_traffic::{Application, Model};
 use tailback_transport::Tcp;
@@ -33,6 +33,10 @@ pub struct FlowGroup {
     #[serde(default)]
     #[schemars(range(min = 0, max = 7))]
     pub class: u8,
+    /// Code point of all packets and their acknowledgements: "default", "cs1" to "cs7", "af11" to "af43", "ef", "va", or 0 to
+    /// 63 (RFC 2474).
+    #[serde(default, skip_serializing_if = "is_best_effort")]
+    pub dscp: Dscp,
     /// When the source starts; before the end of the run.
     #[serde(default)]
     pub start: Dur,
@@ -93,6 +97,9 @@ pub enum Per {
     Group,
 }
 
+fn is_best_effort(dscp: &Dscp) -> bool {
+    *dscp == Dscp::DEFAULT
+}
 fn is_zero(d: &Dur) -> bool {
     *d == Dur::ZERO
 }

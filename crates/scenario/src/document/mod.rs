@@ -21,14 +21,15 @@ pub use network::{FrameLength, Framing, FramingTable, Network, Routing, default_
 pub use run::{Engine, Metric, Precision, Run, Warmup};
 pub use timeline::{Change, State};
 pub use topology::{
-    Conditioner, CutThrough, Direction, Ends, Host, InputFifo, Link, OutputQueued, Port, SharedMemory, Switch,
-    SwitchModel, VirtualOutputQueues,
+    Action, Conditioner, CutThrough, Direction, Ends, Host, InputFifo, Link, OutputQueued, Port, Shaper, SharedMemory,
+    Switch, SwitchModel, VirtualOutputQueues,
 };
 pub use written::{Delays, Length, Limit, Limits, Rates};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use tailback_qdisc::classify::Match;
 
 /// The version of the document that this program reads and writes.
 pub const VERSION: u32 = 1;
@@ -60,6 +61,10 @@ pub struct Document {
     /// Switches by name. `sw = { count = 3 }` makes sw1, sw2 and sw3; without `count` the name is one switch's.
     #[serde(default)]
     pub switches: BTreeMap<String, Switch>,
+    /// Class maps by name: what a class of a discipline, or a conditioner, is for. `voice = { dscp = "ef" }` is one; others
+    /// name it as `match = "voice"`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub class_maps: BTreeMap<String, Match>,
     /// Full-duplex links between hosts and switches.
     #[serde(default)]
     pub links: Vec<Link>,

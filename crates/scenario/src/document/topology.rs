@@ -6,10 +6,11 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use tailback_diffserv::{Colour, Meter};
+use tailback_diffserv::{Colour, Dscp, Meter};
 use tailback_document::{DecodeError, Invalid, Path, decode, kinds};
-use tailback_qdisc::Spec;
-use tailback_units::{Dur, Fraction, Size};
+use tailback_qdisc::classify::Match;
+use tailback_qdisc::{Burst, Spec};
+use tailback_units::{Dur, Fraction, Rate, Size};
 
 /// An end station, or several alike.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -76,9 +77,32 @@ pub struct Port {
     /// direction takes it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditioners: Vec<Conditioner>,
+    /// Delays what leaves until it conforms to a token bucket: scheduler, ring, shaper, line. Absent, none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shaper: Option<Shaper>,
+    /// Packets in the transmit ring, a FIFO behind the scheduler that nothing can overtake in, 1 to 10000. Absent, the
+    /// scheduler is asked when the line, or the shaper, is free.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 10_000))]
+    pub ring: Option<u32>,
 }
 
-/// A meter, and perhaps a policer, at a port of a switch (RFC 2475).
+/// A token bucket in front of a line: what leaves in any interval of length t is at most burst + rate · t.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Shaper {
+    /// Rate after shaping, of which percentages in the discipline are parts.
+    pub rate: Rate,
+    /// Most that leaves at once; a larger packet leaves when the bucket is full. Default: what the rate gives in 4 ms, at
+    /// least 1600 B.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub burst: Option<Burst>,
+    /// Bytes counted of a packet beyond what buffers count (`network.framing`).
+    #[serde(default)]
+    pub accounting: Size,
+}
+
+/// A meter, a marker and perhaps a policer, at a port of a switch (RFC 2475).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Conditioner {
@@ -88,7 +112,11 @@ pub struct Conditioner {
     /// Groups of flows that it is for, by name or pattern; absent, all, their acknowledgements included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flows: Option<String>,
-    /// By what the stream is judged; sizes are those that buffers count.
+    /// Of these, the packets that it is for, by class map or conditions; absent, all.
+    #[serde(default, rename = "match", skip_serializing_if = "Option::is_none")]
+    pub matches: Option<Match>,
+    /// By what the stream is judged; sizes are those that buffers count. Absent, every packet conforms.
+    #[serde(default = "all_conform")]
     pub meter: Meter,
     /// Whether the "group" of all these flows has one meter, or each "flow" has its own. Default "group".
     #[serde(default = "aggregate")]
@@ -96,6 +124,41 @@ pub struct Conditioner {
     /// Drops packets of this colour and of worse ones: "yellow" or "red". Absent, all pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub police: Option<Colour>,
+    /// What is done with packets that conform (green).
+    #[serde(default, skip_serializing_if = "Action::is_none")]
+    pub conform: Action,
+    /// What is done with packets that exceed (yellow).
+    #[serde(default, skip_serializing_if = "Action::is_none")]
+    pub exceed: Action,
+    /// What is done with packets that violate (red).
+    #[serde(default, skip_serializing_if = "Action::is_none")]
+    pub violate: Action,
+}
+
+/// What a conditioner does with a packet besides giving it a colour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Action {
+    /// Drops it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub drop: bool,
+    /// Writes this code point.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dscp: Option<Dscp>,
+    /// Writes this precedence, 0 to 7, into the upper three bits of the code point.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 7))]
+    pub precedence: Option<u8>,
+    /// Moves it into this traffic class, 0 (highest) to below `network.classes`, here and from here on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 7))]
+    pub class: Option<u8>,
+}
+
+impl Action {
+    fn is_none(&self) -> bool {
+        *self == Action::default()
+    }
 }
 
 /// Which way packets go that a conditioner at a port is for.
@@ -107,6 +170,10 @@ pub enum Direction {
     Egress,
     /// Into it.
     Ingress,
+}
+
+fn all_conform() -> Meter {
+    decode(serde_json::json!({ "kind": "fixed", "colour": "green" })).expect("a meter without parameters in doubt")
 }
 
 fn aggregate() -> Per {

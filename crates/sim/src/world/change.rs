@@ -30,6 +30,7 @@ impl World {
                     p.rate = rate;
                     p.clock = rate.clock();
                     let Queue::Managed(m) = &mut p.queue else { continue };
+                    let rate = m.egress.as_ref().map_or(rate, |egress| egress.rate(rate));
                     for queue in &mut m.queues {
                         if let Waiting::Discipline(d) = &mut queue.waiting {
                             d.set_rate(rate);

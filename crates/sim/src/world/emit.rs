@@ -22,6 +22,7 @@ pub(super) struct Flow {
     port: u32,
     to: u16,
     class: u8,
+    code: u8,
     seq: u32,
     /// The conditioner at its entry.
     pub conditioner: u32,
@@ -37,6 +38,7 @@ impl Flow {
             port,
             to: flow.to,
             class: flow.class,
+            code: flow.code,
             seq: 0,
             conditioner: NONE,
         }
@@ -148,7 +150,7 @@ impl World {
         let (first, packets) = self.next_packets(index, bytes);
         let mtu = u64::from(self.plan.framing.mtu);
         let flow = &mut self.flows[index as usize];
-        let (port, to, class, rule) = (flow.port, flow.to, flow.class, flow.conditioner);
+        let (port, to, class, code, rule) = (flow.port, flow.to, flow.class, flow.code, flow.conditioner);
         flow.seq = first.wrapping_add(packets);
         let mut left = bytes;
         let traits = Traits::data(class, now >= self.plan.warmup);
@@ -160,6 +162,7 @@ impl World {
             let mut packet = Packet::new(index, traits, now, seq, to);
             seq = seq.wrapping_add(1);
             packet.payload = payload as u16;
+            packet.code = code;
             packet.set_lengths(size, wire);
             if rule != NONE {
                 let Some(passed) = self.enter(port, rule, None, packet) else { continue };

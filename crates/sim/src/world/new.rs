@@ -10,6 +10,7 @@ use crate::agenda::{Agenda, Key, Kind};
 use crate::conditioning::Conditioning;
 use crate::crossbar::Crossbar;
 use crate::detector::Detector;
+use crate::egress::Egress;
 use crate::ledger::{Count, Ledger};
 use crate::notice::Notices;
 use crate::plan::{
@@ -202,6 +203,8 @@ fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize) -> Port {
         && plan.classes == 1
         && queue.discipline == Spec::default()
         && queue.places[0] == u64::MAX
+        && queue.ring.is_none()
+        && queue.shaper.is_none()
         && neighbour.is_none()
         && own_pressure.is_none()
         && link.jitter == Dur::ZERO
@@ -209,6 +212,8 @@ fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize) -> Port {
         && own.is_none_or(|s| s.fabric == Fabric::OutputQueued)
         && !plan.timeline.iter().any(changes)
         && !plan.conditioners.iter().any(|c| c.place == Place::Egress { port: 2 * l32 + side as u32 });
+    let egress = Egress::new(queue.ring, queue.shaper.as_ref());
+    let rate = egress.as_ref().map_or(link.rate[side], |egress| egress.rate(link.rate[side]));
     let queue = if plain_fifo {
         Queue::Fifo(Fifo::new(queue.limits[0]))
     } else {
@@ -219,9 +224,7 @@ fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize) -> Port {
             let waiting = match selective {
                 Some(b) if own.is_some() => Waiting::ByDestination(ByDestination::new(limit, b.partition)),
                 Some(_) => Waiting::ByDestination(ByDestination::new(limit, false)),
-                None => {
-                    Waiting::Discipline(queue.discipline.build(&Site { bytes: limit, packets, rate: link.rate[side] }))
-                }
+                None => Waiting::Discipline(queue.discipline.build(&Site { bytes: limit, packets, rate })),
             };
             let detector = own_pressure.map(|b| Detector::new(b.detection, limit));
             ClassQueue::new(waiting, limit, detector)
@@ -234,6 +237,7 @@ fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize) -> Port {
             cut,
             control: VecDeque::new(),
             responder: neighbour.map(|b| Box::new(Responder::new(b.response))),
+            egress,
             effects: VecDeque::new(),
             wake_at: Time::NEVER,
             asserted: [0; 8],

@@ -1,9 +1,11 @@
 //! Output ports at work: enqueue, start of transmission, end of transmission.
 
 use super::{FabricState, World};
+use crate::accounts::Accounts;
 use crate::agenda::Kind;
-use crate::port::{Managed, Port, Queue, Waiting};
-use tailback_qdisc::{Cx, Packet, Qdisc, Reason};
+use crate::port::{ClassQueue, Managed, Port, Queue, Waiting};
+use tailback_qdisc::{Cx, Dropped, Gate, Packet, Qdisc, Reason};
+use tailback_random::Rng;
 use tailback_units::Time;
 
 impl World {
@@ -52,6 +54,9 @@ impl World {
         queue.backlog.add(size);
         // A cut-through frame carries the arrival of its tail here, which may still be to come.
         packet.at = packet.at.max(now);
+        if let Some(egress) = &mut m.egress {
+            egress.arrived(&packet);
+        }
         let cx = &mut Cx { rng: &mut m.rng, dropped: &mut self.dropped, marked: &mut account.marked };
         queue.waiting.enqueue(now, packet, cx);
         let wakeup = queue.waiting.next_wakeup();
@@ -64,6 +69,7 @@ impl World {
             self.wake_at(port, at);
         }
         self.count_dropped(port);
+        self.fill_ring(port);
         self.kick(port);
         let p = &mut self.ports[port as usize];
         let Queue::Managed(m) = &mut p.queue else { return };
@@ -141,18 +147,29 @@ impl World {
             self.transmit(port, frame);
             return;
         }
-        let open = tailback_qdisc::Gate::default();
+        let open = Gate::default();
         let gate = m.responder.as_mut().map_or(&open, |r| r.gate(now));
-        let mut next = None;
-        for (class, queue) in m.queues.iter_mut().enumerate() {
-            if queue.backlog.packets > 0 && gate.admits_class(class as u8) {
-                let marked = &mut p.classes[class].marked;
-                let cx = &mut Cx { rng: &mut m.rng, dropped: &mut self.dropped, marked };
-                next = queue.waiting.dequeue(now, gate, cx);
-                if next.is_some() {
-                    break;
+        let mut ask = || highest(&mut m.queues, &mut p.classes, &mut m.rng, &mut self.dropped, now, gate);
+        let next = match &mut m.egress {
+            None => ask(),
+            Some(egress) if egress.has_ring() => {
+                let next = egress.pop(now, gate);
+                while egress.has_room() {
+                    let Some(packet) = ask() else { break };
+                    egress.push(packet);
+                }
+                next.or_else(|| egress.pop(now, gate))
+            }
+            Some(egress) => {
+                if egress.may_ask(now) {
+                    ask()
+                } else {
+                    None
                 }
             }
+        };
+        if let (Some(egress), Some(packet)) = (&mut m.egress, &next) {
+            egress.sent(packet);
         }
         let Some(packet) = next else {
             self.count_dropped(port);
@@ -260,7 +277,45 @@ impl World {
         m.blocked_since.get_or_insert(now);
         let wakeups = m.queues.iter().filter_map(|q| q.waiting.next_wakeup());
         let gate = m.responder.as_ref().map_or(Time::NEVER, |r| r.next_change(now));
-        let at = wakeups.chain([gate]).min().unwrap_or(Time::NEVER);
+        let release = m.egress.as_ref().map_or(Time::NEVER, |egress| egress.release());
+        let at = wakeups.chain([gate, release]).min().unwrap_or(Time::NEVER);
         self.wake_at(port, at);
     }
+
+    /// Moves packets from the scheduler of `port` into its transmit ring while there is room.
+    fn fill_ring(&mut self, port: u32) {
+        let now = self.now;
+        let p = &mut self.ports[port as usize];
+        let Queue::Managed(m) = &mut p.queue else { return };
+        let Some(egress) = m.egress.as_mut().filter(|egress| egress.has_room()) else { return };
+        let open = Gate::default();
+        let gate = m.responder.as_mut().map_or(&open, |r| r.gate(now));
+        while egress.has_room() {
+            let next = highest(&mut m.queues, &mut p.classes, &mut m.rng, &mut self.dropped, now, gate);
+            let Some(packet) = next else { break };
+            egress.push(packet);
+        }
+        self.count_dropped(port);
+    }
+}
+
+/// The next packet of the highest class that the gate admits and that gives one.
+#[inline]
+fn highest(
+    queues: &mut [ClassQueue],
+    accounts: &mut Accounts,
+    rng: &mut Rng,
+    dropped: &mut Vec<Dropped>,
+    now: Time,
+    gate: &Gate,
+) -> Option<Packet> {
+    for (class, queue) in queues.iter_mut().enumerate() {
+        if queue.backlog.packets > 0 && gate.admits_class(class as u8) {
+            let cx = &mut Cx { rng: &mut *rng, dropped: &mut *dropped, marked: &mut accounts[class].marked };
+            if let Some(packet) = queue.waiting.dequeue(now, gate, cx) {
+                return Some(packet);
+            }
+        }
+    }
+    None
 }

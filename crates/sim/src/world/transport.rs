@@ -41,6 +41,7 @@ pub(crate) struct Outgoing {
     port: u32,
     to: u16,
     class: u8,
+    code: u8,
     header: u16,
     /// The conditioner at its entry.
     pub conditioner: u32,
@@ -59,6 +60,7 @@ pub(crate) struct Incoming {
     port: u32,
     to: u16,
     class: u8,
+    code: u8,
     /// An acknowledgement's bytes in a buffer and on the wire.
     size: u16,
     wire: u16,
@@ -140,6 +142,7 @@ impl Transports {
                 port: route(flow.from, flow.to),
                 to: flow.to,
                 class: flow.class,
+                code: flow.code,
                 header,
                 conditioner: NONE,
                 base: Statistics::default(),
@@ -152,6 +155,7 @@ impl Transports {
                 port: route(flow.to, flow.from),
                 to: flow.from,
                 class: flow.class,
+                code: flow.code,
                 size: size as u16,
                 wire: wire as u16,
                 group: group as u32,
@@ -338,6 +342,7 @@ impl World {
         let mut packet = Packet::new(flow, traits, word, ack.next, incoming.to);
         // Its word is no instant: to be at its holder at that time would keep a transmitter busy for ever.
         packet.at = self.now;
+        packet.code = incoming.code;
         packet.set_lengths(u32::from(incoming.size), u32::from(incoming.wire));
         let port = incoming.port;
         self.ledger.offer(&packet);
@@ -355,6 +360,7 @@ impl World {
             let traits = Traits::data(out.class, measured).with_ecn(ecn(&segment)).with_echo(segment.cwr);
             let mut packet = Packet::new(out.flow, traits, now, segment.seq, out.to);
             packet.payload = segment.payload;
+            packet.code = out.code;
             packet.set_lengths(size, wire);
             let (port, rule) = (out.port, out.conditioner);
             if rule != NONE || segment.marked.is_some() {

@@ -121,6 +121,8 @@ impl Net {
             discipline: Spec::default(),
             limits: vec![UNLIMITED; usize::from(self.plan.classes)],
             places: vec![u64::MAX; usize::from(self.plan.classes)],
+            ring: None,
+            shaper: None,
         };
         self.plan.links.push(LinkPlan {
             ends: [a, b],
@@ -161,6 +163,7 @@ impl Net {
             from,
             to,
             class,
+            code: 0,
             start: Time::ZERO,
             start_spread: Dur::ZERO,
             stop: Time::NEVER,

@@ -25,9 +25,8 @@ pub struct Params {
     #[serde(default = "ten")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub r2q: u32,
-    /// Bytes that buckets count of a packet beyond its payload: "14B" for an Ethernet header, as Linux
-    /// counts on such a device. Default "14B".
-    #[serde(default = "ethernet_header")]
+    /// Bytes that buckets count of a packet beyond what buffers count. Default "0B".
+    #[serde(default)]
     pub accounting: Size,
 }
 
@@ -72,9 +71,6 @@ pub struct Class {
 
 fn ten() -> u32 {
     10
-}
-fn ethernet_header() -> Size {
-    Size(14)
 }
 
 /// Linux has room for eight levels.

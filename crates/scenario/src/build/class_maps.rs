@@ -1,0 +1,127 @@
+//! Class maps: names become conditions, and groups of flows numbers, wherever a match stands.
+
+use super::Builder;
+use super::conditioners::of_groups;
+use crate::document::Document;
+use crate::glob::{Glob, is_pattern};
+use std::collections::BTreeMap;
+use tailback_document::{Invalid, Path, listed, suggest};
+use tailback_qdisc::Spec;
+use tailback_qdisc::classify::{Match, Resolve};
+use tailback_sim::plan::{FlowPlan, QueuePlan};
+
+/// What a match may refer to.
+pub(super) struct Names<'a> {
+    document: &'a Document,
+    flows: &'a [FlowPlan],
+}
+
+impl Resolve for Names<'_> {
+    fn class_map(&self, name: &str) -> Result<Match, Invalid> {
+        let maps = &self.document.class_maps;
+        maps.get(name).cloned().ok_or_else(|| {
+            let names = || maps.keys().map(String::as_str);
+            let advice = match suggest(name, names()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None if maps.is_empty() => {
+                    format!("there are none; add [class-maps] with `{name} = {{ dscp = \"ef\" }}`")
+                }
+                None => format!("the class maps are {}", listed(names())),
+            };
+            Invalid::new("", format!("no class map is named `{name}`; {advice}"))
+        })
+    }
+    fn flows(&self, group: &str) -> Result<Vec<u32>, Invalid> {
+        let found = if is_pattern(group) {
+            let glob = Glob::new(group)
+                .map_err(|e| Invalid::new("flows", format!("{e}; patterns have `*`, `?` and `[12]`")))?;
+            of_groups(self.flows, |name| glob.matches(name))
+        } else {
+            of_groups(self.flows, |name| name == group)
+        };
+        if found.is_empty() {
+            let groups = listed(self.document.flows.iter().map(|group| group.name.as_str()));
+            return Err(Invalid::new(
+                "flows",
+                format!("no group of flows is named `{group}`; the groups are {groups}"),
+            ));
+        }
+        Ok(found)
+    }
+}
+
+impl<'a> Builder<'a> {
+    /// Resolves the matches of all queues; complains of those that cannot be, once each.
+    pub(super) fn class_maps(&mut self, flows: &[FlowPlan], queues: &mut [[QueuePlan; 2]]) {
+        let document = self.document;
+        let names = Names { document, flows };
+        let root = Path::root().join("class-maps");
+        for (name, map) in &document.class_maps {
+            let path = root.join(name.as_str());
+            let before = self.complaints.count();
+            self.complaints.invalid(&path, map.check());
+            if self.complaints.count() == before {
+                // By its name, so that a circle is found where it is closed.
+                self.complaints.invalid(&path, Match::Named(name.clone()).resolved(&names).map(|_| ()));
+            }
+        }
+        if !self.complaints.is_empty() {
+            return;
+        }
+        for (path, spec) in disciplines(document) {
+            let mut spec = spec.clone();
+            spec.each_match(&path, &mut |path, found| {
+                self.complaints.invalid(path, found.resolved(&names).map(|_| ()));
+            });
+        }
+        if !self.complaints.is_empty() {
+            return;
+        }
+        // Ports of one discipline share its resolved form.
+        let mut known: BTreeMap<usize, Spec> = BTreeMap::new();
+        let written: Vec<&Spec> = disciplines(document).map(|(_, spec)| spec).collect();
+        for queue in queues.iter_mut().flatten() {
+            let Some(place) = written.iter().position(|spec| **spec == queue.discipline) else { continue };
+            let resolved = known.entry(place).or_insert_with(|| {
+                let mut spec = queue.discipline.clone();
+                spec.each_match(&Path::root(), &mut |_, found| {
+                    if let Ok(resolved) = found.resolved(&names) {
+                        *found = resolved;
+                    }
+                });
+                spec
+            });
+            queue.discipline = resolved.clone();
+        }
+    }
+
+    /// The match of something at `path`, resolved.
+    pub(super) fn resolved(&mut self, path: &Path, found: &Match, flows: &[FlowPlan]) -> Option<Match> {
+        let names = Names { document: self.document, flows };
+        match found.check().and_then(|()| found.resolved(&names)) {
+            Ok(resolved) => Some(resolved),
+            Err(invalid) => {
+                self.complaints.invalid(path, Err(invalid));
+                None
+            }
+        }
+    }
+}
+
+/// Every discipline that the document writes, with its place.
+fn disciplines(document: &Document) -> impl Iterator<Item = (Path, &Spec)> {
+    let network = (Path::root().join("network").join("discipline"), &document.network.discipline);
+    let switches = document.switches.iter().flat_map(|(name, switch)| {
+        let path = Path::root().join("switches").join(name.as_str());
+        let own = switch.discipline.iter().map({
+            let path = path.join("discipline");
+            move |spec| (path.clone(), spec)
+        });
+        let ports = switch.ports.iter().filter_map(move |(neighbour, port)| {
+            let path = path.join("ports").join(neighbour.as_str()).join("discipline");
+            Some((path, port.discipline.as_ref()?))
+        });
+        own.chain(ports)
+    });
+    [network].into_iter().chain(switches)
+}

@@ -1,0 +1,126 @@
+//! What may stand between a port's scheduler and its line: a transmit ring, and a shaper.
+
+use crate::plan::ShaperPlan;
+use std::collections::VecDeque;
+use tailback_diffserv::TokenBucket;
+use tailback_qdisc::{Gate, Packet};
+use tailback_units::{Rate, Time};
+
+/// Packets that the scheduler has given away, in the order in which it did, and when the next may go.
+#[derive(Debug)]
+pub(crate) struct Egress {
+    ring: VecDeque<Packet>,
+    /// How many packets the ring holds; 0 is no ring.
+    places: usize,
+    shaper: Option<Shaping>,
+}
+
+/// A token bucket in front of the line.
+#[derive(Debug)]
+struct Shaping {
+    bucket: TokenBucket,
+    rate: Rate,
+    /// Counted of each packet beyond what buffers count.
+    accounting: u32,
+    /// What the largest packet so far counts: without a ring nobody knows which one is next.
+    largest: u32,
+    /// When what is held back may go.
+    release: Time,
+}
+
+impl Shaping {
+    fn counts(&self, packet: &Packet) -> u32 {
+        u32::from(packet.size) + self.accounting
+    }
+    /// Whether so many bytes may go now. What never fits goes when the bucket is full.
+    fn allows(&mut self, now: Time, bytes: u32) -> bool {
+        self.bucket.fill(now);
+        let need = u64::from(bytes).min(self.bucket.depth()) as u32;
+        let allows = self.bucket.holds(need);
+        self.release = if allows { Time::NEVER } else { self.bucket.ready_at(need).unwrap_or(Time::NEVER) };
+        allows
+    }
+}
+
+impl Egress {
+    /// A ring of so many places, or none, and a shaper, or none; none at all where neither is wanted.
+    pub fn new(ring: Option<u32>, shaper: Option<&ShaperPlan>) -> Option<Box<Egress>> {
+        if ring.is_none() && shaper.is_none() {
+            return None;
+        }
+        let shaping = |plan: &ShaperPlan| Shaping {
+            bucket: TokenBucket::new(plan.rate, plan.burst),
+            rate: plan.rate,
+            accounting: plan.accounting,
+            largest: 0,
+            release: Time::NEVER,
+        };
+        Some(Box::new(Egress {
+            ring: VecDeque::new(),
+            places: ring.unwrap_or(0) as usize,
+            shaper: shaper.map(shaping),
+        }))
+    }
+    /// Whether there is a ring, and it takes another packet.
+    #[inline]
+    pub fn has_room(&self) -> bool {
+        self.ring.len() < self.places
+    }
+    /// Whether packets pass through a ring.
+    #[inline]
+    pub fn has_ring(&self) -> bool {
+        self.places > 0
+    }
+    /// Puts a packet into the ring.
+    pub fn push(&mut self, packet: Packet) {
+        self.ring.push_back(packet);
+    }
+    /// A packet has come to the port.
+    #[inline]
+    pub fn arrived(&mut self, packet: &Packet) {
+        if let Some(shaper) = &mut self.shaper {
+            shaper.largest = shaper.largest.max(shaper.counts(packet));
+        }
+    }
+    /// The oldest packet of the ring, if it may go.
+    pub fn pop(&mut self, now: Time, gate: &Gate) -> Option<Packet> {
+        let head = self.ring.front()?;
+        if !gate.admits(head.class(), head.dst) {
+            return None;
+        }
+        if let Some(shaper) = &mut self.shaper {
+            let bytes = shaper.counts(head);
+            if !shaper.allows(now, bytes) {
+                return None;
+            }
+        }
+        self.ring.pop_front()
+    }
+    /// Without a ring: whether the scheduler may be asked for whatever is next.
+    pub fn may_ask(&mut self, now: Time) -> bool {
+        self.shaper.as_mut().is_none_or(|shaper| {
+            let largest = shaper.largest;
+            shaper.allows(now, largest)
+        })
+    }
+    /// A packet goes onto the line.
+    #[inline]
+    pub fn sent(&mut self, packet: &Packet) {
+        if let Some(shaper) = &mut self.shaper {
+            let bytes = shaper.counts(packet);
+            shaper.bucket.charge(bytes);
+        }
+    }
+    /// When what the shaper holds back may go.
+    pub fn release(&self) -> Time {
+        self.shaper.as_ref().map_or(Time::NEVER, |shaper| shaper.release)
+    }
+    /// The rate at which the scheduler is served on a link of `rate`.
+    pub fn rate(&self, rate: Rate) -> Rate {
+        self.shaper.as_ref().map_or(rate, |shaper| shaper.rate.min(rate))
+    }
+    /// Visits the packets in the ring.
+    pub fn visit(&self, f: &mut dyn FnMut(&Packet)) {
+        self.ring.iter().for_each(f);
+    }
+}
