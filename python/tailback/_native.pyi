@@ -12,16 +12,22 @@ __all__ = [
     "explain",
     "export_router",
     "import_router",
+    "mos",
     "mser5",
     "names",
     "parse_bytes",
     "parse_duration",
     "parse_rate",
     "schema",
+    "speech_rating",
     "study_schema",
     "t_quantile",
     "translate_router",
     "version",
+    "video_score",
+    "y1541_class",
+    "y1541_limits",
+    "y1541_violations",
 ]
 
 version: str
@@ -152,3 +158,21 @@ def translate_router(from_: str, text: str, to: str) -> str:
 
 def export_router(language: str, document: str, port: str | None = None) -> str:
     """Write the policy of a port of a scenario, given as canonical JSON; text and report as JSON."""
+
+def speech_rating(delay_s: float, loss: float, burst_ratio: float, codec: str) -> float:
+    """Rating R of a call by the E-model (ITU-T G.107); raises ValueError for a codec that is not known."""
+
+def mos(rating: float) -> float:
+    """Mean opinion score, 1 to 4.5, of a rating."""
+
+def video_score(rate_bps: float, loss: float, frame_rate: float, codec: str) -> float:
+    """Video quality by ITU-T G.1070, 1 to 5; raises ValueError for a codec that is not known."""
+
+def y1541_limits(class_: int) -> tuple[float | None, float | None, float | None]:
+    """Mean delay, variation (both in seconds) and loss that class 0 to 5 of ITU-T Y.1541 allows; none is unspecified."""
+
+def y1541_violations(class_: int, delay_s: float, variation_s: float, loss: float) -> list[str]:
+    """Return which of `delay`, `variation` and `loss` exceed what a class of ITU-T Y.1541 allows."""
+
+def y1541_class(delay_s: float, variation_s: float, loss: float) -> int:
+    """Return the strictest class of ITU-T Y.1541 that a stream meets."""

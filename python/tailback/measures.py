@@ -25,10 +25,15 @@ UNITS = {
     "response": "s",
     "response_p99": "s",
     "slowdown": "1",
+    "jitter": "s",
+    "pdv_p99": "s",
+    "pdv_p999": "s",
+    "ipdv_p99": "s",
 }
 """Unit of each metric; loss is a ratio of packets, retransmitted one of segments. Four are of flows with a
-transport: goodput counts each byte once, completion is the time from a write to its last byte's arrival. The last three
-are of applications: the time of a page or transfer, and that of a transfer per the time that it would take alone."""
+transport: goodput counts each byte once, completion is the time from a write to its last byte's arrival. The next three
+are of applications: the time of a page or transfer, and that of a transfer per the time that it would take alone. The
+last four are there where `delay-variation` is measured: the jitter of RFC 3550, and PDV and IPDV of RFC 5481."""
 
 _QUANTILES = ("p50", "p99")
 
@@ -84,6 +89,7 @@ def _measures(report: Report) -> Iterator[tuple[Measure, float]]:
         yield from _transports(scope, name, flows, report)
         if scope == "group":
             yield from _application(name, report)
+            yield from _variation(name, report)
         # Quantiles of several flows cannot be had from those of each: there are some where the flows are a whole
         # class, and for a single flow where each keeps its own.
         class_ = rows[0]["class"]
@@ -124,6 +130,17 @@ def _application(name: str, report: Report) -> Iterator[tuple[Measure, float]]:
     yield Measure("group", name, "response_p99"), found["time"].get("p99_s") or math.nan
     if found["slowdown"] is not None:
         yield Measure("group", name, "slowdown"), found["slowdown"]["mean"]
+
+
+def _variation(name: str, report: Report) -> Iterator[tuple[Measure, float]]:
+    found = report.data["variation"].get(name)
+    if found is None:
+        return
+    yield Measure("group", name, "delay_p99"), found["delay"].get("p99_s") or math.nan
+    yield Measure("group", name, "jitter"), math.nan if found["jitter_s"] is None else found["jitter_s"]
+    yield Measure("group", name, "pdv_p99"), found["pdv_p99_s"]
+    yield Measure("group", name, "pdv_p999"), found["pdv_p999_s"]
+    yield Measure("group", name, "ipdv_p99"), math.nan if found["ipdv_p99_s"] is None else found["ipdv_p99_s"]
 
 
 def _quantiles(scope: str, name: str, delay: DelayRow) -> Iterator[tuple[Measure, float]]:

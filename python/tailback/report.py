@@ -26,6 +26,7 @@ __all__ = [
     "SeriesData",
     "SlowdownRow",
     "TransportRow",
+    "VariationRow",
 ]
 
 
@@ -115,6 +116,25 @@ class ConditionerRow(TypedDict):
     policed: Counter
 
 
+class VariationRow(TypedDict):
+    """How delays vary, in seconds: RFC 3550's jitter, RFC 5481's PDV (above the least) and IPDV (of consecutive packets).
+
+    `burst_ratio` is the mean run of losses per that of independent losses (BurstR of ITU-T G.107).
+    """
+
+    delay: DelayRow
+    min_s: float
+    jitter_s: float | None
+    last_jitter_s: float
+    pdv_mean_s: float
+    pdv_p99_s: float
+    pdv_p999_s: float
+    ipdv_mean_s: float | None
+    ipdv_p99_s: float | None
+    ipdv_p999_s: float | None
+    burst_ratio: float | None
+
+
 class FlowRow(_Counted, _Class, _From):
     """A flow; its counters hold packets born after the warm-up."""
 
@@ -125,6 +145,7 @@ class FlowRow(_Counted, _Class, _From):
     drops: list[DropRow]
     transport: TransportRow | None
     colours: ColoursRow | None
+    variation: VariationRow | None
 
 
 class ClassRow(_Counted, _Class):
@@ -203,9 +224,14 @@ class PortSeries(TypedDict):
 
 
 class FlowSeries(TypedDict):
-    """One group of flows, sampled."""
+    """One group of flows, sampled; all but the first where `delay-variation` is on, of packets born after the warm-up."""
 
     delivered_bytes: list[int]
+    offered_packets: NotRequired[list[int]]
+    delivered_packets: NotRequired[list[int]]
+    dropped_packets: NotRequired[list[int]]
+    delay_sum_s: NotRequired[list[float]]
+    jitter_s: NotRequired[list[float]]
 
 
 class SeriesData(TypedDict):
@@ -234,6 +260,7 @@ class ReportData(TypedDict):
     flows: list[FlowRow]
     classes: list[ClassRow]
     completions: dict[str, DelayRow]
+    variation: dict[str, VariationRow]
     applications: dict[str, ApplicationRow]
     ports: list[PortRow]
     nodes: list[NodeRow]
@@ -345,6 +372,14 @@ class Report:
         found = self.data["applications"]
         if group not in found:
             raise KeyError(f"no application is named {group!r}; there are {', '.join(found) or 'none'}")
+        return found[group]
+
+    def variation(self, group: str) -> VariationRow:
+        """Return how the delays of a group of flows vary; only of runs with `delay-variation`."""
+        found = self.data["variation"]
+        if group not in found:
+            known = ", ".join(found) or "no group; set `run.delay-variation = true`"
+            raise KeyError(f"the variation of {group!r} was not measured, but that of {known}")
         return found[group]
 
     def port_loss(self, port: str) -> float:

@@ -81,6 +81,7 @@ class Scenario:
         confidence: float | None = None,
         sample: str | None = None,
         per_flow_delay: bool | None = None,
+        delay_variation: bool | None = None,
         engine: str | None = None,
         precision: Precision | None = None,
         title: str | None = None,
@@ -100,6 +101,7 @@ class Scenario:
             confidence=confidence,
             sample=sample,
             per_flow_delay=per_flow_delay,
+            delay_variation=delay_variation,
             engine=engine,
         )
         if precision is not None:

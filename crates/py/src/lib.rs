@@ -5,7 +5,11 @@
 
 mod error;
 mod panics;
+<<<<<<< HEAD
 mod router;
+=======
+mod quality;
+>>>>>>> w-edge
 mod run;
 mod scenario;
 mod study;
@@ -98,5 +102,11 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(parse_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(t_quantile, module)?)?;
     module.add_function(wrap_pyfunction!(mser5, module)?)?;
+    module.add_function(wrap_pyfunction!(quality::speech_rating, module)?)?;
+    module.add_function(wrap_pyfunction!(quality::mos, module)?)?;
+    module.add_function(wrap_pyfunction!(quality::video_score, module)?)?;
+    module.add_function(wrap_pyfunction!(quality::y1541_limits, module)?)?;
+    module.add_function(wrap_pyfunction!(quality::y1541_violations, module)?)?;
+    module.add_function(wrap_pyfunction!(quality::y1541_class, module)?)?;
     Ok(())
 }

@@ -10,6 +10,7 @@
 //!
 //! Adding a discipline takes one file in `discipline/` and one line in `registry.rs`.
 
+mod accounting;
 mod check;
 pub mod classify;
 mod cx;
@@ -22,12 +23,13 @@ mod registry;
 mod share;
 mod site;
 
+pub use accounting::Accounting;
 pub use cx::{Cx, Dropped, Reason};
 pub use fifo::Victim;
 pub use gate::Gate;
 pub use packet::{Colour, Ecn, Packet, Traits};
 pub use registry::{Discipline, Spec};
-pub use share::{Accounting, Burst, Share};
+pub use share::{Burst, Share};
 pub use site::Site;
 
 use tailback_units::{Rate, Time};

@@ -25,9 +25,9 @@ pub struct Packet {
     pub payload: u16,
     /// Bytes that a buffer counts.
     pub size: u16,
-    /// Bytes that the wire counts beyond `size`.
+    /// Bytes that the wire counts beyond `size` (low 7 bits), and a bit of what [`Packet::exp`] is told by.
     beyond: u8,
-    /// Its code point: the DS field's upper six bits (RFC 2474), or what a network reads in their place.
+    /// Its code point (low 6 bits): the DS field's upper six (RFC 2474). The other two are of [`Packet::exp`].
     pub code: u8,
     /// Node that it goes to.
     pub dst: u16,
@@ -44,6 +44,8 @@ const MEASURED: u8 = 0b0000_1000;
 const CONTROL: u8 = 0b0001_0000;
 const ECN: u8 = 0b0110_0000;
 const ECHO: u8 = 0b1000_0000;
+/// Where `beyond` holds the bytes that the wire counts beyond `size`.
+const BEYOND: u8 = 0x7f;
 /// Where the ECN codepoint begins.
 const ECN_SHIFT: u32 = 5;
 
@@ -100,7 +102,9 @@ impl Packet {
     /// Number of flows that can be told apart; a transport's flow takes two, one for each direction.
     pub const MAX_FLOWS: u32 = 1 << 22;
     /// Most bytes by which the wire may count more than a buffer.
-    pub const MAX_BEYOND: u32 = u8::MAX as u32;
+    pub const MAX_BEYOND: u32 = 0x7f;
+    /// Bytes of an entry of an MPLS label stack (RFC 3032).
+    pub const LABEL: u16 = 4;
     /// Where the colour begins.
     const COLOUR_SHIFT: u32 = 22;
 
@@ -126,12 +130,18 @@ impl Packet {
     pub fn set_lengths(&mut self, size: u32, wire: u32) {
         debug_assert!(wire <= u32::from(u16::MAX) && wire - size <= Packet::MAX_BEYOND, "{size} and {wire} bytes");
         self.size = size as u16;
-        self.beyond = (wire - size) as u8;
+        self.beyond = self.beyond & !BEYOND | (wire - size) as u8;
+    }
+    /// Gives it a label stack of another depth: `from` entries become `to`, in buffers and on the wire. A
+    /// frame that was padded stays so.
+    #[inline]
+    pub fn relabel(&mut self, from: u8, to: u8) {
+        self.size = self.size + Packet::LABEL * u16::from(to) - Packet::LABEL * u16::from(from);
     }
     /// Bytes that the wire counts.
     #[inline]
     pub fn wire(&self) -> u16 {
-        self.size + u16::from(self.beyond)
+        self.size + u16::from(self.beyond & BEYOND)
     }
     /// Index of its flow.
     #[inline]
@@ -203,9 +213,50 @@ impl Packet {
             _ => Colour::Red,
         }
     }
+    /// What a label switch reads: the three bits of a label's traffic class field (RFC 5462; EXP before).
+    /// Without anything said, a copy of the precedence, as imposition makes it.
+    #[inline]
+    pub fn exp(&self) -> u8 {
+        self.code >> 3 & 0b111 ^ (self.code >> 6 | (self.beyond & !BEYOND) >> 5)
+    }
+    /// Sets the traffic class field, 0 to 7. It is kept by its difference from the precedence.
+    #[inline]
+    pub fn set_exp(&mut self, exp: u8) {
+        let difference = (exp ^ self.code >> 3) & 0b111;
+        self.code = self.code & 0x3f | difference << 6;
+        self.beyond = self.beyond & BEYOND | (difference & 0b100) << 5;
+    }
     /// Gives it a colour.
     #[inline]
     pub fn set_colour(&mut self, colour: Colour) {
         self.flow_traits = self.flow_traits & !(0b11 << Packet::COLOUR_SHIFT) | (colour as u32) << Packet::COLOUR_SHIFT;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_traffic_class_field_shares_its_bytes_with_code_point_and_length_and_disturbs_neither() {
+        for code in 0..64 {
+            for exp in 0..8 {
+                for beyond in [0, 38, Packet::MAX_BEYOND] {
+                    let mut packet = Packet::new(7, Traits::data(2, true), Time::ZERO, 1, 3);
+                    packet.code = code;
+                    packet.set_lengths(1500, 1500 + beyond);
+                    assert_eq!(packet.exp(), code >> 3, "at first a copy of the precedence");
+                    packet.set_exp(exp);
+                    assert_eq!((packet.exp(), packet.code & 0x3f), (exp, code));
+                    packet.relabel(0, 2);
+                    assert_eq!((u32::from(packet.wire()), packet.size), (1508 + beyond, 1508));
+                    packet.relabel(2, 0);
+                    packet.set_lengths(100, 100 + beyond);
+                    assert_eq!((packet.exp(), u32::from(packet.wire())), (exp, 100 + beyond));
+                    packet.set_exp(code >> 3);
+                    assert_eq!(packet.code, code);
+                }
+            }
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Quantities that a policy writes in one of two ways: a rate or a part of it, a burst in bytes or
 //! in time.
 
-use crate::{Packet, check};
+use crate::check;
 use core::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -146,29 +146,5 @@ impl JsonSchema for Burst {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let (size, time) = (generator.subschema_for::<Size>(), generator.subschema_for::<Dur>());
         json_schema!({ "anyOf": [size, time], "format": "size, or time at the rate", "examples": ["15kB", "4ms"] })
-    }
-}
-
-/// What token buckets count of a packet: what buffers count, and so much more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Accounting(u32);
-
-impl Accounting {
-    /// So much more; at most 65535 B.
-    pub fn new(more: Size) -> Accounting {
-        Accounting(more.0.min(65_535) as u32)
-    }
-    /// Bytes that count for a packet.
-    #[inline]
-    pub fn bytes(self, packet: &Packet) -> u32 {
-        u32::from(packet.size) + self.0
-    }
-    /// Refuses what no layer adds.
-    pub fn check(field: &str, more: Size) -> Result<(), Invalid> {
-        if more.0 <= 1_000 {
-            return Ok(());
-        }
-        let advice = "write what lower layers add to each packet: 0B, 18B (Ethernet), 38B (with preamble and gap)";
-        Err(Invalid::new(field, format!("{more} per packet is too much; {advice}")))
     }
 }

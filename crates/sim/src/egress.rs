@@ -3,7 +3,7 @@
 use crate::plan::ShaperPlan;
 use std::collections::VecDeque;
 use tailback_diffserv::TokenBucket;
-use tailback_qdisc::{Gate, Packet};
+use tailback_qdisc::{Accounting, Gate, Packet};
 use tailback_units::{Rate, Time};
 
 /// Packets that the scheduler has given away, in the order in which it did, and when the next may go.
@@ -21,7 +21,7 @@ struct Shaping {
     bucket: TokenBucket,
     rate: Rate,
     /// Counted of each packet beyond what buffers count.
-    accounting: u32,
+    accounting: Accounting,
     /// What the largest packet so far counts: without a ring nobody knows which one is next.
     largest: u32,
     /// When what is held back may go.
@@ -30,7 +30,7 @@ struct Shaping {
 
 impl Shaping {
     fn counts(&self, packet: &Packet) -> u32 {
-        u32::from(packet.size) + self.accounting
+        self.accounting.bytes(packet)
     }
     /// Whether so many bytes may go now. What never fits goes when the bucket is full.
     fn allows(&mut self, now: Time, bytes: u32) -> bool {

@@ -1,7 +1,7 @@
 //! The ledger: what became of every packet, per flow and per class.
 
 use std::collections::BTreeMap;
-use tailback_measure::Sketch;
+use tailback_measure::{Sketch, Variation};
 use tailback_qdisc::{Packet, Reason};
 use tailback_units::Time;
 
@@ -47,6 +47,13 @@ pub(crate) struct FlowAccount {
     pub more: Option<Box<More>>,
 }
 
+impl FlowAccount {
+    /// How its delays vary, where that is measured.
+    pub fn variation(&self) -> Option<&Variation> {
+        self.more.as_ref()?.variation.as_deref()
+    }
+}
+
 /// What most runs keep no account of.
 #[derive(Debug, Default)]
 pub(crate) struct More {
@@ -54,6 +61,16 @@ pub(crate) struct More {
     pub delays: Option<Sketch>,
     /// Measured packets by colour.
     pub colours: Option<ByColour>,
+    /// How the delays of measured packets vary.
+    pub variation: Option<Box<Variation>>,
+}
+
+/// What is kept of each flow where asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Keep {
+    pub delays: bool,
+    pub colours: bool,
+    pub variation: bool,
 }
 
 /// Measured packets and payload by colour: that at the entry, at the delivery, at the loss.
@@ -74,10 +91,14 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
-    pub fn new(flows: usize, classes: usize, per_flow_delay: bool, colours: bool) -> Ledger {
-        let more = || More { delays: per_flow_delay.then(Sketch::default), colours: colours.then(ByColour::default) };
-        let account =
-            || FlowAccount { more: (per_flow_delay || colours).then(|| Box::new(more())), ..FlowAccount::default() };
+    pub fn new(flows: usize, classes: usize, keep: Keep) -> Ledger {
+        let more = || More {
+            delays: keep.delays.then(Sketch::default),
+            colours: keep.colours.then(ByColour::default),
+            variation: keep.variation.then(Box::default),
+        };
+        let any = keep.delays || keep.colours || keep.variation;
+        let account = || FlowAccount { more: any.then(|| Box::new(more())), ..FlowAccount::default() };
         Ledger {
             flows: (0..flows).map(|_| account()).collect(),
             class_delays: vec![Sketch::default(); classes],
@@ -140,6 +161,9 @@ impl More {
     fn deliver(&mut self, packet: &Packet, delay: u64) {
         if let Some(delays) = &mut self.delays {
             delays.record(delay);
+        }
+        if let Some(variation) = &mut self.variation {
+            variation.record(packet.seq, delay);
         }
         if let Some(colours) = &mut self.colours {
             colours.delivered[packet.colour() as usize].add(u64::from(packet.payload));

@@ -16,6 +16,7 @@ mod conditioning;
 mod crossbar;
 mod detector;
 mod egress;
+mod labelling;
 mod ledger;
 mod notice;
 pub mod plan;

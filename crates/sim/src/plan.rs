@@ -39,8 +39,13 @@ pub struct Plan {
     pub sample: Option<Dur>,
     /// Whether each flow keeps a delay histogram of its own (each class always has one).
     pub per_flow_delay: bool,
+    /// Whether the variation of delays is measured, by group of flows and where each flow keeps a
+    /// histogram also by flow.
+    pub delay_variation: bool,
     /// Meters, markers and policers.
     pub conditioners: Vec<ConditionerPlan>,
+    /// Links over which packets go with a stack of MPLS labels; at most one for each port.
+    pub labels: Vec<LabelPlan>,
     /// Changes at given instants, in order of time.
     pub timeline: Vec<Change>,
     /// Which engine to use; both give the same digest.
@@ -234,7 +239,7 @@ pub struct ShaperPlan {
     /// Depth of the bucket in bytes, above 0.
     pub burst: u64,
     /// Bytes counted of each packet beyond what buffers count.
-    pub accounting: u32,
+    pub accounting: tailback_qdisc::Accounting,
 }
 
 /// A flow of packets.
@@ -319,6 +324,31 @@ pub enum Place {
         /// The port.
         port: u32,
     },
+}
+
+/// A label stack (RFC 3031, RFC 3032) on the packets that leave by a port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LabelPlan {
+    /// The port: twice the link and the side that sends.
+    pub port: u32,
+    /// Entries of the stack, 4 bytes each.
+    pub labels: u8,
+    /// What the traffic class field has to do with the code point under the labels.
+    pub tunnel: Tunnel,
+    /// The traffic class field of packets that get their labels here, by code point.
+    pub exp: Box<[u8; 64]>,
+}
+
+/// Tunnelling models of differentiated services over MPLS (RFC 3270 section 2.6), told apart where the
+/// labels are taken off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tunnel {
+    /// What the labels say goes into the packet.
+    Uniform,
+    /// The packet keeps its code point; the port by which it leaves the tunnel still goes by the labels.
+    Pipe,
+    /// The packet keeps its code point, and the port by which it leaves the tunnel goes by that.
+    ShortPipe,
 }
 
 /// An application and the flows that carry it. Its name, group, start and stop are those of its first

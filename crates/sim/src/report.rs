@@ -7,7 +7,7 @@ use crate::port::Queue;
 use crate::world::{FabricState, Group, World};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use tailback_measure::{Digest, Sketch};
+use tailback_measure::{Digest, Sketch, Variation};
 use tailback_units::{Dur, Time};
 
 /// Version of the report's shape; it changes when a field changes its meaning.
@@ -41,6 +41,8 @@ pub struct Report {
     /// Per group of flows: times from a write of the application to its last byte's arrival, of
     /// writes after the warm-up; groups without any are absent.
     pub completions: BTreeMap<String, Delay>,
+    /// Per group of flows: how delays vary, where the scenario asks for it; groups without a packet are absent.
+    pub variation: BTreeMap<String, VariationReport>,
     /// Per group of flows that an application drives.
     pub applications: BTreeMap<String, ApplicationReport>,
     /// Per output port: from the end of the warm-up to the end.
@@ -126,6 +128,37 @@ pub struct FlowReport {
     pub transport: Option<TransportReport>,
     /// Packets by colour, in scenarios in which anything gives packets a colour.
     pub colours: Option<ColourReports>,
+    /// How its delays vary, where each flow keeps a histogram and variation is measured.
+    pub variation: Option<VariationReport>,
+}
+
+/// How the delays of a flow or of a group's flows vary. Only differences of delays of one flow count in
+/// jitter and `ipdv`; `pdv` is over all packets, less the least delay of any.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct VariationReport {
+    /// Delays, with quantiles.
+    pub delay: Delay,
+    /// Smallest delay, seconds.
+    pub min_s: f64,
+    /// Interarrival jitter (RFC 3550 section 6.4.1), mean over the packets, seconds; none without two packets.
+    pub jitter_s: Option<f64>,
+    /// The same after the last packet, mean over the flows, seconds.
+    pub last_jitter_s: f64,
+    /// Packet delay variation (RFC 5481: the delay less the smallest), mean, seconds.
+    pub pdv_mean_s: f64,
+    /// 99th percentile of it.
+    pub pdv_p99_s: f64,
+    /// 99.9th percentile of it: the IPDV of ITU-T Y.1541.
+    pub pdv_p999_s: f64,
+    /// Differences of the delays of packets sent one after the other, without sign (RFC 5481: IPDV), mean,
+    /// seconds; none where no two such packets arrived.
+    pub ipdv_mean_s: Option<f64>,
+    /// 99th percentile of it.
+    pub ipdv_p99_s: Option<f64>,
+    /// 99.9th percentile of it.
+    pub ipdv_p999_s: Option<f64>,
+    /// Mean length of runs of losses per that of independent losses (BurstR of ITU-T G.107); none without losses.
+    pub burst_ratio: Option<f64>,
 }
 
 /// Packets by the colour that they have at each place: when they enter the network (behind a meter
@@ -354,6 +387,24 @@ pub struct PortSeries {
 pub struct FlowSeries {
     /// Payload bytes delivered since the start.
     pub delivered_bytes: Vec<u64>,
+    /// Where the variation of delays is measured: more of it.
+    #[serde(flatten)]
+    pub quality: Option<QualitySeries>,
+}
+
+/// What a group gets, as a time series, of packets born after the warm-up.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct QualitySeries {
+    /// Packets handed to the network so far.
+    pub offered_packets: Vec<u64>,
+    /// Packets delivered so far.
+    pub delivered_packets: Vec<u64>,
+    /// Packets lost so far.
+    pub dropped_packets: Vec<u64>,
+    /// Sum of the delays of those delivered so far, seconds.
+    pub delay_sum_s: Vec<f64>,
+    /// Interarrival jitter (RFC 3550) at the instant, mean over the flows, seconds.
+    pub jitter_s: Vec<f64>,
 }
 
 impl From<Count> for Counts {
@@ -379,6 +430,27 @@ impl Delay {
             p99_s: quantile(0.99),
             p999_s: quantile(0.999),
         }
+    }
+}
+
+impl VariationReport {
+    /// Of one flow, or of several merged; none without a packet.
+    fn of(v: &Variation, flows: usize) -> Option<VariationReport> {
+        let (delays, differences) = (v.delays(), v.differences());
+        let least = delays.min()?;
+        Some(VariationReport {
+            delay: Delay::of(delays.count(), delays.sum(), delays.max()?, Some(delays)),
+            min_s: secs(least),
+            jitter_s: v.mean_jitter().map(|j| j * 1e-12),
+            last_jitter_s: secs(v.jitter()) / flows as f64,
+            pdv_mean_s: (delays.mean()? - least as f64) * 1e-12,
+            pdv_p99_s: secs(v.pdv(0.99)?),
+            pdv_p999_s: secs(v.pdv(0.999)?),
+            ipdv_mean_s: differences.mean().map(|d| d * 1e-12),
+            ipdv_p99_s: differences.quantile(0.99).map(secs),
+            ipdv_p999_s: differences.quantile(0.999).map(secs),
+            burst_ratio: v.burst_ratio(),
+        })
     }
 }
 
@@ -436,6 +508,7 @@ impl World {
             flows,
             classes,
             completions: self.completions(),
+            variation: self.variation(),
             applications: self.applications(),
             ports,
             nodes,
@@ -474,6 +547,13 @@ impl World {
             if let Some(delays) = delays {
                 digest.sketch(delays);
             }
+            if let Some(variation) = account.variation() {
+                digest.u64(variation.jitter());
+                digest.sketch(variation.delays());
+                digest.sketch(variation.differences());
+                digest.u64(variation.runs);
+                digest.u64(variation.lost);
+            }
             let causes = self.ledger.causes.range((index as u32, 0, tailback_qdisc::Reason::BufferFull)..);
             let causes = causes.take_while(|((flow, ..), _)| *flow as usize == index);
             let drops = causes.map(|((_, port, why), packets)| {
@@ -497,6 +577,7 @@ impl World {
                 delay: Delay::of(account.delivered[1].packets, account.delay_sum, account.delay_max, delays),
                 transport: None,
                 colours: more.and_then(|more| more.colours.as_ref()).map(|by| self.colours(index, by, account, digest)),
+                variation: delays.and(account.variation()).and_then(|v| VariationReport::of(v, 1)),
             }
         };
         // The accounts after those of the flows are their acknowledgements'.
@@ -597,6 +678,22 @@ impl World {
             }
         }
         groups
+    }
+
+    /// How delays vary, by group of flows.
+    fn variation(&self) -> BTreeMap<String, VariationReport> {
+        let mut groups: BTreeMap<&str, (Variation, usize)> = BTreeMap::new();
+        for (plan, account) in self.plan.flows.iter().zip(&self.ledger.flows) {
+            if let Some(variation) = account.variation() {
+                let (merged, flows) = groups.entry(&plan.group).or_default();
+                merged.merge(variation);
+                *flows += 1;
+            }
+        }
+        let report = |(group, (merged, flows)): (&str, (Variation, usize))| {
+            Some((group.to_owned(), VariationReport::of(&merged, flows)?))
+        };
+        groups.into_iter().filter_map(report).collect()
     }
 
     fn applications(&self) -> BTreeMap<String, ApplicationReport> {
@@ -724,9 +821,14 @@ impl World {
         };
         let mut flows: BTreeMap<String, FlowSeries> = BTreeMap::new();
         for (index, delivered) in recorder.delivered.iter().enumerate() {
-            let empty = || FlowSeries { delivered_bytes: vec![0; delivered.len()] };
+            let empty = || FlowSeries { delivered_bytes: vec![0; delivered.len()], quality: None };
             let group = flows.entry(self.plan.flows[index].group.clone()).or_insert_with(empty);
             group.delivered_bytes.iter_mut().zip(delivered).for_each(|(sum, bytes)| *sum += bytes);
+        }
+        for (group, samples) in &recorder.quality {
+            if let Some(series) = flows.get_mut(group) {
+                series.quality = Some(samples.clone());
+            }
         }
         Some(Series {
             time_s: recorder.times.iter().map(|t: &Time| t.as_secs()).collect(),

@@ -23,7 +23,14 @@ fn gaps(bursts: &[Burst]) -> Vec<f64> {
 }
 
 fn cbr() -> Cbr {
-    Cbr { packet: Size(1_000), rate: Some(Rate::mbit(3)), interval: None, jitter: Fraction(0.0), phase: Phase::Zero }
+    Cbr {
+        packet: Size(1_000),
+        rate: Some(Rate::mbit(3)),
+        interval: None,
+        jitter: Fraction(0.0),
+        wander: Fraction(0.0),
+        phase: Phase::Zero,
+    }
 }
 
 #[test]
@@ -44,6 +51,17 @@ fn cbr_phase_is_what_was_asked_for() {
     let random: Vec<f64> = (0..2_000).map(|seed| first(Phase::Random, seed) as f64).collect();
     let distance = kolmogorov_statistic(&random, |x| (x / 2_666_666_667.0).clamp(0.0, 1.0));
     assert!(kolmogorov_p_value(distance, random.len()) > 1e-3);
+}
+
+#[test]
+fn cbr_intervals_that_wander_are_uniform_around_the_nominal_and_keep_the_rate() {
+    let told = bursts(Model::Cbr(Cbr { wander: Fraction(0.1), ..cbr() }), 100_001);
+    let gaps: Vec<f64> = gaps(&told);
+    let nominal = 8e-3 / 3.0;
+    let distance = kolmogorov_statistic(&gaps, |x| ((x / nominal - 0.9) / 0.2).clamp(0.0, 1.0));
+    assert!(kolmogorov_p_value(distance, gaps.len()) > 1e-3);
+    // The mean of n such intervals deviates by 0.1 / sqrt(3 n): here 0.018 %.
+    assert!((told[100_000].at.as_secs() / (nominal * 1e5) - 1.0).abs() < 1e-3);
 }
 
 #[test]

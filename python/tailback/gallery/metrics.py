@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
+from tailback import quality
 from tailback.report import Report
 
 __all__ = [
@@ -14,6 +16,7 @@ __all__ = [
     "drops_outside",
     "goodput",
     "jain",
+    "jitter",
     "loss",
     "lost_rate",
     "marks",
@@ -21,11 +24,14 @@ __all__ = [
     "max_queue",
     "mean_delay",
     "mean_queue",
+    "mos",
     "offered",
+    "pdv",
     "port_loss",
     "stopped",
     "throughput",
     "utilisation",
+    "video_score",
 ]
 
 Events = Callable[[Report], tuple[int, int]]
@@ -193,3 +199,30 @@ def marks(port: str, name: str = "marks", label: str = "marks") -> Metric:
         return sum(row["marked_packets"] for row in rows) / report.measured_s
 
     return Metric(name, label, "1/s", value)
+
+
+def jitter(group: str, name: str = "jitter", label: str = "jitter") -> Metric:
+    """RFC 3550's interarrival jitter, mean over the packets of a group, in ms; needs `run.delay-variation`."""
+
+    def value(report: Report) -> float:
+        found = report.variation(group)["jitter_s"]
+        return float("nan") if found is None else 1e3 * found
+
+    return Metric(name, label, "ms", value, precision=(0.1, 0.0))
+
+
+def pdv(group: str, quantile: str = "p999", name: str = "pdv", label: str = "") -> Metric:
+    """Quantile `p99` or `p999` of a group's delay above its least (RFC 5481), in ms; needs `run.delay-variation`."""
+    key: Literal["pdv_p99_s", "pdv_p999_s"] = "pdv_p99_s" if quantile == "p99" else "pdv_p999_s"
+    text = label or f"{quantile} delay variation"
+    return Metric(name, text, "ms", lambda report: 1e3 * report.variation(group)[key])
+
+
+def mos(group: str, name: str = "mos", label: str = "MOS", codec: str = "g.711") -> Metric:
+    """Mean opinion score of a group's calls by the E-model (ITU-T G.107); needs `run.delay-variation`."""
+    return Metric(name, label, "", lambda report: quality.speech(report, group, codec=codec).mos, lowest=1.0)
+
+
+def video_score(group: str, name: str = "video_score", label: str = "video score") -> Metric:
+    """Score of a group's video streams by ITU-T G.1070, H.264 at VGA size and 30 frames a second."""
+    return Metric(name, label, "", lambda report: quality.video(report, group), lowest=1.0)

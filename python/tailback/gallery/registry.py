@@ -58,6 +58,15 @@ EXPERIMENTS = (
     "internet-rivals",
     "internet-scoreboard",
     "internet-collapse",
+    "edge-configs",
+    "edge-wfq",
+    "edge-ramp",
+    "edge-tcp",
+    "edge-priority",
+    "edge-hard",
+    "edge-red-udp",
+    "edge-intserv",
+    "edge-slm",
 )  # fmt: skip
 
 

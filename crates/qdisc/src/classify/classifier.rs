@@ -13,23 +13,32 @@ use std::collections::BTreeMap;
 pub struct Classifier {
     /// By set of flows and [`index`], the class.
     tables: Vec<u8>,
+    /// Places of one table, a power of two: more where a match looks at labels.
+    places: usize,
     /// By flow, the number of its set; those beyond the end are in set 0, which no match names.
     sets: Vec<u16>,
 }
 
 /// Code points, classes and colours.
 const TABLE: usize = 64 * 8 * 4;
+/// These, by the difference of the labels' traffic class from the precedence.
+const LABELLED: usize = TABLE * 8;
 
 /// The place of a packet in a table.
 #[inline]
 fn index(packet: &Packet) -> usize {
-    usize::from(packet.dscp()) | usize::from(packet.class()) << 6 | (packet.colour() as usize) << 9
+    let difference = packet.exp() ^ packet.precedence();
+    usize::from(packet.dscp())
+        | usize::from(packet.class()) << 6
+        | (packet.colour() as usize) << 9
+        | usize::from(difference) << 11
 }
 
-/// The traffic class field that a label switch reads: the precedence, as imposition copies it
-/// (RFC 3270 section 2.6.3).
-fn exp(dscp: u8) -> u8 {
-    dscp >> 3
+/// What matches look at, by place.
+fn of(place: usize) -> Of {
+    let dscp = place as u8 & 0x3f;
+    let (class, colour) = ((place >> 6) as u8 & 7, (place >> 9) as u8 & 3);
+    Of { dscp, exp: (place >> 11) as u8 ^ dscp >> 3, class, colour }
 }
 
 impl Classifier {
@@ -62,26 +71,27 @@ impl Classifier {
             let next = numbers.len() as u16;
             sets[*flow as usize] = *numbers.entry(within).or_insert(next);
         }
-        let mut tables = vec![default; TABLE * numbers.len()];
+        let labelled = matches.iter().any(|(one, _)| one.reads_labels());
+        let places_of_one = if labelled { LABELLED } else { TABLE };
+        let mut tables = vec![default; places_of_one * numbers.len()];
         for (within, set) in &numbers {
             let among = |flows: &[u32]| places.get(&flows.as_ptr()).is_some_and(|list| within.contains(list));
-            for place in 0..TABLE {
-                let dscp = place as u8 & 0x3f;
-                let of = Of { dscp, exp: exp(dscp), class: (place >> 6) as u8 & 7, colour: (place >> 9) as u8 };
+            for place in 0..places_of_one {
+                let of = of(place);
                 if let Some((_, class)) = matches.iter().find(|(one, _)| one.holds(&of, &among)) {
-                    tables[usize::from(*set) * TABLE + place] = *class;
+                    tables[usize::from(*set) * places_of_one + place] = *class;
                 }
             }
         }
-        Classifier { tables, sets }
+        Classifier { tables, places: places_of_one, sets }
     }
     /// The class of a packet.
     #[inline]
     pub fn class(&self, packet: &Packet) -> usize {
         let set = match self.sets.get(packet.flow() as usize) {
-            Some(set) => usize::from(*set) * TABLE,
+            Some(set) => usize::from(*set) * self.places,
             None => 0,
         };
-        usize::from(self.tables[set + index(packet)])
+        usize::from(self.tables[set + (index(packet) & (self.places - 1))])
     }
 }

@@ -184,6 +184,17 @@ impl Match {
             && c.not.as_ref().is_none_or(|not| !not.holds(of, among))
     }
 
+    /// Whether a condition looks at the traffic class of labels.
+    pub(super) fn reads_labels(&self) -> bool {
+        match self {
+            Match::Named(_) => false,
+            Match::Any(any) => any.iter().any(Match::reads_labels),
+            Match::All(c) => {
+                c.exp.is_some() || c.any.iter().chain(&c.all).flatten().chain(&c.not).any(Match::reads_labels)
+            }
+        }
+    }
+
     /// Visits every list of flows.
     pub(super) fn each_flows<'a>(&'a self, f: &mut dyn FnMut(&'a [u32])) {
         match self {

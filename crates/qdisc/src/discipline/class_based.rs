@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use tailback_diffserv::TokenBucket;
 use tailback_document::{Checked, Invalid};
-use tailback_units::{Amount, Dur, Rate, Size, Time};
+use tailback_units::{Amount, Dur, Rate, Time};
 
 /// Class-based weighted fair queueing (CBWFQ), with strict priority for some classes (low-latency
 /// queueing, LLQ). Classes with a bandwidth share the link in its proportion, and so what others
@@ -26,7 +26,7 @@ pub struct Params {
     pub default: Rest,
     /// Bytes that policers count of a packet beyond what buffers count. Default "0B".
     #[serde(default)]
-    pub accounting: Size,
+    pub accounting: Accounting,
 }
 
 /// A class. It has `bandwidth`, `remaining` or `priority`.
@@ -145,7 +145,7 @@ impl Params {
             now: 0.0,
             strict,
             levels: Default::default(),
-            accounting: Accounting::new(self.accounting),
+            accounting: self.accounting,
             site: *site,
             params: Box::new(self.clone()),
         }
@@ -180,7 +180,7 @@ impl Params {
     }
     /// One of bandwidth, remaining and priority in each class, and not more than there is.
     pub fn check(&self) -> Result<(), Invalid> {
-        Accounting::check("accounting", self.accounting)?;
+        self.accounting.check("accounting")?;
         check_names("classes", self.classes.iter().map(|class| class.name.as_ref()))?;
         let mut parts = 0.0;
         for (i, class) in self.classes.iter().enumerate() {

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_diffserv::TokenBucket;
 use tailback_document::{Checked, Invalid};
-use tailback_units::{Dur, Rate, Size, Time};
+use tailback_units::{Dur, Rate, Time};
 
 /// A token bucket between the link and another discipline, the child policy: a packet is asked of it
 /// only when the bucket holds the tokens of the largest one seen, so that what leaves in any interval
@@ -24,7 +24,7 @@ pub struct Params {
     pub burst: Option<Burst>,
     /// Bytes that count of a packet beyond what buffers count. Default "0B".
     #[serde(default)]
-    pub accounting: Size,
+    pub accounting: Accounting,
     /// The child policy. Default: a FIFO with tail drop, and the limits of where the shaper stands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discipline: Option<Box<Spec>>,
@@ -45,12 +45,12 @@ pub fn bucket(rate: Rate, burst: Option<Burst>) -> TokenBucket {
 }
 
 /// Refuses a shaper that lets nothing pass.
-pub fn check(rate: Rate, burst: Option<Burst>, accounting: Size) -> Result<(), Invalid> {
+pub fn check(rate: Rate, burst: Option<Burst>, accounting: Accounting) -> Result<(), Invalid> {
     if rate.0 == 0 {
         return Err(Invalid::new("rate", "nothing would ever leave; write a rate above 0bit/s"));
     }
     burst.map_or(Ok(()), |burst| burst.check("burst"))?;
-    Accounting::check("accounting", accounting)
+    accounting.check("accounting")
 }
 
 impl Params {
@@ -62,7 +62,7 @@ impl Params {
             child: Box::new(child.build(&inner)),
             bucket: bucket(self.rate, self.burst),
             rate: self.rate,
-            accounting: Accounting::new(self.accounting),
+            accounting: self.accounting,
             largest: 0,
             wake_at: None,
         }

@@ -114,7 +114,8 @@ impl By {
     #[inline]
     fn of(self, packet: &Packet) -> usize {
         match self {
-            By::Precedence => usize::from(packet.precedence()),
+            // On a labelled link a router sees the labels only; elsewhere the two are one.
+            By::Precedence => usize::from(packet.exp()),
             By::Dscp => usize::from(packet.dscp()),
             By::Colour => packet.colour() as usize,
         }

@@ -9,6 +9,7 @@ mod applications;
 mod class_maps;
 mod conditioners;
 mod flows;
+mod labels;
 mod links;
 mod nodes;
 mod queues;
@@ -53,6 +54,7 @@ pub(crate) fn plan(document: &Document) -> Result<Plan, Vec<Complaint>> {
         builder.class_maps(&flows, &mut queues);
     }
     let conditioners = builder.conditioners(&nodes, &links, &flows);
+    let labels = builder.labels(&nodes, &links, &framing);
     let applications = builder.applications(&mut flows);
     let timeline = builder.timeline(&nodes, &links, &flows, flows_sound);
     if !builder.complaints.is_empty() {
@@ -74,7 +76,9 @@ pub(crate) fn plan(document: &Document) -> Result<Plan, Vec<Complaint>> {
         end: Time(document.run.duration.0),
         sample: document.run.sample,
         per_flow_delay: document.run.per_flow_delay,
+        delay_variation: document.run.delay_variation,
         conditioners,
+        labels,
         timeline,
         engine: match document.run.engine {
             Engine::Merged => plan::Engine::Merged,

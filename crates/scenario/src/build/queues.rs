@@ -107,7 +107,7 @@ impl<'a> Builder<'a> {
         let shaper = port.as_ref().and_then(|port| port.value.shaper.as_ref()).map(|shaper| ShaperPlan {
             rate: shaper.rate,
             burst: shaper::bucket(shaper.rate, shaper.burst).depth(),
-            accounting: shaper.accounting.0 as u32,
+            accounting: shaper.accounting,
         });
         let ring = port.as_ref().and_then(|port| port.value.ring);
         QueuePlan { ring, shaper, ..queue_plan(discipline.value.clone(), &self.limits(&buffer, framing)) }

@@ -6,6 +6,7 @@
 
 mod backpressure;
 mod flows;
+mod mpls;
 mod network;
 mod run;
 mod timeline;
@@ -17,6 +18,7 @@ pub use backpressure::{
     Watermark,
 };
 pub use flows::{FlowGroup, Marking, Pair, Per, Transport};
+pub use mpls::{Imposition, Mpls, Tunnel};
 pub use network::{FrameLength, Framing, FramingTable, Network, Routing, default_discipline};
 pub use run::{Engine, Metric, Precision, Run, Warmup};
 pub use timeline::{Change, State};

@@ -34,6 +34,10 @@ pub struct Run {
     /// Whether each flow keeps a delay histogram of its own, for quantiles per flow; each class always has one.
     #[serde(default)]
     pub per_flow_delay: bool,
+    /// Whether the variation of delays is measured for each group of flows: jitter (RFC 3550), packet delay variation
+    /// (RFC 5481) and the burstiness of losses; with `per-flow-delay` for each flow too, and with `sample` as time series.
+    #[serde(default)]
+    pub delay_variation: bool,
     /// "merged" handles a plain FIFO port with one event per packet, "plain" every port with two; the results are the
     /// same bit for bit.
     #[serde(default)]

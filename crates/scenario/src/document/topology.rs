@@ -1,6 +1,6 @@
 //! `[hosts]`, `[switches]` and `[[links]]`.
 
-use super::{BackPressure, Delays, Length, Limit, Limits, Per, Rates};
+use super::{BackPressure, Delays, Length, Limit, Limits, Mpls, Per, Rates};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use tailback_diffserv::{Colour, Dscp, Meter};
 use tailback_document::{DecodeError, Invalid, Path, decode, kinds};
 use tailback_qdisc::classify::Match;
-use tailback_qdisc::{Burst, Spec};
+use tailback_qdisc::{Accounting, Burst, Spec};
 use tailback_units::{Dur, Fraction, Rate, Size};
 
 /// An end station, or several alike.
@@ -77,6 +77,9 @@ pub struct Port {
     /// direction takes it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditioners: Vec<Conditioner>,
+    /// Labels of the packets that leave towards the neighbour; absent, none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mpls: Option<Mpls>,
     /// Delays what leaves until it conforms to a token bucket: scheduler, ring, shaper, line. Absent, none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shaper: Option<Shaper>,
@@ -99,7 +102,7 @@ pub struct Shaper {
     pub burst: Option<Burst>,
     /// Bytes counted of a packet beyond what buffers count (`network.framing`).
     #[serde(default)]
-    pub accounting: Size,
+    pub accounting: Accounting,
 }
 
 /// A meter, a marker and perhaps a policer, at a port of a switch (RFC 2475).

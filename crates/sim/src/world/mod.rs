@@ -15,6 +15,7 @@ mod transport;
 use crate::agenda::{Agenda, Ahead, Key, Kind};
 use crate::conditioning::Conditioning;
 use crate::crossbar::Crossbar;
+use crate::labelling::Labelling;
 use crate::ledger::Ledger;
 use crate::notice::Notices;
 use crate::plan::{BackPressure, Plan};
@@ -45,6 +46,7 @@ pub struct World {
     pub(crate) applications: Applications,
     pub(crate) ledger: Ledger,
     pub(crate) conditioning: Conditioning,
+    labelling: Labelling,
     notices: Notices,
     /// Filled by disciplines, emptied after each call.
     dropped: Vec<Dropped>,

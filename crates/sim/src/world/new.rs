@@ -11,7 +11,8 @@ use crate::conditioning::Conditioning;
 use crate::crossbar::Crossbar;
 use crate::detector::Detector;
 use crate::egress::Egress;
-use crate::ledger::{Count, Ledger};
+use crate::labelling::Labelling;
+use crate::ledger::{Count, Keep, Ledger};
 use crate::notice::Notices;
 use crate::plan::{
     ApplicationPlan, BackPressure, Change, ChangeKind, Engine, Fabric, Framing, LinkPlan, NO_ROUTE, NodeKind, NodePlan,
@@ -67,7 +68,8 @@ impl World {
             flow.conditioner = conditioning.of_flow(index as u32);
         }
         let colours = !plan.conditioners.is_empty() || transports.outgoing.iter().any(|out| out.sender.marks());
-        let ledger = Ledger::new(numbers(&plan.flows), usize::from(plan.classes), plan.per_flow_delay, colours);
+        let keep = Keep { delays: plan.per_flow_delay, variation: plan.delay_variation, colours };
+        let ledger = Ledger::new(numbers(&plan.flows), usize::from(plan.classes), keep);
         let applications = Applications::new(&plan);
         let mut world = World {
             now: Time::ZERO,
@@ -80,6 +82,7 @@ impl World {
             applications,
             ledger,
             conditioning,
+            labelling: Labelling::new(&plan),
             notices: Notices::default(),
             dropped: Vec::new(),
             recorder: plan.sample.map(|_| Recorder::default()),
@@ -211,6 +214,7 @@ fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize) -> Port {
         && cut.is_none()
         && own.is_none_or(|s| s.fabric == Fabric::OutputQueued)
         && !plan.timeline.iter().any(changes)
+        && !Labelling::concern(plan, 2 * l32 + side as u32)
         && !plan.conditioners.iter().any(|c| c.place == Place::Egress { port: 2 * l32 + side as u32 });
     let egress = Egress::new(queue.ring, queue.shaper.as_ref());
     let rate = egress.as_ref().map_or(link.rate[side], |egress| egress.rate(link.rate[side]));

@@ -3,7 +3,9 @@
 use super::World;
 use crate::agenda::Kind;
 use crate::port::{Queue, Waiting};
+use crate::report::QualitySeries;
 use std::collections::BTreeMap;
+use tailback_measure::Variation;
 use tailback_qdisc::Qdisc;
 use tailback_units::Time;
 
@@ -30,6 +32,8 @@ pub(crate) struct Recorder {
     pub meters: BTreeMap<String, BTreeMap<String, Vec<f64>>>,
     /// By flow, then by sample: payload bytes delivered since the start.
     pub delivered: Vec<Vec<u64>>,
+    /// By group, where the variation of delays is measured: what its flows get.
+    pub quality: BTreeMap<String, QualitySeries>,
     /// Packets in the network.
     pub in_network: Vec<u64>,
 }
@@ -113,5 +117,41 @@ impl World {
             in_network += packets(&flow.offered) - packets(&flow.delivered) - packets(&flow.dropped);
         }
         recorder.in_network.push(in_network);
+        if self.plan.delay_variation {
+            self.sample_quality();
+        }
     }
+
+    /// Adds up what the flows of each group get.
+    fn sample_quality(&mut self) {
+        let Some(recorder) = &mut self.recorder else { return };
+        let mut groups: BTreeMap<&str, (Quality, u64)> = BTreeMap::new();
+        for (plan, account) in self.plan.flows.iter().zip(&self.ledger.flows) {
+            let (sum, flows) = groups.entry(&plan.group).or_default();
+            sum.offered += account.offered[1].packets;
+            sum.delivered += account.delivered[1].packets;
+            sum.dropped += account.dropped[1].packets;
+            sum.delay += account.delay_sum;
+            sum.jitter += account.variation().map_or(0, Variation::jitter);
+            *flows += 1;
+        }
+        for (group, (sum, flows)) in groups {
+            let series = recorder.quality.entry(group.to_owned()).or_default();
+            series.offered_packets.push(sum.offered);
+            series.delivered_packets.push(sum.delivered);
+            series.dropped_packets.push(sum.dropped);
+            series.delay_sum_s.push(sum.delay as f64 * 1e-12);
+            series.jitter_s.push(sum.jitter as f64 * 1e-12 / flows as f64);
+        }
+    }
+}
+
+/// What the flows of a group have got so far: packets, and picoseconds.
+#[derive(Default)]
+struct Quality {
+    offered: u64,
+    delivered: u64,
+    dropped: u64,
+    delay: u128,
+    jitter: u64,
 }

@@ -30,6 +30,9 @@ impl World {
     #[inline(never)]
     fn enqueue_managed(&mut self, port: u32, mut packet: Packet, via: Option<u32>) {
         let now = self.now;
+        if self.labelling.any() {
+            self.labelling.switch(via, port, &mut packet);
+        }
         if self.conditioning.at_egress() {
             let Some(passed) = self.condition_egress(port, packet) else { return };
             packet = passed;

@@ -51,7 +51,7 @@ pub fn tx(mbit: u64, wire: u32) -> Dur {
 /// Equal packets at even intervals from the flow's start on.
 pub fn cbr(packet: u64, bps: u64) -> Model {
     let (packet, rate) = (Size(packet), Some(Rate(bps)));
-    Model::Cbr(Cbr { packet, rate, interval: None, jitter: Fraction(0.0), phase: Phase::Zero })
+    Model::Cbr(Cbr { packet, rate, interval: None, jitter: Fraction(0.0), wander: Fraction(0.0), phase: Phase::Zero })
 }
 pub fn poisson(packet: u64, bps: u64) -> Model {
     Model::Poisson(Poisson { packet: Size(packet), rate: Some(Rate(bps)), interval: None, sizes: Default::default() })
@@ -86,7 +86,9 @@ impl Net {
                 end: ms(1000),
                 sample: None,
                 per_flow_delay: false,
+                delay_variation: false,
                 conditioners: Vec::new(),
+                labels: Vec::new(),
                 timeline: Vec::new(),
                 engine: Engine::Merged,
             },

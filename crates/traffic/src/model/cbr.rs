@@ -24,10 +24,18 @@ pub struct Cbr {
     /// stay even. Default 0.
     #[serde(default)]
     pub jitter: Fraction,
+    /// Each interval is drawn uniformly within this fraction of it to either side, so that sources of one rate drift
+    /// against each other. Default 0.
+    #[serde(default, skip_serializing_if = "none")]
+    pub wander: Fraction,
     /// First packet after the start: "random" (uniform over one interval), "zero", or a duration.
     /// Default "random".
     #[serde(default)]
     pub phase: Phase,
+}
+
+fn none(wander: &Fraction) -> bool {
+    wander.0 == 0.0
 }
 
 impl Cbr {
@@ -35,6 +43,7 @@ impl Cbr {
     pub fn check(&self) -> Result<(), Invalid> {
         check::size("packet", self.packet, 1)?;
         check::pace(self.packet, self.rate, self.interval)?;
+        check::within("wander", self.wander.0, 0.0, 1.0)?;
         check::within("jitter", self.jitter.0, 0.0, 1.0)
     }
 
@@ -48,7 +57,9 @@ impl Cbr {
         let next = at + self.phase.draw(spacing.whole(), rng);
         // At most one whole interval, so that no packet overtakes the next.
         let jitter = (self.jitter.0 * spacing.whole() as f64) as u64;
-        Source { next, bytes: self.packet.0, jitter: jitter.min(spacing.whole()), spacing }
+        let wander = (self.wander.0 * spacing.whole() as f64) as u64;
+        let (jitter, wander) = (jitter.min(spacing.whole()), wander.min(spacing.whole()));
+        Source { next, bytes: self.packet.0, jitter, wander, spacing }
     }
 }
 
@@ -61,6 +72,8 @@ pub struct Source {
     bytes: u64,
     /// Largest lateness in picoseconds.
     jitter: u64,
+    /// Most by which an interval is longer or shorter, picoseconds.
+    wander: u64,
 }
 
 impl Source {
@@ -68,6 +81,9 @@ impl Source {
     pub(crate) fn next(&mut self, rng: &mut Rng) -> Option<Burst> {
         let mut at = self.next;
         self.next += self.spacing.step();
+        if self.wander > 0 {
+            self.next = Time(self.next.0 - self.wander) + Dur(rng.between(0, 2 * self.wander));
+        }
         if self.jitter > 0 {
             at += Dur(rng.between(0, self.jitter));
         }

@@ -27,7 +27,7 @@ pub struct Params {
     pub r2q: u32,
     /// Bytes that buckets count of a packet beyond what buffers count. Default "0B".
     #[serde(default)]
-    pub accounting: Size,
+    pub accounting: Accounting,
 }
 
 /// A class.
@@ -100,7 +100,7 @@ impl Params {
     }
     /// The classes form trees, and each can do what is asked of it.
     pub fn check(&self) -> Result<(), Invalid> {
-        Accounting::check("accounting", self.accounting)?;
+        self.accounting.check("accounting")?;
         check::within("r2q", f64::from(self.r2q), 1.0, 1e6)?;
         check_names("classes", self.classes.iter().map(|class| Some(&class.name)))?;
         let unknown = |name: &str, names: &[&str]| {

@@ -112,7 +112,7 @@ impl Htb {
             classes: Classes::new(classifier, inside, site),
             leaves,
             turns: [[0; 8]; TOP + 1],
-            accounting: Accounting::new(params.accounting),
+            accounting: params.accounting,
             wake_at: None,
         }
     }

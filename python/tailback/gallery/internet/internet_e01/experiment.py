@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
-from statistics import fmean
 from typing import TYPE_CHECKING, cast
 
 from tailback.gallery import (
@@ -28,6 +27,7 @@ from tailback.gallery import metrics as m
 from tailback.gallery.claims import Check
 from tailback.gallery.internet import dumbbell
 from tailback.gallery.internet.dumbbell import BOTTLENECK, Trace
+from tailback.gallery.synchronisation import backoff_shares, mean_share, synchronisation_index
 from tailback.report import Report
 
 if TYPE_CHECKING:
@@ -41,8 +41,6 @@ BUFFERS_KB = (30, 60, 120)
 HALF_KB = 60
 ROUND_TRIP_S = 0.097
 """Propagation, and one packet's transmission."""
-BACKED_OFF = 0.8
-"""A window that falls below this share of itself from one sample to the next has been cut."""
 SHOWN_S = (60.0, 100.0)
 
 
@@ -53,41 +51,16 @@ def saw_tooth(buffer_kb: AxisValue) -> float:
 
 
 def _shares(report: Report) -> list[float]:
-    """Of each congestion epoch the share of the sources that back off in it.
-
-    An epoch begins with a source that backs off and lasts as long as a round trip with the longest queue, and a
-    sample more, since a cut is seen up to one sample late.
-    """
-    series = report.data["series"]
-    assert series is not None
-    times = series["time_s"]
-    cuts: list[tuple[float, int]] = []
-    for source, found in enumerate(series["transports"].values()):
-        window = found["window_segments"]
-        cuts += [
-            (times[index], source)
-            for index in dumbbell.measured(report)
-            if index and window[index] < BACKED_OFF * window[index - 1]
-        ]
-    length = ROUND_TRIP_S + report.max_queue_bytes(BOTTLENECK) / 1.25e6 + times[1] - times[0]
-    epochs: list[set[int]] = []
-    end = float("-inf")
-    for at, source in sorted(cuts):
-        if at > end:
-            end = at + length
-            epochs.append(set())
-        epochs[-1].add(source)
-    return [len(sources) / len(series["transports"]) for sources in epochs]
+    """Of each congestion epoch the share of the sources that back off in it."""
+    return backoff_shares(report, ROUND_TRIP_S + report.max_queue_bytes(BOTTLENECK) / 1.25e6)
 
 
 def _index(report: Report) -> float:
-    shares = _shares(report)
-    return fmean(share > 0.5 for share in shares) if shares else float("nan")
+    return synchronisation_index(_shares(report))
 
 
 def _mean_share(report: Report) -> float:
-    shares = _shares(report)
-    return 100 * fmean(shares) if shares else float("nan")
+    return mean_share(_shares(report))
 
 
 def _windows(report: Report) -> Trace:

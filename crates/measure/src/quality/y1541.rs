@@ -1,0 +1,95 @@
+//! The network performance objectives of ITU-T Y.1541 (2011), table 1, classes 0 to 5.
+
+/// A class of service of Y.1541, 0 (real-time, highly interactive) to 5 (unspecified).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct QosClass(u8);
+
+/// Upper bounds of a class; none is unspecified.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// Mean of the one-way delay (IPTD), seconds.
+    pub delay_s: Option<f64>,
+    /// The 99.9th percentile of the delay minus the least delay (IPDV), seconds.
+    pub variation_s: Option<f64>,
+    /// Packets lost per packet sent (IPLR).
+    pub loss: Option<f64>,
+}
+
+/// An objective that is not met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Violation {
+    /// The mean delay is too large.
+    Delay,
+    /// The delay varies too much.
+    Variation,
+    /// Too many packets are lost.
+    Loss,
+}
+
+impl QosClass {
+    /// The class of that number, 0 to 5.
+    pub fn new(number: u8) -> Option<QosClass> {
+        (number <= 5).then_some(QosClass(number))
+    }
+    /// All classes, the strictest first; 2 and 3 are for signalling and transactions.
+    pub fn all() -> impl Iterator<Item = QosClass> {
+        (0..=5).map(QosClass)
+    }
+    /// Its number.
+    pub fn number(self) -> u8 {
+        self.0
+    }
+    /// Its objectives.
+    pub fn limits(self) -> Limits {
+        let (delay_s, variation_s, loss) = match self.0 {
+            0 => (Some(0.1), Some(0.05), Some(1e-3)),
+            1 => (Some(0.4), Some(0.05), Some(1e-3)),
+            2 => (Some(0.1), None, Some(1e-3)),
+            3 => (Some(0.4), None, Some(1e-3)),
+            4 => (Some(1.0), None, Some(1e-3)),
+            _ => (None, None, None),
+        };
+        Limits { delay_s, variation_s, loss }
+    }
+
+    /// The objectives that a stream misses; none at all if it meets the class. Delays are in seconds,
+    /// `variation_s` is the 99.9th percentile of the delay minus the least, `loss` a fraction.
+    pub fn violations(self, delay_s: f64, variation_s: f64, loss: f64) -> Vec<Violation> {
+        let limits = self.limits();
+        let found = [
+            (limits.delay_s, delay_s, Violation::Delay),
+            (limits.variation_s, variation_s, Violation::Variation),
+            (limits.loss, loss, Violation::Loss),
+        ];
+        found.into_iter().filter(|(limit, value, _)| limit.is_some_and(|limit| *value > limit)).map(|f| f.2).collect()
+    }
+
+    /// The first class, from 0, whose objectives a stream meets; class 5 promises nothing, so there is one.
+    pub fn met_by(delay_s: f64, variation_s: f64, loss: f64) -> QosClass {
+        QosClass::all().find(|class| class.violations(delay_s, variation_s, loss).is_empty()).unwrap_or(QosClass(5))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stream_gets_the_strictest_class_that_it_meets() {
+        let met = |delay, variation, loss| QosClass::met_by(delay, variation, loss).number();
+        assert_eq!(met(0.1, 0.05, 1e-3), 0, "at its limits");
+        assert_eq!(met(0.15, 0.05, 1e-3), 1, "from afar");
+        assert_eq!(met(0.05, 0.06, 0.0), 2, "variable");
+        assert_eq!(met(0.3, 0.2, 0.0), 3, "variable and from afar");
+        assert_eq!(met(0.9, 0.2, 0.0), 4, "slow");
+        assert_eq!(met(0.01, 0.0, 0.002), 5, "lossy");
+    }
+
+    #[test]
+    fn violations_name_each_objective_that_is_missed() {
+        let class = QosClass::new(0).expect("a class");
+        assert_eq!(class.violations(0.2, 0.1, 0.1), [Violation::Delay, Violation::Variation, Violation::Loss]);
+        assert_eq!(class.violations(0.02, 0.1, 0.0), [Violation::Variation]);
+        assert_eq!(QosClass::new(6), None);
+    }
+}

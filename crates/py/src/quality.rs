@@ -1,0 +1,83 @@
+//! What delays and losses mean to users of speech and video.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use tailback_measure::quality::{self, QosClass, Speech, Video, Violation};
+
+fn fraction(name: &str, value: f64) -> PyResult<f64> {
+    if (0.0..=1.0).contains(&value) {
+        return Ok(value);
+    }
+    Err(PyValueError::new_err(format!("{name} is from 0 to 1, not {value}")))
+}
+
+fn at_least(name: &str, value: f64, least: f64) -> PyResult<f64> {
+    if value >= least && value.is_finite() {
+        return Ok(value);
+    }
+    Err(PyValueError::new_err(format!("{name} is {least} or more, not {value}")))
+}
+
+fn unknown<'a>(codec: &str, known: impl Iterator<Item = &'a str>) -> PyErr {
+    PyValueError::new_err(format!("no codec is named {codec:?}; there are {}", known.collect::<Vec<_>>().join(", ")))
+}
+
+/// Rating R of the E-model.
+#[pyfunction]
+pub fn speech_rating(delay_s: f64, loss: f64, burst_ratio: f64, codec: &str) -> PyResult<f64> {
+    let known = || unknown(codec, quality::speech_codecs().iter().map(|c| c.name));
+    let speech = Speech {
+        delay_s: at_least("the delay", delay_s, 0.0)?,
+        loss: fraction("a loss", loss)?,
+        burst_ratio: at_least("a burst ratio", burst_ratio, f64::MIN_POSITIVE)?,
+        codec: quality::speech_codec(codec).ok_or_else(known)?,
+    };
+    Ok(speech.rating())
+}
+
+/// Mean opinion score of a rating.
+#[pyfunction]
+pub fn mos(rating: f64) -> f64 {
+    quality::mos(rating)
+}
+
+/// Video quality by ITU-T G.1070.
+#[pyfunction]
+pub fn video_score(rate_bps: f64, loss: f64, frame_rate: f64, codec: &str) -> PyResult<f64> {
+    let known = || unknown(codec, quality::video_codecs().iter().map(|c| c.name));
+    let video = Video {
+        rate_bps: at_least("a bit rate", rate_bps, 1.0)?,
+        frame_rate: at_least("a frame rate", frame_rate, 0.1)?,
+        loss: fraction("a loss", loss)?,
+        codec: quality::video_codec(codec).ok_or_else(known)?,
+    };
+    Ok(video.score())
+}
+
+/// The objectives of a class of ITU-T Y.1541: mean delay, variation, loss.
+#[pyfunction]
+pub fn y1541_limits(class_: u8) -> PyResult<(Option<f64>, Option<f64>, Option<f64>)> {
+    let limits = class(class_)?.limits();
+    Ok((limits.delay_s, limits.variation_s, limits.loss))
+}
+
+/// The objectives of a class that a stream misses.
+#[pyfunction]
+pub fn y1541_violations(class_: u8, delay_s: f64, variation_s: f64, loss: f64) -> PyResult<Vec<&'static str>> {
+    let name = |violation| match violation {
+        Violation::Delay => "delay",
+        Violation::Variation => "variation",
+        Violation::Loss => "loss",
+    };
+    Ok(class(class_)?.violations(delay_s, variation_s, loss).into_iter().map(name).collect())
+}
+
+/// The strictest class that a stream meets.
+#[pyfunction]
+pub fn y1541_class(delay_s: f64, variation_s: f64, loss: f64) -> u8 {
+    QosClass::met_by(delay_s, variation_s, loss).number()
+}
+
+fn class(number: u8) -> PyResult<QosClass> {
+    QosClass::new(number).ok_or_else(|| PyValueError::new_err(format!("classes are 0 to 5, not {number}")))
+}

@@ -1,0 +1,59 @@
+//! MPLS labels at the ports of switches.
+
+use super::Builder;
+use super::links::LinkOf;
+use super::nodes::{Node, Nodes, What};
+use crate::document::{FramingTable, Mpls, Tunnel};
+use crate::glob::{Glob, is_pattern};
+use tailback_document::Path;
+use tailback_qdisc::Packet;
+use tailback_sim::plan::{self, LabelPlan};
+
+/// Deeper stacks than this are a mistake about the number.
+const MOST_LABELS: u8 = 8;
+
+impl<'a> Builder<'a> {
+    /// The labelled ports.
+    pub(super) fn labels(&mut self, nodes: &Nodes<'a>, links: &[LinkOf<'a>], framing: &FramingTable) -> Vec<LabelPlan> {
+        let mut plans = Vec::new();
+        for (number, link) in links.iter().enumerate() {
+            for side in [0, 1] {
+                let (node, to) = (nodes.get(link.ends[side]), nodes.get(link.ends[1 - side]));
+                let Some((path, mpls)) = port_labels(node, &to.name) else { continue };
+                self.depth(&path.join("labels"), mpls.labels, framing);
+                plans.push(LabelPlan {
+                    port: 2 * number as u32 + side as u32,
+                    labels: mpls.labels,
+                    tunnel: match mpls.mode {
+                        Tunnel::Uniform => plan::Tunnel::Uniform,
+                        Tunnel::Pipe => plan::Tunnel::Pipe,
+                        Tunnel::ShortPipe => plan::Tunnel::ShortPipe,
+                    },
+                    exp: Box::new(mpls.exp.table()),
+                });
+            }
+        }
+        plans
+    }
+
+    fn depth(&mut self, path: &Path, labels: u8, framing: &FramingTable) {
+        let longest = (framing.mtu.0 + framing.header.0).max(framing.min_frame.0) + framing.overhead.0;
+        let most = (u64::from(u16::MAX).saturating_sub(longest) / u64::from(Packet::LABEL)).min(u64::from(MOST_LABELS));
+        if labels == 0 || u64::from(labels) > most {
+            self.complaints.value(
+                path.clone(),
+                format!("a stack of {labels} labels"),
+                format!("write a number from 1 to {most}, or remove `mpls`; a virtual private network takes 2"),
+            );
+        }
+    }
+}
+
+/// The labels that a switch puts on what it sends to a neighbour, by name or else by pattern.
+fn port_labels<'a>(node: &Node<'a>, neighbour: &str) -> Option<(Path, &'a Mpls)> {
+    let What::Switch(switch) = node.what else { return None };
+    let fits = |pattern: &str| is_pattern(pattern) && Glob::new(pattern).is_ok_and(|glob| glob.matches(neighbour));
+    let found = switch.ports.get_key_value(neighbour).or_else(|| switch.ports.iter().find(|(key, _)| fits(key)));
+    let (key, port) = found?;
+    Some((node.path().join("ports").join(key.as_str()).join("mpls"), port.mpls.as_ref()?))
+}

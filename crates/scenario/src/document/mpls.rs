@@ -1,0 +1,128 @@
+//! Labels at a port: `mpls = { labels = 2, mode = "short-pipe" }`.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use tailback_diffserv::Dscp;
+use tailback_document::{DecodeError, Path};
+
+/// A stack of MPLS labels (RFC 3032) on the packets that leave by a port. Where the next node sends them on by a port
+/// without labels, the stack is taken off; by one with labels, it is swapped and the traffic class field kept.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Mpls {
+    /// Entries of the stack, 4 bytes each, in buffers and on the wire; 1 to 8. Default 2: those of the way and of the VPN.
+    #[serde(default = "two")]
+    #[schemars(range(min = 1, max = 8))]
+    pub labels: u8,
+    /// What the labels have to do with the code point under them (RFC 3270 section 2.6). Default "short-pipe".
+    #[serde(default)]
+    pub mode: Tunnel,
+    /// The traffic class field (EXP) of packets that get their labels here: "precedence" copies the upper three bits of the
+    /// code point, a number from 0 to 7 is for all, and a table gives one for some code points, such as `{ ef = 5, af41 = 3 }`,
+    /// and the precedence for the rest. Default "precedence".
+    #[serde(default)]
+    pub exp: Imposition,
+}
+
+fn two() -> u8 {
+    2
+}
+
+/// Tunnelling models of differentiated services over MPLS.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Tunnel {
+    /// Where labels are taken off, a traffic class that has changed on the way becomes the packet's precedence.
+    Uniform,
+    /// The packet keeps its code point, and the port at the tunnel's end still reads the traffic class of its labels.
+    Pipe,
+    /// The packet keeps its code point, and the port at the tunnel's end reads that.
+    #[default]
+    ShortPipe,
+}
+
+/// The traffic class field of a new label, by code point.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Imposition {
+    /// A copy of the precedence.
+    #[default]
+    Precedence,
+    /// One for all, 0 to 7.
+    Fixed(u8),
+    /// For some, the others' precedence.
+    Table(BTreeMap<Dscp, u8>),
+}
+
+impl Imposition {
+    /// The traffic class of each code point.
+    pub fn table(&self) -> [u8; 64] {
+        std::array::from_fn(|code| match self {
+            Imposition::Precedence => code as u8 >> 3,
+            Imposition::Fixed(exp) => *exp,
+            Imposition::Table(table) => {
+                Dscp::new(code as u8).and_then(|dscp| table.get(&dscp).copied()).unwrap_or(code as u8 >> 3)
+            }
+        })
+    }
+}
+
+/// What may stand for a traffic class.
+const HELP: &str = "write \"precedence\", a number from 0 to 7, or a table such as { ef = 5, af41 = 3 }";
+
+fn traffic_class(value: &Value, path: Path) -> Result<u8, DecodeError> {
+    let found = value.as_u64().filter(|exp| *exp < 8);
+    found.map(|exp| exp as u8).ok_or_else(|| {
+        let help = Some("a traffic class has three bits: write a number from 0 to 7".to_owned());
+        DecodeError::value(path, format!("{value} is no traffic class"), help)
+    })
+}
+
+impl<'de> Deserialize<'de> for Imposition {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        let read = |value: Value| match value {
+            Value::String(text) if text == "precedence" => Ok(Imposition::Precedence),
+            Value::Number(_) => traffic_class(&value, Path::root()).map(Imposition::Fixed),
+            Value::Object(table) => {
+                let entry = |(key, value): (String, Value)| {
+                    let path = Path::root().join(key.as_str());
+                    let dscp =
+                        key.parse::<Dscp>().map_err(|message| DecodeError::value(path.clone(), message, None))?;
+                    Ok((dscp, traffic_class(&value, path)?))
+                };
+                table.into_iter().map(entry).collect::<Result<_, DecodeError>>().map(Imposition::Table)
+            }
+            other => {
+                Err(DecodeError::value(Path::root(), format!("{other} says no traffic class"), Some(HELP.to_owned())))
+            }
+        };
+        read(Value::deserialize(d)?).map_err(DecodeError::carry)
+    }
+}
+impl Serialize for Imposition {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Imposition::Precedence => s.serialize_str("precedence"),
+            Imposition::Fixed(exp) => s.serialize_u8(*exp),
+            Imposition::Table(table) => s.collect_map(table.iter().map(|(dscp, exp)| (dscp.to_string(), exp))),
+        }
+    }
+}
+impl JsonSchema for Imposition {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "Imposition".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let exp = || json_schema!({ "type": "integer", "minimum": 0, "maximum": 7 });
+        json_schema!({
+            "anyOf": [{ "const": "precedence" }, exp(), { "type": "object", "additionalProperties": exp() }],
+            "format": "\"precedence\", a number from 0 to 7, or a table by code point",
+            "examples": ["precedence", 3],
+        })
+    }
+}

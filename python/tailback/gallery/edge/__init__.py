@@ -1,0 +1,1 @@
+"""Quality of service at the customer edge (Mitroi and Stroescu)."""

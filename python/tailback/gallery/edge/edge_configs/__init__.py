@@ -1,0 +1,1 @@
+"""The five configurations and their VPN variants."""

@@ -1,0 +1,1 @@
+"""What hard sub-bands waste."""

@@ -1,0 +1,1 @@
+"""Reservations metered, and WRED."""

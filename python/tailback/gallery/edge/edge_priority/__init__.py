@@ -1,0 +1,1 @@
+"""Strict priority starves what is below."""

@@ -1,0 +1,1 @@
+"""The supplementary traffic as a ramp."""

@@ -1,0 +1,1 @@
+"""RED and tail drop for traffic that does not respond."""

@@ -1,0 +1,1 @@
+"""Data as TCP under tail drop and WRED."""

@@ -1,0 +1,1 @@
+"""Four readings of weighted fair queueing."""

@@ -1,0 +1,100 @@
+"""Delay variation in reports, and what it means to users."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+import tailback
+from tailback import quality
+from tailback.measures import measures
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
+CALLS = """
+tailback = 1
+run = { duration = "20s", warmup = "1s", sample = "1s", delay-variation = true, per-flow-delay = true }
+network = { framing = "none" }
+hosts = { a = {}, b = {}, c = {} }
+switches = { sw = {} }
+links = [
+  { between = ["a", "sw"], rate = "100Mbit/s" },
+  { between = ["c", "sw"], rate = "100Mbit/s" },
+  { between = ["sw", "b"], rate = "10Mbit/s" },
+]
+[[flows]]
+name = "call"
+from = "a"
+to = "b"
+count = 2
+source = { kind = "cbr", packet = "200B", rate = "64kbit/s" }
+[[flows]]
+name = "data"
+from = "c"
+to = "b"
+source = { kind = "poisson", packet = "1500B", rate = "8Mbit/s" }
+"""
+
+
+@pytest.fixture(scope="module")
+def report() -> tailback.Report:
+    """Two CBR calls and a Poisson stream through one queue."""
+    return tailback.run(tailback.Scenario.from_toml(CALLS), replications=1).reports[0]
+
+
+def test_variation_is_of_the_delays_of_the_group(report: tailback.Report) -> None:
+    row = report.variation("call")
+    assert row["delay"]["count"] == sum(f["delivered"]["packets"] for f in report.flows("call"))
+    assert row["delay"]["mean_s"] == pytest.approx(report.mean_delay_s("call"))
+    assert row["pdv_mean_s"] == pytest.approx(report.mean_delay_s("call") - row["min_s"])
+    assert 0 < row["pdv_mean_s"] < row["pdv_p99_s"] < row["pdv_p999_s"]
+    assert row["burst_ratio"] is None
+    flow = report.flows("call")[0]["variation"]
+    assert flow is not None
+    assert flow["jitter_s"] == pytest.approx(row["jitter_s"], rel=0.3)
+
+
+def test_the_time_series_ends_with_the_totals(report: tailback.Report) -> None:
+    series = report.data["series"]
+    assert series is not None
+    calls = series["flows"]["call"]
+    assert calls["offered_packets"][-1] == report.offered_packets("call")
+    assert calls["delay_sum_s"][-1] / calls["delivered_packets"][-1] == pytest.approx(report.mean_delay_s("call"))
+    assert len(calls["jitter_s"]) == len(series["time_s"])
+
+
+def test_without_the_switch_nothing_is_measured_and_the_error_says_how() -> None:
+    run = tailback.run(tailback.load(EXAMPLES / "first.toml"), replications=1).reports[0]
+    assert run.data["variation"] == {}
+    group = run.data["flows"][0]["group"]
+    with pytest.raises(KeyError, match="delay-variation"):
+        run.variation(group)
+
+
+def test_the_summary_has_the_jitter_of_each_group(report: tailback.Report) -> None:
+    found = {str(key): value for key, value in measures(report).items()}
+    jitter = report.variation("data")["jitter_s"]
+    assert found["jitter[data]"] == jitter
+    assert found["pdv_p999[data]"] == report.variation("data")["pdv_p999_s"]
+
+
+def test_an_undisturbed_call_is_rated_as_the_recommendation_states() -> None:
+    assert quality.call(0.0).rating == pytest.approx(93.2, abs=0.05)
+    assert quality.call(0.0).mos == pytest.approx(4.41, abs=0.005)
+    assert quality.call(0.15).rating > 88 > quality.call(0.25).rating
+
+
+def test_codecs_and_fractions_are_checked() -> None:
+    with pytest.raises(ValueError, match=r"g\.711, g\.711-plc"):
+        quality.call(0.0, codec="g.999")
+    with pytest.raises(ValueError, match="from 0 to 1"):
+        quality.call(0.0, 2.0)
+
+
+def test_calls_over_a_short_queue_are_good_and_meet_class_0(report: tailback.Report) -> None:
+    # 1 % of the packets comes too late for the play-out buffer, which costs plain G.711 half a point.
+    assert 3.5 < quality.speech(report, "call").mos < 4.0 < quality.speech(report, "call", codec="g.711-plc").mos
+    assert quality.service_class(report, "call") == 0
+    assert quality.violations(report, "call", 0) == []
+    assert not math.isnan(quality.video(report, "data"))
