@@ -5,11 +5,8 @@
 
 mod error;
 mod panics;
-<<<<<<< HEAD
 mod router;
-=======
 mod quality;
->>>>>>> w-edge
 mod run;
 mod scenario;
 mod study;
