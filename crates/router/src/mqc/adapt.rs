@@ -37,6 +37,16 @@ pub(super) fn adapt(config: &Config) -> (Config, Report) {
             }
         }
         port.root = root;
+        // What classes are guaranteed must fit: the rate that token buckets at the root add up to.
+        if port.rate.is_none()
+            && let Queue::Policy(name) = &port.root.queue
+            && let Some(policy) = config.policy(name)
+        {
+            let top = || policy.classes.iter().filter(|class| class.parent.is_none()).filter_map(|class| class.htb);
+            let sum = top().fold(0u64, |sum, htb| sum.saturating_add(htb.rate));
+            let highest = top().map(|htb| htb.ceil.unwrap_or(htb.rate)).max().unwrap_or(0);
+            port.rate = Some(sum.max(highest)).filter(|rate| *rate > 0);
+        }
     }
     maker.made.ports = ports;
     (maker.made, maker.report)

@@ -188,7 +188,7 @@ fn usual_rate(name: &str) -> Option<u64> {
         ("hu", 100_000_000_000),
         ("gi", 1_000_000_000),
         ("fa", 100_000_000),
-        ("et", 10_000_000),
+        ("ethernet", 10_000_000),
         // A serial interface that says nothing is taken as a T1.
         ("se", 1_544_000),
         ("mu", 1_544_000),

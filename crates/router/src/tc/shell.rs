@@ -184,7 +184,7 @@ impl<'a> Shell<'a> {
                 let _ = self.next();
                 if self.text.peek() == Some(&'(') {
                     let _ = self.next();
-                    return self.arithmetic(making);
+                    return self.arithmetic(making, '(', ')');
                 }
                 let mut depth = 1;
                 while depth > 0 {
@@ -197,6 +197,11 @@ impl<'a> Shell<'a> {
                 }
                 making.trouble = Some("the output of a command is not known here".to_owned());
                 String::new()
+            }
+            // The old form of arithmetic.
+            Some('[') => {
+                let _ = self.next();
+                self.arithmetic(making, '[', ']')
             }
             Some('{') => {
                 let _ = self.next();
@@ -241,19 +246,19 @@ impl<'a> Shell<'a> {
         }
     }
 
-    /// `((…))`, whose beginning has been read.
-    fn arithmetic(&mut self, making: &mut Making) -> String {
+    /// `((…))` or `[…]`, whose beginning has been read.
+    fn arithmetic(&mut self, making: &mut Making, open: char, close: char) -> String {
         let (mut inner, mut depth) = (String::new(), 0usize);
         while let Some(character) = self.next() {
             match character {
-                '(' => depth += 1,
-                ')' if depth == 0 => {
-                    if self.text.peek() == Some(&')') {
+                c if c == open => depth += 1,
+                c if c == close && depth == 0 => {
+                    if close == ')' && self.text.peek() == Some(&')') {
                         let _ = self.next();
                     }
                     break;
                 }
-                ')' => depth -= 1,
+                c if c == close => depth -= 1,
                 _ => {}
             }
             inner.push(character);
@@ -389,7 +394,7 @@ mod tests {
 
     #[test]
     fn arithmetic_has_its_usual_precedence_and_a_division_by_zero_is_reported() {
-        assert_eq!(read("A=10; echo $((A*2+(3-1)/2)) ${B:-7} $(( $A % 4 ))").0, [["echo", "21", "7", "2"]]);
+        assert_eq!(read("A=10; echo $((A*2+(3-1)/2)) ${B:-7} $(( $A % 4 )) $[9*$A/10]").0, [["echo", "21", "7", "2", "9"]]);
         let (found, report) = read("echo $((1/0))");
         assert!(found.is_empty());
         assert_eq!((report.notices()[0].line, report.notices()[0].column), (1, 6));
