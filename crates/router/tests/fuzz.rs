@@ -125,7 +125,7 @@ fn fuzz(rounds: u64) {
     let only = std::env::var("TAILBACK_FUZZ_SEED").ok().and_then(|seed| seed.parse().ok());
     for seed in only.map_or(0..rounds, |seed: u64| seed..seed + 1) {
         let outcome = std::panic::catch_unwind(|| {
-            let mut rng = Rng::new(seed, "router-fuzz");
+            let mut rng = Rng::named(seed, "router-fuzz");
             let text = match seed % 4 {
                 0 => grammatical(&mut rng, CISCO),
                 1 => grammatical(&mut rng, TC),

@@ -267,7 +267,7 @@ fn document(
     let mut made = json!({
         "tailback": 1,
         "title": title,
-        "run": { "duration": options.duration.as_deref().unwrap_or("20s"), "warmup": "2s", "replications": 5 },
+        "run": { "duration": options.duration.as_deref().unwrap_or("20s"), "warmup": "2s", "replications": 5, "delay-variation": true },
         // Rates of routers count layer-3 packets, and so does the table.
         "network": { "framing": "none", "buffer": "unlimited" },
         "hosts": { "src": {}, "sink": {} },
@@ -288,7 +288,7 @@ fn flow(row: &Row) -> Value {
     let packet = format!("{}B", row.packet);
     let mut made = json!({ "name": row.name, "from": "src", "to": "sink", "count": row.count, "dscp": conditions::dscp(row.header.dscp) });
     match row.model {
-        Model::Cbr => made["source"] = json!({ "kind": "cbr", "packet": packet, "rate": bits(row.rate), "jitter": 0.1 }),
+        Model::Cbr => made["source"] = json!({ "kind": "cbr", "packet": packet, "rate": bits(row.rate), "wander": 0.1 }),
         Model::Poisson => made["source"] = json!({ "kind": "poisson", "packet": packet, "rate": bits(row.rate) }),
         Model::OnOff => {
             // A period is long enough for some packets.

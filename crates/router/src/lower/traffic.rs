@@ -42,7 +42,7 @@ pub struct Row {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Model {
-    /// Even gaps, with a jitter of 10 %.
+    /// Even gaps that wander by a tenth of their length, so that phases do not lock.
     #[default]
     Cbr,
     /// Independent exponential gaps.

@@ -369,12 +369,12 @@ fn shape(cursor: &mut Cursor<'_>) -> Result<Shape, Trouble> {
     for burst in &mut bursts {
         if cursor.is_number() {
             let at = cursor.at();
-            let bits = cursor.number("burst in bits", 1, u64::from(u32::MAX) * 8)?;
+            let bits = cursor.number("burst in bits", 0, u64::from(u32::MAX) * 8)?;
             if cursor.one_of(&["ms"]).is_some() {
                 return Err(Trouble::unsupported(at, "a burst in milliseconds"));
             }
             // Routers write bursts of shapers in bits, of policers in bytes.
-            *burst = Some(bits.div_ceil(8));
+            *burst = Some(bits.div_ceil(8)).filter(|bytes| *bytes > 0);
         }
     }
     let [burst, excess] = bursts;
