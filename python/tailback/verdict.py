@@ -291,4 +291,3 @@ def draw(made: Verdict, path: Path) -> None:
 
 def _ms(interval: Interval) -> str:
     return "none" if interval.n == 0 else f"{interval.mean * 1e3:.3g} ms"
-

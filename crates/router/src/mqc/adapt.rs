@@ -75,7 +75,10 @@ impl Maker {
                 let mut classes = policy.classes.clone();
                 for (index, class) in classes.iter_mut().enumerate() {
                     let strict = policy.scheduler == Scheduler::Priority || (policy.scheduler == Scheduler::Ets && class.quantum.is_none());
-                    if strict && index < 2 {
+                    let rest = policy.default.as_ref() == Some(&class.name);
+                    if strict && rest {
+                        self.note(class.at, format!("`{}`: the default class gets what is left, whatever its band", class.name));
+                    } else if strict && index < 2 {
                         class.priority = Some(Priority { level: index as u8 + 1, rate: None, burst: None });
                     } else if strict {
                         self.note(class.at, format!("`{}`: routers have two levels of priority; this class gets the rest", class.name));
