@@ -131,6 +131,7 @@ def import_configuration(
         rate: Rate of the interface's link, such as "10Mbit/s". Default: what the configuration says.
         title: Title of the scenario.
         duration: Length of a run, such as "20s".
+
     """
     rate_bps = None if rate is None else _native.parse_rate(rate)
     found = json.loads(_native.import_router(language, text, traffic, interface, policy, rate_bps, title, duration))

@@ -7,9 +7,9 @@
     )
     print(found.settings, found.is_met)
 
-Each candidate is run with the same seeds, so that candidates differ by their settings and not by luck. If there are at most
-`budget` candidates all are tried; otherwise SciPy's differential evolution chooses which (Storn and Price 1997), with a fixed seed. The
-winner is confirmed with fresh seeds: the reported intervals are not those that it was chosen by.
+Each candidate is run with the same seeds, so that candidates differ by their settings and not by luck. If there are at
+most `budget` candidates all are tried; otherwise SciPy's differential evolution chooses which (Storn and Price 1997), with
+a fixed seed. The winner is confirmed with fresh seeds: the reported intervals are not those that it was chosen by.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
@@ -241,6 +242,7 @@ def tune(
         seed: Base seed; default: the scenario's.
         threads: Replications at a time.
         progress: Called with the candidates run and the budget.
+
     """
     scenario = _checked(scenario, vary, targets, costs, confirmations)
     base = _whole(scenario, "seed") if seed is None else seed
@@ -340,7 +342,7 @@ def _evolve(search: _Search, budget: int) -> None:
         # Whatever misses a target is worse than whatever keeps all.
         return price / scale if missed == 0 else 10.0 + min(missed, 1e6)
 
-    try:
+    with suppress(Enough):
         differential_evolution(
             objective,
             [(0, size - 1) for size in sizes],
@@ -351,8 +353,6 @@ def _evolve(search: _Search, budget: int) -> None:
             tol=0.0,
             polish=False,
         )
-    except Enough:
-        pass
 
 
 def _checked(

@@ -4,15 +4,15 @@
     made = judge(found, network_delay="30ms")
     print(made.survives, [row.misses for row in made.rows])
 
-What a code point is for follows RFC 4594: telephony (EF, CS5, VA) is held to class 0 of ITU-T Y.1541 and to a mean opinion
-score by the E-model, video (AF4x, CS4) to class 1, interactive data and signalling (AF3x, AF2x, CS2, CS3, CS6, CS7) to class 3, bulk data
-(AF1x) to class 4. Other packets are promised nothing.
+What a code point is for follows RFC 4594: telephony (EF, CS5, VA) is held to class 0 of ITU-T Y.1541 and to a mean
+opinion score by the E-model, video (AF4x, CS4) to class 1, interactive data and signalling (AF3x, AF2x, CS2, CS3, CS6,
+CS7) to class 3, bulk data (AF1x) to class 4. Other packets are promised nothing.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -172,6 +172,7 @@ def judge(
         seed: Base seed; default: that of the scenario.
         replications: How many, at least two for intervals.
         progress: Called now and then with the replications done and their number.
+
     """
     scenario = found.check()
     if duration is not None:
@@ -229,11 +230,10 @@ def _judged(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     if target is None:
         return (), ()
-    limits: Mapping[str, tuple[Interval, float | None]] = dict(
-        zip(("delay", "variation", "loss"), zip((delay, variation, loss), _native.y1541_limits(target), strict=True))
-    )
-    misses, doubts = [], []
-    for name, (interval, limit) in limits.items():
+    limits = _native.y1541_limits(target)
+    misses: list[str] = []
+    doubts: list[str] = []
+    for name, interval, limit in zip(("delay", "variation", "loss"), (delay, variation, loss), limits, strict=True):
         if interval.n == 0 and name != "loss":
             # Nothing arrived.
             misses.append(name)
@@ -256,16 +256,18 @@ def draw(made: Verdict, path: Path) -> None:
     height = 1.2 + 0.32 * len(made.rows)
     figure = plot.new(3, 1, width=3.6, height=height, sharey=True)
     names = [f"{row.group} [{row.policy_class}]" if row.policy_class else row.group for row in made.rows]
-    panels = (
-        ("delay: mean and 99 %, ms", 1e3, lambda row: (row.delay, row.delay_p99), 0),
-        ("delay variation 99.9 %, ms", 1e3, lambda row: (row.variation,), 1),
-        ("loss, %", 1e2, lambda row: (row.loss,), 2),
+    figures: tuple[Callable[[Row], tuple[Interval, ...]], ...] = (
+        lambda row: (row.delay, row.delay_p99),
+        lambda row: (row.variation,),
+        lambda row: (row.loss,),
     )
+    labels = ("delay: mean and 99 %, ms", "delay variation 99.9 %, ms", "loss, %")
     with plot.style():
-        for axes, (label, scale, figures, limit) in zip(figure.axes, panels, strict=True):
+        for limit, (axes, label, shown) in enumerate(zip(figure.axes, labels, figures, strict=True)):
+            scale = 1e2 if limit == 2 else 1e3
             for place, row in enumerate(made.rows):
                 colour = "#c0392b" if row.misses else "#2c7a4b" if row.service is not None else "#777777"
-                for index, interval in enumerate(figures(row)):
+                for index, interval in enumerate(shown(row)):
                     if interval.n == 0:
                         continue
                     mean, half = interval.mean * scale, interval.half_width * scale

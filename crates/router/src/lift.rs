@@ -42,7 +42,10 @@ impl Lifting<'_> {
             for (neighbour, table) in switch.get("ports").and_then(Value::as_object).into_iter().flatten() {
                 let name = format!("{node}:{neighbour}");
                 let is_meant = wanted.map_or_else(
-                    || ["discipline", "shaper", "ring", "conditioners"].iter().any(|key| is_given(table.get(*key))),
+                    || {
+                        let limited = text(table, "buffer").is_some_and(|buffer| buffer != "unlimited");
+                        limited || ["discipline", "shaper", "ring", "conditioners"].iter().any(|key| is_given(table.get(*key)))
+                    },
                     |wanted| wanted == name || wanted == node || wanted == neighbour,
                 );
                 if is_meant {
@@ -181,7 +184,7 @@ impl Lifting<'_> {
             names.push(own.clone());
             let mut class = self.class(one, &own, quantum, depth);
             class.parent = text(one, "parent").map(str::to_owned);
-            if let Some(when) = one.get("match").filter(|when| !when.is_null()) {
+            if let Some(when) = one.get("match").filter(|when| !when.is_null() && **when != serde_json::json!({ "not": {} })) {
                 let named = if scheduler == Scheduler::ClassBased { Some(own.as_str()) } else { None };
                 let when = self.condition(when, named);
                 let class = if let Match::ClassMap(map) = &when && scheduler == Scheduler::ClassBased { map.clone() } else { own.clone() };
@@ -229,12 +232,9 @@ impl Lifting<'_> {
         let mut made = Class { name: name.to_owned(), ..Class::default() };
         made.limit = table.get("limit").and_then(limit);
         made.bandwidth = table.get("bandwidth").and_then(share);
-        made.bandwidth = made.bandwidth.or_else(|| match table.get("remaining")? {
-            Value::Number(ratio) if ratio.as_u64().is_some() => u32::try_from(ratio.as_u64()?).ok().map(Share::RemainingRatio),
-            other => match share(other)? {
-                Share::Percent(percent) => Some(Share::RemainingPercent(percent)),
-                _ => None,
-            },
+        made.bandwidth = made.bandwidth.or_else(|| {
+            let parts = table.get("remaining")?.as_f64()?.round();
+            Some(Share::RemainingRatio((parts as u32).max(1)))
         });
         if let Some(priority) = table.get("priority").filter(|priority| !priority.is_null()) {
             let level = priority.get("level").and_then(Value::as_u64).map_or(1, |level| if level > 1 { 2 } else { 1 });

@@ -112,7 +112,6 @@ impl Lower<'_> {
     fn class_based(&mut self, policy: &Policy, rate: u64, depth: usize) -> Option<Value> {
         let default = policy.default.as_deref();
         let order: Vec<&str> = policy.classes.iter().map(|class| class.name.as_str()).filter(|name| Some(*name) != default).collect();
-        let fractions = policy.classes.iter().any(|class| matches!(class.bandwidth, Some(Share::RemainingPercent(_))));
         let mut made = Vec::new();
         // Packets of a class without a queue of its own wait with those of class-default.
         let mut elsewhere: Vec<Value> = Vec::new();
@@ -128,7 +127,7 @@ impl Lower<'_> {
                 continue;
             }
             let mut one = json!({ "name": name, "match": when });
-            let share = self.share(class, rate, fractions, &mut one);
+            let share = self.share(class, rate, &mut one);
             let limit = self.limit(class, share.unwrap_or(rate), CISCO_LIMIT);
             put(&mut one, "limit", Some(limit));
             if class.priority.is_none() {
@@ -146,7 +145,7 @@ impl Lower<'_> {
                 return self.inside(class, rate, depth);
             }
             let mut one = json!({});
-            let share = if class.bandwidth.is_some() { self.share(class, rate, fractions, &mut one) } else { None };
+            let share = if class.bandwidth.is_some() { self.share(class, rate, &mut one) } else { None };
             last.extend(one.as_object().cloned().unwrap_or_default());
             let _ = last.insert("limit".to_owned(), json!(self.limit(class, share.unwrap_or(rate), CISCO_LIMIT)));
             if let Some(inside) = self.inside(class, rate, depth) {
@@ -162,7 +161,7 @@ impl Lower<'_> {
     }
 
     /// Writes what a class is guaranteed, and returns it in bit/s where it is a rate.
-    fn share(&mut self, class: &Class, rate: u64, fractions: bool, one: &mut Value) -> Option<u64> {
+    fn share(&mut self, class: &Class, rate: u64, one: &mut Value) -> Option<u64> {
         if let Some(priority) = class.priority {
             let mut own = json!({});
             put(&mut own, "rate", priority.rate.map(written));
@@ -173,10 +172,9 @@ impl Lower<'_> {
         }
         match class.bandwidth {
             Some(share @ (Share::Rate(_) | Share::Percent(_))) => one["bandwidth"] = json!(written(share)),
-            Some(Share::RemainingPercent(percent)) => one["remaining"] = json!(format!("{percent}%")),
+            Some(Share::RemainingPercent(percent)) => one["remaining"] = json!(percent),
             Some(Share::RemainingRatio(ratio)) => one["remaining"] = json!(ratio),
             // A class that is only shaped takes part in what others leave, with the least weight.
-            None if fractions => one["remaining"] = json!("1%"),
             None => one["remaining"] = json!(1),
         }
         class.bandwidth.and_then(|share| share.of(rate))
@@ -256,7 +254,7 @@ impl Lower<'_> {
                 let Some(own) = class.htb else { continue };
                 let mut one = json!({ "name": class.name, "rate": bits(own.rate) });
                 put(&mut one, "parent", class.parent.as_ref());
-                put(&mut one, "ceil", own.ceil.map(bits));
+                put(&mut one, "ceil", own.ceil.map(|ceil| bits(ceil.max(own.rate))));
                 put(&mut one, "burst", own.burst.map(|bytes| self.burst(bytes)));
                 put(&mut one, "cburst", own.cburst.map(|bytes| self.burst(bytes)));
                 put(&mut one, "prio", own.prio);

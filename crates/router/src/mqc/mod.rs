@@ -83,9 +83,13 @@ struct Reader {
 
 impl Reader {
     fn line(&mut self, line: &str, number: u32) {
-        let words = split(line, number);
+        let skipped = prompt(line).unwrap_or(0);
+        let mut words = split(line.get(skipped..).unwrap_or_default(), number);
+        for word in &mut words {
+            // A prompt is of ASCII characters.
+            word.at.column = word.at.column.saturating_add(u32::try_from(skipped).unwrap_or(0));
+        }
         let mut cursor = Cursor::new(&words);
-        skip_prompt(&mut cursor);
         let Some(first) = cursor.peek() else { return };
         let negative = first.text.eq_ignore_ascii_case("no") || first.text.eq_ignore_ascii_case("default");
         if negative {
@@ -237,15 +241,11 @@ const GLOBAL: [&str; 41] = [
     "spanning-tree",
 ];
 
-/// A line that was copied from a session begins with a prompt such as `R1(config-pmap-c)#`.
-fn skip_prompt(cursor: &mut Cursor<'_>) {
-    let is_prompt = cursor.peek().is_some_and(|word| {
-        let Some(name) = word.text.strip_suffix(['#', '>']) else { return false };
-        let host = name.split_once('(').map_or(name, |(host, _)| host);
-        !host.is_empty() && host.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
-    });
-    if is_prompt {
-        let _ = cursor.take();
-    }
+/// The length in bytes of the prompt that a line copied from a session begins with, such as `R1(config-pmap-c)#`.
+fn prompt(line: &str) -> Option<usize> {
+    let end = line.find(['#', '>'])?;
+    let name = line.get(..end)?;
+    let (host, mode) = name.split_once('(').unwrap_or((name, ")"));
+    let is_host = !host.is_empty() && host.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+    (is_host && mode.ends_with(')')).then_some(end + 1)
 }
-
