@@ -10,6 +10,8 @@ __all__ = [
     "ScenarioError",
     "Study",
     "explain",
+    "export_router",
+    "import_router",
     "mos",
     "mser5",
     "names",
@@ -20,6 +22,7 @@ __all__ = [
     "speech_rating",
     "study_schema",
     "t_quantile",
+    "translate_router",
     "version",
     "video_score",
     "y1541_class",
@@ -137,6 +140,24 @@ def t_quantile(p: float, dof: float) -> float:
 
 def mser5(values: list[float]) -> int | None:
     """Return how many leading values the MSER-5 rule drops; none if it finds no steady state."""
+
+def import_router(
+    language: str,
+    text: str,
+    traffic: str | None = None,
+    interface: str | None = None,
+    policy: str | None = None,
+    rate_bps: int | None = None,
+    title: str | None = None,
+    duration: str | None = None,
+) -> str:
+    """Read a configuration ("mqc" or "tc") and a traffic table; the scenario, the policies and the reports as JSON."""
+
+def translate_router(from_: str, text: str, to: str) -> str:
+    """Write a configuration in another language; text and reports as JSON."""
+
+def export_router(language: str, document: str, port: str | None = None) -> str:
+    """Write the policy of a port of a scenario, given as canonical JSON; text and report as JSON."""
 
 def speech_rating(delay_s: float, loss: float, burst_ratio: float, codec: str) -> float:
     """Rating R of a call by the E-model (ITU-T G.107); raises ValueError for a codec that is not known."""

@@ -5,6 +5,7 @@
 
 mod error;
 mod panics;
+mod router;
 mod quality;
 mod run;
 mod scenario;
@@ -87,6 +88,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<scenario::Scenario>()?;
     module.add_class::<study::Study>()?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
+    module.add_function(wrap_pyfunction!(router::import_router, module)?)?;
+    module.add_function(wrap_pyfunction!(router::translate_router, module)?)?;
+    module.add_function(wrap_pyfunction!(router::export_router, module)?)?;
     module.add_function(wrap_pyfunction!(study_schema, module)?)?;
     module.add_function(wrap_pyfunction!(names, module)?)?;
     module.add_function(wrap_pyfunction!(explain, module)?)?;

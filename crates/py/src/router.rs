@@ -1,0 +1,72 @@
+//! Router configurations, in and out, as text.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use serde_json::json;
+use tailback_router::{Imported, Options, Report, Traffic, lift, lower, mqc, tc};
+
+fn language(name: &str) -> PyResult<(fn(&str) -> Imported, fn(&tailback_router::ir::Config) -> tailback_router::Exported)> {
+    match name {
+        "mqc" => Ok((mqc::import, mqc::export)),
+        "tc" => Ok((tc::import, tc::export)),
+        other => Err(PyValueError::new_err(format!("there is no language `{other}`; use \"mqc\" or \"tc\""))),
+    }
+}
+
+/// Reads a configuration and makes a scenario of it; both and the reports as JSON.
+#[pyfunction]
+#[pyo3(signature = (language, text, traffic = None, interface = None, policy = None, rate_bps = None, title = None, duration = None))]
+#[expect(clippy::too_many_arguments, reason = "keywords in Python")]
+pub fn import_router(
+    language: &str,
+    text: &str,
+    traffic: Option<&str>,
+    interface: Option<String>,
+    policy: Option<String>,
+    rate_bps: Option<u64>,
+    title: Option<String>,
+    duration: Option<String>,
+) -> PyResult<String> {
+    let (import, _) = self::language(language)?;
+    let Imported { config, report } = import(text);
+    let (traffic, table) = traffic.map_or_else(|| (Traffic::default(), Report::default()), Traffic::from_csv);
+    let options = Options { interface, policy, rate: rate_bps, title, duration };
+    // An erroneous configuration gives no scenario: what it would do is not known.
+    let lowered = (!report.has_errors() && !table.has_errors()).then(|| {
+        let mut lowered = lower(&config, &traffic, &options);
+        lowered.report.quote(text);
+        lowered
+    });
+    let value = json!({
+        "config": config,
+        "configuration_report": report,
+        "traffic_report": table,
+        "scenario_report": lowered.as_ref().map_or_else(Report::default, |lowered| lowered.report.clone()),
+        "document": lowered.as_ref().and_then(|lowered| lowered.document.clone()),
+        "classes": lowered.as_ref().map_or_else(Vec::new, |lowered| lowered.classes.clone()),
+        "interface": lowered.as_ref().map(|lowered| lowered.interface.clone()),
+        "rate_bps": lowered.as_ref().map(|lowered| lowered.rate),
+    });
+    Ok(value.to_string())
+}
+
+/// Reads a configuration in one language and writes it in another: text and reports as JSON.
+#[pyfunction]
+pub fn translate_router(from_: &str, text: &str, to: &str) -> PyResult<String> {
+    let ((import, _), (_, export)) = (language(from_)?, language(to)?);
+    let Imported { config, report } = import(text);
+    let exported = export(&config);
+    Ok(json!({ "text": exported.text, "configuration_report": report, "export_report": exported.report }).to_string())
+}
+
+/// Writes the policy of a port of a scenario, given as its canonical JSON: text and report as JSON.
+#[pyfunction]
+#[pyo3(signature = (language, document, port = None))]
+pub fn export_router(language: &str, document: &str, port: Option<&str>) -> PyResult<String> {
+    let (_, export) = self::language(language)?;
+    let document = serde_json::from_str(document).map_err(|e| PyValueError::new_err(format!("this is not JSON: {e}")))?;
+    let Imported { config, mut report } = lift(&document, port);
+    let exported = export(&config);
+    report.append(exported.report);
+    Ok(json!({ "text": exported.text, "export_report": report }).to_string())
+}

@@ -1,0 +1,495 @@
+//! Ports, policies and classes.
+
+use super::Match;
+use crate::Place;
+use serde::Serialize;
+
+/// An interface: its rate, and what it does with the packets that it sends.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Port {
+    /// Its name, such as `Serial0/0` or `eth0`.
+    pub name: String,
+    /// Rate in bit/s, where the configuration tells it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<u64>,
+    /// Length of the transmit ring behind the scheduler, in packets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ring: Option<u32>,
+    /// Packets that all queues together may hold.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hold: Option<u32>,
+    /// Percentage of the rate that classes may reserve.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reservable: Option<u32>,
+    /// Link-layer protocol, as it was written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub encapsulation: Option<String>,
+    /// Policy for what arrives.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input: Option<String>,
+    /// What is done with all that the port sends, as with one class.
+    pub root: Class,
+    /// Where it was written.
+    #[serde(skip)]
+    pub at: Place,
+}
+
+/// Classes and who is served when.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Policy {
+    /// Its name.
+    pub name: String,
+    /// Who is served when.
+    pub scheduler: Scheduler,
+    /// Which packets belong to which class; the first that holds decides.
+    pub rules: Vec<Rule>,
+    /// The class of packets that no rule is about; absent, there is one without a name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default: Option<String>,
+    /// The classes.
+    pub classes: Vec<Class>,
+    /// Where it was written.
+    #[serde(skip)]
+    pub at: Place,
+}
+
+impl Policy {
+    /// The class of that name.
+    pub fn class(&self, name: &str) -> Option<&Class> {
+        self.classes.iter().find(|class| class.name == name)
+    }
+}
+
+/// Who is served when.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scheduler {
+    /// Guaranteed shares and strict priority: CBWFQ and LLQ.
+    #[default]
+    ClassBased,
+    /// The first class that has something, in the order of the classes.
+    Priority,
+    /// Hierarchical token buckets.
+    Htb,
+    /// Deficit round robin by quantum.
+    Drr,
+    /// Strict bands first (those without a quantum), then deficit round robin.
+    Ets,
+}
+
+/// Packets of which something holds belong to a class.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Rule {
+    /// What holds of them.
+    pub when: Match,
+    /// The class.
+    pub class: String,
+    /// What they must conform to on their way there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub police: Option<Police>,
+    /// Where it was written.
+    #[serde(skip)]
+    pub at: Place,
+}
+
+/// What is done with the packets of a class.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Class {
+    /// Its name.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// The class of the same policy that it is a part of (HTB).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
+    /// Guaranteed share.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bandwidth: Option<Share>,
+    /// Strict priority.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priority: Option<Priority>,
+    /// Token buckets of HTB.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub htb: Option<HtbClass>,
+    /// Bytes per round (DRR, ETS).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quantum: Option<u64>,
+    /// Highest rate; what exceeds it waits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shape: Option<Shape>,
+    /// Highest rate; what exceeds it is dropped or marked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub police: Option<Police>,
+    /// What is written into its packets.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub set: Vec<Mark>,
+    /// How much may wait.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<Limit>,
+    /// How much of one code point may wait.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub code_limits: Vec<CodeLimit>,
+    /// Weighted random early detection.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wred: Option<Wred>,
+    /// In what order its packets leave.
+    pub queue: Queue,
+    /// Where it was written.
+    #[serde(skip)]
+    pub at: Place,
+}
+
+/// A rate, absolute or relative.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Share {
+    /// bit/s.
+    Rate(u64),
+    /// Percent of the interface's rate or the parent's shape.
+    Percent(u32),
+    /// Percent of what priority classes leave.
+    RemainingPercent(u32),
+    /// Parts of what other classes leave.
+    RemainingRatio(u32),
+}
+
+impl Share {
+    /// bit/s, for a base of so many bit/s. A remaining ratio needs its peers, and gives none.
+    pub fn of(self, base: u64) -> Option<u64> {
+        match self {
+            Share::Rate(rate) => Some(rate),
+            Share::Percent(percent) | Share::RemainingPercent(percent) => {
+                u64::try_from(u128::from(base) * u128::from(percent) / 100).ok()
+            }
+            Share::RemainingRatio(_) => None,
+        }
+    }
+}
+
+/// Strict priority.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Priority {
+    /// 1 is served before 2.
+    pub level: u8,
+    /// Rate of the policer that acts under congestion; absent, there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Share>,
+    /// Burst of that policer, in bytes; absent, 200 ms of the rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub burst: Option<u64>,
+}
+
+/// A class's token buckets in HTB.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct HtbClass {
+    /// Guaranteed rate, bit/s.
+    pub rate: u64,
+    /// Highest rate with what is borrowed, bit/s; absent, the rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ceil: Option<u64>,
+    /// Bytes that may leave at once within the rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub burst: Option<u64>,
+    /// Bytes that may leave at once within the ceiling.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cburst: Option<u64>,
+    /// Who borrows first, 0 to 7; 0 before 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prio: Option<u32>,
+    /// Bytes per round among those that borrow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quantum: Option<u64>,
+}
+
+/// A shaper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Shape {
+    /// Its rate.
+    pub rate: Share,
+    /// Bytes that may leave at once (of a router: committed burst Bc).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub burst: Option<u64>,
+    /// Bytes above the burst (of a router: excess burst Be).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub excess: Option<u64>,
+    /// Whether the excess burst may leave in every interval ("peak").
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    pub peak: bool,
+}
+
+/// A policer: one rate and up to three colours, or two rates (RFC 2697, RFC 2698).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Police {
+    /// Committed rate.
+    pub rate: Share,
+    /// Committed burst in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub burst: Option<u64>,
+    /// Peak rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peak: Option<Share>,
+    /// Excess or peak burst in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub excess: Option<u64>,
+    /// What becomes of what conforms.
+    pub conform: Vec<Act>,
+    /// What becomes of what exceeds the committed burst.
+    pub exceed: Vec<Act>,
+    /// What becomes of the rest; empty, the same as of what exceeds.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub violate: Vec<Act>,
+}
+
+/// What a policer does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Act {
+    /// Lets it pass.
+    Transmit,
+    /// Drops it.
+    Drop,
+    /// Writes something into it and lets it pass.
+    Set(Mark),
+}
+
+/// What is written into a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mark {
+    /// Code point.
+    Dscp(u8),
+    /// IP precedence.
+    Precedence(u8),
+    /// IEEE 802.1p priority.
+    Cos(u8),
+    /// MPLS traffic class of the labels that are put on.
+    ExperimentalImposition(u8),
+    /// MPLS traffic class of the topmost label.
+    ExperimentalTopmost(u8),
+    /// A number that stays inside the router.
+    QosGroup(u32),
+}
+
+/// How much may wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Limit {
+    /// Packets.
+    Packets(u64),
+    /// Bytes.
+    Bytes(u64),
+    /// Microseconds at the class's rate.
+    Microseconds(u64),
+}
+
+/// How much of one code point may wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct CodeLimit {
+    /// What the code is.
+    pub by: By,
+    /// The code.
+    pub code: u8,
+    /// How much.
+    pub limit: Limit,
+}
+
+/// What tells a packet's drop profile.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum By {
+    /// IP precedence.
+    #[default]
+    Precedence,
+    /// Code point.
+    Dscp,
+}
+
+/// Weighted random early detection.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Wred {
+    /// What tells a packet's profile.
+    pub by: By,
+    /// The average moves by 2^-exponent of the difference at each arrival; absent, 9.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exponent: Option<u8>,
+    /// Whether it marks packets that can bear it, instead of dropping them.
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    pub ecn: bool,
+    /// Profiles that were given; the others are the router's own.
+    pub profiles: Vec<Profile>,
+}
+
+/// A profile of weighted random early detection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Profile {
+    /// Code point or precedence; none for reserved flows (RSVP).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<u8>,
+    /// Average below which nothing is dropped, in packets.
+    pub min: u32,
+    /// Average from which all is dropped, in packets.
+    pub max: u32,
+    /// One packet in so many is dropped just below the maximum.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub denominator: Option<u32>,
+}
+
+/// In what order packets of a class leave.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Queue {
+    /// As they came.
+    #[default]
+    Fifo,
+    /// A fair queue of flows, as a router's.
+    Fair(Fair),
+    /// Stochastic fair queueing.
+    Sfq(Sfq),
+    /// FlowQueue-CoDel (RFC 8290).
+    FqCodel(FqCodel),
+    /// FlowQueue-PIE.
+    FqPie(Timed),
+    /// CoDel (RFC 8289).
+    Codel(Timed),
+    /// PIE (RFC 8033).
+    Pie(Timed),
+    /// Random early detection by bytes, as Linux has it.
+    Red(Red),
+    /// One RED of several profiles, as Linux has it.
+    Gred(Gred),
+    /// As the policy of that name says.
+    Policy(String),
+}
+
+/// A router's fair queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Fair {
+    /// Packets of one conversation, from which it is refused while the whole is congested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<u32>,
+    /// Number of queues that conversations are hashed to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queues: Option<u32>,
+    /// Number of queues for reserved conversations.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reservable: Option<u32>,
+}
+
+/// Stochastic fair queueing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Sfq {
+    /// Bytes per round.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quantum: Option<u64>,
+    /// Seconds between changes of the hash function.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub perturb: Option<u64>,
+    /// Number of buckets of the hash.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub divisor: Option<u64>,
+    /// Packets that one flow may have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub depth: Option<u64>,
+}
+
+/// FlowQueue-CoDel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct FqCodel {
+    /// Number of queues.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flows: Option<u64>,
+    /// Bytes per round.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quantum: Option<u64>,
+    /// Target and interval.
+    pub law: Timed,
+}
+
+/// Laws with a target delay.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Timed {
+    /// Target delay in microseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<u64>,
+    /// Interval (CoDel) or time between updates (PIE) in microseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<u64>,
+    /// Whether it marks packets that can bear it; absent, as the law does by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ecn: Option<bool>,
+}
+
+/// Random early detection by bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Red {
+    /// Average below which nothing is dropped, bytes; absent, a third of the maximum.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min: Option<u64>,
+    /// Average from which all is dropped, bytes; absent, a quarter of the limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max: Option<u64>,
+    /// Mean packet size in bytes, by which the average forgets while the link idles.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub avpkt: Option<u64>,
+    /// Packets that may come at once; it determines the weight of the average.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub burst: Option<u64>,
+    /// Highest probability, in millionths.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub probability: Option<u32>,
+    /// Rate of the link in bit/s, by which the average forgets while the link idles.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bandwidth: Option<u64>,
+    /// Whether it marks packets that can bear it.
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    pub ecn: bool,
+    /// Whether the highest probability adapts.
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    pub adaptive: bool,
+}
+
+/// One RED of several profiles.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Gred {
+    /// The profile of packets that none is named for.
+    pub default: u32,
+    /// Number of profiles.
+    pub count: u32,
+    /// Whether each profile sees the queues of those before it (RIO).
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    pub grio: bool,
+    /// The profiles.
+    pub profiles: Vec<GredProfile>,
+}
+
+/// A profile of a generalised RED.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct GredProfile {
+    /// Its number.
+    pub dp: u32,
+    /// Bytes of this profile that may wait.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u64>,
+    /// Its priority (RIO): 1 before 2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prio: Option<u32>,
+    /// Its law.
+    pub law: Red,
+}

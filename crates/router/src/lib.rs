@@ -1,0 +1,38 @@
+//! Router configurations: Cisco's modular QoS command line and Linux `tc` become one tree of policies, that tree becomes a
+//! scenario, and back.
+//!
+//! Read in this order: [`ir`] is what a configuration says, whichever language said it. [`mqc`] and [`tc`] read and write the
+//! two languages; what they do not understand is in the [`Report`], with line and column, and nothing is dropped in silence.
+//! [`lower`](fn@lower) makes a scenario document of a [`Config`](ir::Config) and a table of [`Traffic`],
+//! [`lift`](fn@lift) goes the other way.
+//!
+//! Readers never panic, whatever the text, and their work is bounded by its length.
+
+pub mod ir;
+mod lift;
+mod lower;
+pub mod mqc;
+mod report;
+pub mod tc;
+
+pub use lift::lift;
+pub use lower::{Lowered, Membership, Model, Options, Row, Traffic, lower};
+pub use report::{Level, Notice, Place, Report};
+
+/// A configuration that was read, and what there is to say about it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Imported {
+    /// What was understood.
+    pub config: ir::Config,
+    /// What was not, what is wrong, and what has no effect.
+    pub report: Report,
+}
+
+/// A configuration that was written, and what could not be.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Exported {
+    /// The text.
+    pub text: String,
+    /// What the language cannot say, and what was approximated.
+    pub report: Report,
+}

@@ -1,0 +1,125 @@
+//! Which flows are in which class.
+
+use super::{Model, Row, Traffic};
+use crate::ir::{Config, Header, Policy, Port, Queue};
+use crate::{Place, Report};
+use serde::Serialize;
+
+/// A class of the port, and who is in it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Membership {
+    /// Name of the class; of those within others, with their names in front.
+    pub class: String,
+    /// Groups of flows.
+    pub groups: Vec<String>,
+}
+
+/// Deepest nesting that is followed.
+const DEEPEST: usize = 8;
+
+/// The classes that have flows, in the order of the rows.
+pub(super) fn of(traffic: &Traffic, config: &Config, port: &Port, _: &mut Report) -> Vec<Membership> {
+    let mut found: Vec<Membership> = Vec::new();
+    for row in &traffic.rows {
+        let class = class_of(&row.header, config, port);
+        match found.iter_mut().find(|own| own.class == class) {
+            Some(own) => own.groups.push(row.name.clone()),
+            None => found.push(Membership { class, groups: vec![row.name.clone()] }),
+        }
+    }
+    found
+}
+
+fn class_of(header: &Header, config: &Config, port: &Port) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    let mut queue = &port.root.queue;
+    while let Queue::Policy(name) = queue
+        && names.len() < DEEPEST
+        && let Some(policy) = config.policy(name)
+    {
+        let rule = policy.rules.iter().find(|rule| rule.when.holds(header, config) == Some(true));
+        let class = rule.map(|rule| rule.class.as_str()).or(policy.default.as_deref());
+        let Some(class) = class.and_then(|class| policy.class(class)) else {
+            names.push("default");
+            break;
+        };
+        names.push(&class.name);
+        queue = &class.queue;
+    }
+    // A default class with a policy within says nothing.
+    let told: Vec<&str> = match names.split_last() {
+        Some((last, outer)) => outer.iter().copied().filter(|name| *name != "class-default").chain([*last]).collect(),
+        None => vec!["all"],
+    };
+    told.join("/")
+}
+
+/// Gives rows that name a class the first code point of that class.
+pub(super) fn code_points(traffic: &mut Traffic, config: &Config, port: &Port, report: &mut Report) {
+    for row in &mut traffic.rows {
+        let Some(class) = row.class.clone() else { continue };
+        match code_of(&class, config) {
+            Some(code) => row.header.dscp = code,
+            None if class_of(&row.header, config, port).ends_with(&class) => {}
+            None => report.error(
+                row.at,
+                format!("no code point leads to the class `{class}` of row `{}`", row.name),
+                "write `dscp` instead, or the columns that the class is told by",
+            ),
+        }
+    }
+}
+
+/// The first code point for which a class of that name is chosen.
+fn code_of(class: &str, config: &Config) -> Option<u8> {
+    let policies = config.policies.iter().filter(|policy| policy.class(class).is_some());
+    policies.into_iter().find_map(|policy| preferred(policy, class, config))
+}
+
+fn preferred(policy: &Policy, class: &str, config: &Config) -> Option<u8> {
+    (0..64).find(|code| {
+        let header = Header { dscp: *code, ..Header::default() };
+        let rule = policy.rules.iter().find(|rule| rule.when.holds(&header, config) == Some(true));
+        let found = rule.map(|rule| rule.class.as_str()).or(policy.default.as_deref());
+        found == Some(class)
+    })
+}
+
+/// Traffic where no table is given: each class of the innermost policy sends what it is guaranteed, and the default class a tenth
+/// more than is left.
+pub(super) fn example(config: &Config, port: &Port, rate: u64) -> Traffic {
+    let mut made = Traffic::default();
+    let (mut queue, mut rate, mut root) = (&port.root.queue, rate, None);
+    for _ in 0..DEEPEST {
+        let Queue::Policy(name) = queue else { break };
+        let Some(policy) = config.policy(name) else { break };
+        root = Some(policy);
+        let [only] = policy.classes.as_slice() else { break };
+        rate = only.shape.and_then(|shape| shape.rate.of(rate)).unwrap_or(rate);
+        queue = &only.queue;
+    }
+    let mut left = rate;
+    for class in root.into_iter().flat_map(|policy| &policy.classes) {
+        let share = class.bandwidth.or_else(|| class.priority?.rate).and_then(|share| share.of(rate));
+        let own = share.or_else(|| class.htb.filter(|_| class.parent.is_some()).map(|htb| htb.rate));
+        let (Some(own), Some(code)) = (own, root.and_then(|policy| preferred(policy, &class.name, config))) else { continue };
+        if own == 0 || made.rows.iter().any(|row| row.header.dscp == code) {
+            continue;
+        }
+        left = left.saturating_sub(own);
+        let name: String = class.name.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' }).collect();
+        if made.rows.iter().all(|row| row.name != name) {
+            made.rows.push(made_up(name, code, own, if class.priority.is_some() { 200 } else { 1000 }));
+        }
+    }
+    if made.rows.iter().all(|row| row.header.dscp != 0 && row.name != "other") {
+        let rest = if left == 0 { rate / 10 } else { left.saturating_add(left / 10) };
+        made.rows.push(made_up("other".to_owned(), 0, rest.max(1000), 1000));
+    }
+    made
+}
+
+fn made_up(name: String, dscp: u8, rate: u64, packet: u64) -> Row {
+    let header = Header { dscp, ..Header::default() };
+    Row { name, header, class: None, rate, packet, count: 1, model: Model::Poisson, at: Place::default() }
+}

@@ -1,0 +1,315 @@
+//! From a configuration and a traffic table to a scenario: hosts, a customer's edge router, the link that its policy is for,
+//! and a sink.
+
+mod conditions;
+mod disciplines;
+mod membership;
+mod police;
+mod traffic;
+
+use crate::Report;
+use crate::ir::{Class, Config, Mark, Port, Queue, Scheduler};
+use conditions::Conditions;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+pub use membership::Membership;
+pub use traffic::{Model, Row, Traffic};
+
+/// What to make of a configuration.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The interface; absent, the only one that has a policy.
+    pub interface: Option<String>,
+    /// The policy, where no interface names it.
+    pub policy: Option<String>,
+    /// Rate of the link in bit/s; absent, that of the interface.
+    pub rate: Option<u64>,
+    /// Title of the scenario.
+    pub title: Option<String>,
+    /// How long to simulate, such as `20s`.
+    pub duration: Option<String>,
+}
+
+/// A scenario, and what there is to say about it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Lowered {
+    /// The document; none if there is nothing to simulate.
+    pub document: Option<Value>,
+    /// Which groups of flows are in which class.
+    pub classes: Vec<Membership>,
+    /// What was approximated or left out.
+    pub report: Report,
+    /// Interface that it is about.
+    pub interface: String,
+    /// Rate of its link in bit/s.
+    pub rate: u64,
+}
+
+/// Packets that wait at an interface without queues of its own (Ethernet's hold queue).
+const HOLD: u64 = 40;
+
+/// The work under way.
+struct Lower<'a> {
+    conditions: Conditions<'a>,
+    report: Report,
+    /// Bytes of the largest packet.
+    largest: u64,
+    /// Whether the queue is that of an interface, not of a class.
+    legacy: bool,
+    /// Classes so far.
+    classes: usize,
+}
+
+/// Makes a scenario of a port of the configuration.
+pub fn lower(config: &Config, traffic: &Traffic, options: &Options) -> Lowered {
+    let mut report = Report::default();
+    let port = chosen(config, options, &mut report);
+    let nothing = |report| Lowered { document: None, classes: Vec::new(), report, interface: String::new(), rate: 0 };
+    let Some(port) = port else { return nothing(report) };
+    let Some(rate) = options.rate.or(port.rate).or_else(|| guess(&port, config)) else {
+        report.error(port.at, format!("the rate of `{}` is not known", port.name), "add `bandwidth`, or give --rate");
+        return nothing(report);
+    };
+    let mut made = traffic.clone();
+    if made.rows.is_empty() {
+        made = membership::example(config, &port, rate);
+        report.warning(
+            crate::Place::default(),
+            "there is no traffic table: each class sends what it is guaranteed, and the default class a tenth more than is left",
+            "give a table with --traffic",
+        );
+    }
+    membership::code_points(&mut made, config, &port, &mut report);
+    let classes = membership::of(&made, config, &port, &mut report);
+    let mut lower = Lower {
+        conditions: Conditions::new(config, &made, marks(config)),
+        report,
+        largest: made.rows.iter().map(|row| row.packet).max().unwrap_or(1500).max(1500),
+        legacy: false,
+        classes: 0,
+    };
+    let port_table = lower.port(&port, rate);
+    let maps = lower.conditions.maps(&mut lower.report);
+    let document = document(&made, options, &port, rate, port_table, maps);
+    Lowered { document: Some(document), classes, report: lower.report, interface: port.name, rate }
+}
+
+/// The port that the options mean.
+fn chosen(config: &Config, options: &Options, report: &mut Report) -> Option<Port> {
+    let nowhere = crate::Place::default();
+    if let Some(policy) = &options.policy {
+        if config.policy(policy).is_none() {
+            let names: Vec<&str> = config.policies.iter().map(|policy| policy.name.as_str()).collect();
+            report.error(nowhere, format!("there is no policy `{policy}`"), &format!("there are: {}", names.join(", ")));
+            return None;
+        }
+        let named = options.interface.as_ref().and_then(|name| config.port(name)).cloned();
+        let mut port = named.unwrap_or_else(|| Port { name: "interface".to_owned(), ..Port::default() });
+        port.root = Class { queue: Queue::Policy(policy.clone()), ..Class::default() };
+        return Some(port);
+    }
+    let with: Vec<&Port> = config.ports.iter().filter(|port| port.has_policy()).collect();
+    let names = |ports: &[&Port]| ports.iter().map(|port| port.name.as_str()).collect::<Vec<_>>().join(", ");
+    match (&options.interface, with.as_slice()) {
+        (Some(name), _) => {
+            let found = config.port(name).cloned();
+            if found.is_none() {
+                let all: Vec<&Port> = config.ports.iter().collect();
+                report.error(nowhere, format!("there is no interface `{name}`"), &format!("there are: {}", names(&all)));
+            }
+            found
+        }
+        (None, [one]) => Some((*one).clone()),
+        (None, []) => {
+            // A policy that was pasted without its interface.
+            let inner = |name: &str| {
+                config.policies.iter().flat_map(|policy| &policy.classes).any(|class| class.queue == Queue::Policy(name.to_owned()))
+            };
+            let outer: Vec<&str> =
+                config.policies.iter().map(|policy| policy.name.as_str()).filter(|name| !inner(name)).collect();
+            match outer.as_slice() {
+                [one] => Some(Port {
+                    name: "interface".to_owned(),
+                    root: Class { queue: Queue::Policy((*one).to_owned()), ..Class::default() },
+                    ..Port::default()
+                }),
+                [] => {
+                    report.error(nowhere, "there is no interface with a policy", "paste the whole configuration");
+                    None
+                }
+                several => {
+                    report.error(nowhere, "several policies hang nowhere", &format!("choose with --policy: {}", several.join(", ")));
+                    None
+                }
+            }
+        }
+        (None, several) => {
+            report.error(nowhere, "several interfaces have a policy", &format!("choose with --interface: {}", names(several)));
+            None
+        }
+    }
+}
+
+/// A rate where the configuration names none: that of the shaper at the root, or of the classes of HTB.
+fn guess(port: &Port, config: &Config) -> Option<u64> {
+    let shaped = |class: &Class| class.shape.and_then(|shape| shape.rate.of(0)).filter(|rate| *rate > 0);
+    if let Some(rate) = shaped(&port.root) {
+        return Some(rate);
+    }
+    let Queue::Policy(name) = &port.root.queue else { return None };
+    let policy = config.policy(name)?;
+    match policy.scheduler {
+        Scheduler::Htb => {
+            let top = policy.classes.iter().filter(|class| class.parent.is_none()).filter_map(|class| class.htb);
+            top.map(|htb| htb.ceil.unwrap_or(htb.rate)).max()
+        }
+        _ => policy.classes.iter().find_map(shaped),
+    }
+}
+
+/// Whether anything writes into packets.
+fn marks(config: &Config) -> bool {
+    use crate::ir::Act;
+    let marks = |acts: &[Act]| acts.iter().any(|act| matches!(act, Act::Set(Mark::Dscp(_) | Mark::Precedence(_))));
+    config.policies.iter().flat_map(|policy| &policy.classes).any(|class| {
+        class.set.iter().any(|mark| matches!(mark, Mark::Dscp(_) | Mark::Precedence(_)))
+            || class.police.as_ref().is_some_and(|police| marks(&police.conform) || marks(&police.exceed) || marks(&police.violate))
+    })
+}
+
+impl Lower<'_> {
+    /// The table of the switch's port.
+    fn port(&mut self, port: &Port, rate: u64) -> Value {
+        let mut table = json!({});
+        if let Some(ring) = port.ring {
+            table["ring"] = json!(ring);
+        }
+        // A policy that only shapes becomes the port's shaper, so that what is within counts in its rate.
+        let mut root = port.root.clone();
+        let mut shared = rate;
+        if let Queue::Policy(name) = &port.root.queue
+            && let Some(policy) = self.conditions.config.policy(name)
+            && policy.scheduler == Scheduler::ClassBased
+            && let [only] = policy.classes.as_slice()
+            && Some(&only.name) == policy.default.as_ref()
+            && only.shape.is_some()
+            && only.police.is_none()
+            && only.set.is_empty()
+        {
+            root = only.clone();
+        }
+        if let Some(shape) = root.shape.take()
+            && let Some(shaped) = shape.rate.of(rate)
+        {
+            shared = shaped;
+            let mut shaper = json!({ "rate": bits(shaped) });
+            if let Some(burst) = shape.burst {
+                shaper["burst"] = json!(self.burst(burst.saturating_add(shape.excess.filter(|_| shape.peak).unwrap_or(0))));
+            }
+            table["shaper"] = shaper;
+        }
+        self.legacy = matches!(root.queue, Queue::Fair(_));
+        let inside = self.inside(&root, shared, 0);
+        self.legacy = false;
+        let hold = port.hold.map(|hold| packets(u64::from(hold.max(1))));
+        match (inside, &root.queue) {
+            (Some(mut inside), queue) => {
+                if let (Queue::Fair(_), Some(hold)) = (queue, &hold) {
+                    inside["hold"] = json!(hold);
+                }
+                table["discipline"] = inside;
+                let own = match root.limit {
+                    Some(crate::ir::Limit::Packets(n)) => packets(n.max(1)),
+                    Some(crate::ir::Limit::Bytes(n)) => format!("{}B", n.max(self.largest)),
+                    _ if root.wred.is_some() => hold.unwrap_or_else(|| packets(HOLD)),
+                    _ => "unlimited".to_owned(),
+                };
+                table["buffer"] = json!(own);
+            }
+            (None, _) => {
+                let limit = match root.limit {
+                    Some(crate::ir::Limit::Packets(n)) => packets(n.max(1)),
+                    Some(crate::ir::Limit::Bytes(n)) => format!("{}B", n.max(self.largest)),
+                    _ => hold.unwrap_or_else(|| packets(HOLD)),
+                };
+                table["buffer"] = json!(limit);
+            }
+        }
+        if let Queue::Policy(name) = &port.root.queue {
+            let conditioners = self.conditioners(name, rate, None, 0);
+            if !conditioners.is_empty() {
+                table["conditioners"] = Value::Array(conditioners);
+            }
+        }
+        if port.input.is_some() {
+            self.report.warning(port.at, "the policy for what arrives is not simulated", "traffic begins with the code points of the table");
+        }
+        table
+    }
+}
+
+fn document(
+    traffic: &Traffic,
+    options: &Options,
+    port: &Port,
+    rate: u64,
+    table: Value,
+    maps: Map<String, Value>,
+) -> Value {
+    let offered = traffic.rows.iter().fold(0u64, |sum, row| sum.saturating_add(row.rate.saturating_mul(u64::from(row.count))));
+    // Fast enough not to be the place where packets wait.
+    let access = [1_000_000_000u64, 10_000_000_000, 100_000_000_000, 1_000_000_000_000]
+        .into_iter()
+        .find(|access| *access >= offered.max(rate).saturating_mul(5))
+        .unwrap_or(10_000_000_000_000);
+    let title = options.title.clone().unwrap_or_else(|| format!("Policy of {}", port.name));
+    let mut made = json!({
+        "tailback": 1,
+        "title": title,
+        "run": { "duration": options.duration.as_deref().unwrap_or("20s"), "warmup": "2s", "replications": 5, "delay-variation": true },
+        // Rates of routers count layer-3 packets, and so does the table.
+        "network": { "framing": "none", "buffer": "unlimited" },
+        "hosts": { "src": {}, "sink": {} },
+        "switches": { "ce": { "ports": { "sink": table } } },
+        "links": [
+            { "between": ["src", "ce"], "rate": bits(access) },
+            { "between": ["ce", "sink"], "rate": bits(rate) },
+        ],
+        "flows": traffic.rows.iter().map(flow).collect::<Vec<_>>(),
+    });
+    if !maps.is_empty() {
+        made["class-maps"] = Value::Object(maps);
+    }
+    made
+}
+
+fn flow(row: &Row) -> Value {
+    let packet = format!("{}B", row.packet);
+    let mut made = json!({ "name": row.name, "from": "src", "to": "sink", "count": row.count, "dscp": conditions::dscp(row.header.dscp) });
+    match row.model {
+        Model::Cbr => made["source"] = json!({ "kind": "cbr", "packet": packet, "rate": bits(row.rate), "wander": 0.1 }),
+        Model::Poisson => made["source"] = json!({ "kind": "poisson", "packet": packet, "rate": bits(row.rate) }),
+        Model::OnOff => {
+            // A period is long enough for some packets.
+            let peak = row.rate.saturating_mul(2).max(1);
+            let ms = (row.packet.saturating_mul(8_000).saturating_mul(4) / peak).max(100);
+            let period = format!("{ms}ms");
+            made["source"] = json!({ "kind": "on-off", "packet": packet, "rate": bits(peak), "on": period, "off": period });
+        }
+        Model::Tcp => {
+            made["source"] = json!({ "kind": "bulk" });
+            made["transport"] = json!({ "kind": "tcp" });
+            made["start-spread"] = json!("1s");
+        }
+    }
+    made
+}
+
+fn bits(rate: u64) -> String {
+    format!("{rate}bit/s")
+}
+
+fn packets(n: u64) -> String {
+    if n == 1 { "1packet".to_owned() } else { format!("{n}packets") }
+}

@@ -1,0 +1,122 @@
+//! Policers and marks as conditioners in front of a port's queue.
+
+use super::conditions::dscp;
+use super::{Lower, bits};
+use crate::Place;
+use crate::ir::{Act, Mark, Police, Policy};
+use serde_json::{Value, json};
+
+/// Deepest nesting that is followed.
+const DEEPEST: usize = 8;
+
+impl Lower<'_> {
+    /// The conditioners of a policy and of those within; `outer` is what all its packets meet.
+    pub(super) fn conditioners(&mut self, name: &str, rate: u64, outer: Option<Value>, depth: usize) -> Vec<Value> {
+        let mut made = Vec::new();
+        let Some(policy) = self.conditions.config.policy(name).filter(|_| depth <= DEEPEST) else { return made };
+        if !self.conditions_anywhere(policy, depth) {
+            return made;
+        }
+        for rule in &policy.rules {
+            let Some(police) = &rule.police else { continue };
+            let when = self.conditions.condition(&rule.when, rule.at, &mut self.report);
+            let when = both(outer.as_ref(), when);
+            made.extend(self.police(police, when, rate, rule.at));
+        }
+        let default = policy.default.as_deref();
+        let order: Vec<&str> = policy.classes.iter().map(|class| class.name.as_str()).collect();
+        for (index, class) in policy.classes.iter().enumerate() {
+            let within = matches!(class.queue, crate::ir::Queue::Policy(_));
+            if class.police.is_none() && class.set.is_empty() && !within {
+                continue;
+            }
+            let when = if default == Some(class.name.as_str()) {
+                let others: Vec<Value> =
+                    policy.rules.iter().map(|rule| self.conditions.condition(&rule.when, rule.at, &mut self.report)).collect();
+                if others.is_empty() { json!({}) } else { json!({ "not": others }) }
+            } else {
+                self.conditions.class(policy, &order, index, &mut self.report)
+            };
+            let when = both(outer.as_ref(), when);
+            if let Some(marker) = self.marker(&class.set, &when, class.at) {
+                made.push(marker);
+            }
+            if let Some(police) = &class.police {
+                made.extend(self.police(police, when.clone(), rate, class.at));
+            }
+            if let crate::ir::Queue::Policy(inner) = &class.queue {
+                let own = class.shape.and_then(|shape| shape.rate.of(rate)).or_else(|| class.bandwidth?.of(rate));
+                made.extend(self.conditioners(inner, own.unwrap_or(rate), Some(when), depth + 1));
+            }
+        }
+        made
+    }
+
+    fn conditions_anywhere(&self, policy: &Policy, depth: usize) -> bool {
+        policy.rules.iter().any(|rule| rule.police.is_some())
+            || policy.classes.iter().any(|class| {
+                class.police.is_some()
+                    || !class.set.is_empty()
+                    || matches!(&class.queue, crate::ir::Queue::Policy(name) if depth <= DEEPEST
+                        && self.conditions.config.policy(name).is_some_and(|inner| self.conditions_anywhere(inner, depth + 1)))
+            })
+    }
+
+    fn marker(&mut self, marks: &[Mark], when: &Value, at: Place) -> Option<Value> {
+        let mut table = json!({});
+        for mark in marks {
+            self.mark(*mark, &mut table, at);
+        }
+        let is_empty = table.as_object().is_none_or(serde_json::Map::is_empty);
+        (!is_empty).then(|| json!({ "match": when, "conform": table }))
+    }
+
+    fn mark(&mut self, mark: Mark, table: &mut Value, at: Place) {
+        match mark {
+            Mark::Dscp(code) => table["dscp"] = json!(dscp(code)),
+            Mark::Precedence(n) => table["precedence"] = json!(n),
+            other => self.report.warning(at, format!("{other:?} is not simulated"), "only code points and precedences are written"),
+        }
+    }
+
+    fn police(&mut self, police: &Police, when: Value, rate: u64, at: Place) -> Option<Value> {
+        let Some(committed) = police.rate.of(rate) else {
+            self.report.unsupported(at, "a policer with a share of the rest", None);
+            return None;
+        };
+        // The default of MQC: 250 ms of the rate, in bytes.
+        let burst = police.burst.unwrap_or(committed / 32);
+        let excess = police.excess.unwrap_or(burst);
+        let meter = if let Some(peak) = police.peak.and_then(|peak| peak.of(rate)) {
+            json!({ "kind": "tr-tcm", "cir": bits(committed), "cbs": self.burst(burst), "pir": bits(peak.max(committed)), "pbs": self.burst(excess) })
+        } else if police.excess.is_some() || !police.violate.is_empty() {
+            json!({ "kind": "sr-tcm", "cir": bits(committed), "cbs": self.burst(burst), "ebs": self.burst(excess) })
+        } else {
+            json!({ "kind": "token-bucket", "rate": bits(committed), "burst": self.burst(burst) })
+        };
+        let mut made = json!({ "match": when, "meter": meter });
+        let violate = if police.violate.is_empty() { &police.exceed } else { &police.violate };
+        // A single bucket has two colours, and what exceeds it is what it finds worst.
+        for (key, acts) in [("conform", &police.conform), ("exceed", &police.exceed), ("violate", violate)] {
+            let mut table = json!({});
+            for act in acts {
+                match act {
+                    Act::Transmit => {}
+                    Act::Drop => table["drop"] = json!(true),
+                    Act::Set(mark) => self.mark(*mark, &mut table, at),
+                }
+            }
+            if table.as_object().is_some_and(|table| !table.is_empty()) {
+                made[key] = table;
+            }
+        }
+        Some(made)
+    }
+}
+
+fn both(outer: Option<&Value>, inner: Value) -> Value {
+    match outer {
+        Some(outer) => json!({ "all": [outer, inner] }),
+        None => inner,
+    }
+}

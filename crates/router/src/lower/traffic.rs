@@ -1,0 +1,236 @@
+//! The traffic table: one row per group of flows, as comma-separated values.
+
+use crate::ir::{Header, port_named, protocol_named};
+use crate::{Place, Report};
+use core::net::Ipv4Addr;
+use serde::Serialize;
+use tailback_diffserv::Dscp;
+use tailback_units::{parse_bytes, parse_rate};
+
+/// What is sent, group by group.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Traffic {
+    /// The groups.
+    pub rows: Vec<Row>,
+}
+
+/// Flows that are alike.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Row {
+    /// Name of the group.
+    pub name: String,
+    /// What its packets say of themselves.
+    pub header: Header,
+    /// Class that it is sent to by its code point, where the table names one instead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub class: Option<String>,
+    /// Mean rate of each flow in bit/s; 0 for TCP, which takes what it gets.
+    pub rate: u64,
+    /// Bytes of a packet.
+    pub packet: u64,
+    /// Number of flows.
+    pub count: u32,
+    /// In what rhythm they send.
+    pub model: Model,
+    /// Where the row stands.
+    #[serde(skip)]
+    pub at: Place,
+}
+
+/// In what rhythm flows send.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Model {
+    /// Even gaps that wander by a tenth of their length, so that phases do not lock.
+    #[default]
+    Cbr,
+    /// Independent exponential gaps.
+    Poisson,
+    /// Twice the rate half of the time, in periods of 100 ms on average.
+    OnOff,
+    /// Bulk transfers over TCP.
+    Tcp,
+}
+
+const COLUMNS: [&str; 15] = [
+    "name", "dscp", "class", "rate", "packet", "count", "model", "protocol", "source", "destination", "source-port",
+    "destination-port", "application", "exp", "cos",
+];
+/// Most rows, and most flows of a row, that are taken.
+const MOST: usize = 10_000;
+
+impl Traffic {
+    /// Reads a table. The first line names the columns; `name`, `rate` and `packet` must be among them, and `dscp` or `class`.
+    pub fn from_csv(text: &str) -> (Traffic, Report) {
+        let mut report = Report::default();
+        let mut traffic = Traffic::default();
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let mut lines = text.lines().enumerate().filter(|(_, line)| {
+            let line = line.trim();
+            !line.is_empty() && !line.starts_with('#')
+        });
+        let Some((number, heading)) = lines.next() else {
+            report.error(Place::new(1, 1), "the traffic table is empty", "begin with: name,dscp,rate,packet,count,model");
+            return (traffic, report);
+        };
+        let separator = [';', '\t'].into_iter().find(|c| heading.contains(*c) && !heading.contains(',')).unwrap_or(',');
+        let columns = headings(heading, separator, number, &mut report);
+        for (number, line) in lines {
+            let at = Place::new(u32::try_from(number + 1).unwrap_or(u32::MAX), 1);
+            let cells = cells(line, separator);
+            let fields: Vec<(&str, &str)> = columns
+                .iter()
+                .zip(&cells)
+                .filter_map(|(column, cell)| column.zip(Some(cell.trim())))
+                .filter(|(_, cell)| !cell.is_empty())
+                .collect();
+            match row(&fields, at) {
+                Ok(row) if traffic.rows.iter().any(|other| other.name == row.name) => {
+                    report.error(at, format!("there is a row `{}` already", row.name), "give each row its own name");
+                }
+                Ok(_) if traffic.rows.len() == MOST => {
+                    report.error(at, format!("more than {MOST} rows"), "put like flows into one row with a count");
+                    break;
+                }
+                Ok(row) => traffic.rows.push(row),
+                Err((message, advice)) => report.error(at, message, &advice),
+            }
+        }
+        report.quote(text);
+        (traffic, report)
+    }
+}
+
+fn headings<'a>(line: &str, separator: char, number: usize, report: &mut Report) -> Vec<Option<&'a str>> {
+    let at = Place::new(u32::try_from(number + 1).unwrap_or(u32::MAX), 1);
+    let found: Vec<Option<&str>> = cells(line, separator)
+        .iter()
+        .map(|cell| {
+            let name = cell.trim().to_ascii_lowercase().replace([' ', '_'], "-");
+            let name = match name.as_str() {
+                "src" | "src-ip" => "source",
+                "dst" | "dst-ip" => "destination",
+                "sport" | "src-port" => "source-port",
+                "dport" | "dst-port" => "destination-port",
+                "size" | "packet-size" => "packet",
+                "flows" => "count",
+                other => other,
+            };
+            let known = COLUMNS.iter().find(|known| **known == name).copied();
+            if known.is_none() {
+                let advice = tailback_document::suggest(name, COLUMNS.iter().copied())
+                    .map_or_else(|| format!("columns are {}", COLUMNS.join(", ")), |near| format!("did you mean `{near}`?"));
+                report.unsupported(at, format!("the column `{}` is not known", cell.trim()), Some(&advice));
+            }
+            known
+        })
+        .collect();
+    for needed in ["name", "packet"] {
+        if !found.contains(&Some(needed)) {
+            report.error(at, format!("the column `{needed}` is missing"), "begin with: name,dscp,rate,packet,count,model");
+        }
+    }
+    found
+}
+
+/// Splits a line; cells in double quotes may hold the separator.
+fn cells(line: &str, separator: char) -> Vec<String> {
+    let (mut found, mut cell, mut quoted) = (Vec::new(), String::new(), false);
+    for character in line.chars() {
+        match character {
+            '"' => quoted = !quoted,
+            c if c == separator && !quoted => found.push(core::mem::take(&mut cell)),
+            c => cell.push(c),
+        }
+    }
+    found.push(cell);
+    found
+}
+
+type Wrong = (String, String);
+
+fn row(fields: &[(&str, &str)], at: Place) -> Result<Row, Wrong> {
+    let get = |name: &str| fields.iter().find(|(column, _)| *column == name).map(|(_, cell)| *cell);
+    let need = |name: &str| get(name).ok_or_else(|| (format!("`{name}` is empty"), "fill it in".to_owned()));
+    let name = need("name")?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if !name.chars().all(plain) {
+        return Err((format!("`{name}` is no name"), "use letters, digits, `-`, `_` and `.`".to_owned()));
+    }
+    let dscp = get("dscp").map(|text| text.parse::<Dscp>()).transpose().map_err(|e| (e, "correct the code point".to_owned()))?;
+    let model = match get("model").unwrap_or("cbr").to_ascii_lowercase().as_str() {
+        "cbr" | "udp" => Model::Cbr,
+        "poisson" => Model::Poisson,
+        "onoff" | "on-off" => Model::OnOff,
+        "tcp" | "bulk" => Model::Tcp,
+        other => return Err((format!("there is no model `{other}`"), "write cbr, poisson, onoff or tcp".to_owned())),
+    };
+    let rate = match (get("rate"), model) {
+        (None, Model::Tcp) => 0,
+        (Some(text), _) => rate(text)?,
+        (None, _) => return Err(("`rate` is empty".to_owned(), "write a rate such as 64kbit/s".to_owned())),
+    };
+    let packet = need("packet")?;
+    let packet = packet.parse::<u64>().ok().or_else(|| parse_bytes(packet).ok());
+    let packet = packet.filter(|bytes| (1..=65_535).contains(bytes)).ok_or_else(|| {
+        ("the packet size is no size".to_owned(), "write bytes from 1 to 65535, such as 200".to_owned())
+    })?;
+    let count = get("count").map_or(Ok(1), str::parse::<u32>).ok().filter(|n| (1..=100_000).contains(n));
+    let count = count.ok_or_else(|| ("the count is no number of flows".to_owned(), "write 1 to 100000".to_owned()))?;
+    let small = |name: &str| -> Result<Option<u8>, Wrong> {
+        let wrong = || (format!("`{name}` is not 0 to 7"), "write 0 to 7".to_owned());
+        get(name).map(|text| text.parse().ok().filter(|n| *n < 8).ok_or_else(wrong)).transpose()
+    };
+    let address = |name: &str| -> Result<Option<u32>, Wrong> {
+        let wrong = || (format!("`{name}` is no IPv4 address"), "write it such as 10.0.0.1".to_owned());
+        get(name).map(|text| text.parse::<Ipv4Addr>().map(u32::from).map_err(|_| wrong())).transpose()
+    };
+    let port = |name: &str| -> Result<Option<u16>, Wrong> {
+        let wrong = || (format!("`{name}` is no port"), "write 0 to 65535, or a name such as www".to_owned());
+        get(name).map(|text| port_named(text).ok_or_else(wrong)).transpose()
+    };
+    let wrong = || ("`protocol` is no protocol".to_owned(), "write tcp, udp, icmp or a number".to_owned());
+    let protocol = get("protocol").map(|text| protocol_named(text).ok_or_else(wrong)).transpose()?;
+    let header = Header {
+        dscp: dscp.map_or(0, Dscp::codepoint),
+        experimental: small("exp")?,
+        cos: small("cos")?,
+        protocol: protocol.or((model == Model::Tcp).then_some(6)),
+        source: address("source")?,
+        destination: address("destination")?,
+        source_port: port("source-port")?,
+        destination_port: port("destination-port")?,
+        application: get("application").map(str::to_ascii_lowercase),
+    };
+    let class = get("class").filter(|_| dscp.is_none()).map(str::to_owned);
+    Ok(Row { name: name.to_owned(), header, class, rate, packet, count, model, at })
+}
+
+/// A rate with a unit, or a bare number of bit/s.
+fn rate(text: &str) -> Result<u64, Wrong> {
+    let found = text.parse::<u64>().ok().or_else(|| parse_rate(text).ok().map(|rate| rate.0));
+    found.filter(|rate| *rate > 0).ok_or_else(|| (format!("`{text}` is no rate"), "write it such as 64kbit/s".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_may_come_in_any_order_under_usual_names_and_empty_cells_take_defaults() {
+        let (traffic, report) = Traffic::from_csv("# who\nname;dport;rate;Packet Size;dscp\nvoice;5060;64kbit/s;200;ef\nweb;www;1000000;1500;\n");
+        assert!(report.notices().is_empty(), "{report:?}");
+        let [voice, web] = traffic.rows.as_slice() else { panic!("two rows") };
+        assert_eq!((voice.rate, voice.packet, voice.count, voice.header.dscp), (64_000, 200, 1, 46));
+        assert_eq!((web.header.destination_port, web.header.dscp), (Some(80), 0));
+    }
+
+    #[test]
+    fn each_bad_row_is_reported_with_its_line() {
+        let text = "name,dscp,rate,packet,colour\na,ef,1x,200,\na b,ef,1Mbit/s,200,\nc,ef,1Mbit/s,0,\nd,af99,1Mbit/s,9,\nd,0,1Mbit/s,9,\nd,0,1Mbit/s,9,\n";
+        let (traffic, report) = Traffic::from_csv(text);
+        assert_eq!(traffic.rows.len(), 1);
+        assert_eq!(report.notices().iter().map(|notice| notice.line).collect::<Vec<_>>(), [1, 2, 3, 4, 5, 7]);
+    }
+}

@@ -1,0 +1,266 @@
+//! Access lists, by number and by name, standard and extended.
+
+use super::words::{Cursor, Trouble};
+use super::{Known, Mode, Reader};
+use crate::ir::{AccessEntry, AccessList, Match, Net, PortRange, port_named, protocol_named};
+use core::net::Ipv4Addr;
+
+impl Reader {
+    /// `access-list NUMBER …`
+    pub(super) fn numbered_access_list(&mut self, cursor: &mut Cursor<'_>, negative: bool) -> Result<(), Trouble> {
+        let name = cursor.name("number of the access list")?;
+        let number: u32 = name
+            .text
+            .parse()
+            .map_err(|_| Trouble::wrong(name.at, format!("`{}` is no number", name.text), "use `ip access-list` for names"))?;
+        let standard = match number {
+            1..=99 | 1300..=1999 => true,
+            100..=199 | 2000..=2699 => false,
+            _ => return Err(Trouble::unsupported(name.at, format!("access list {number} is not about IP"))),
+        };
+        self.mode = Mode::Global;
+        if negative && cursor.is_done() {
+            return self.remove_list(name.text, name.at);
+        }
+        let list = self.access_list_named(name.text, standard, name.at);
+        self.entry(list, cursor, negative)
+    }
+
+    /// `ip access-list standard|extended NAME`
+    pub(super) fn named_access_list(&mut self, cursor: &mut Cursor<'_>, negative: bool) -> Result<(), Trouble> {
+        let at = cursor.at();
+        let keyword = cursor.expect(&["standard", "extended", "resequence", "logging"])?;
+        if !matches!(keyword, "standard" | "extended") {
+            return Err(Trouble::unsupported(at, format!("`ip access-list {keyword}`")));
+        }
+        let name = cursor.name("name of the access list")?;
+        cursor.finish()?;
+        if negative {
+            self.mode = Mode::Global;
+            return self.remove_list(name.text, name.at);
+        }
+        let index = self.access_list_named(name.text, keyword == "standard", name.at);
+        self.mode = Mode::AccessList(index);
+        Ok(())
+    }
+
+    pub(super) fn access_list_line(
+        &mut self,
+        list: usize,
+        cursor: &mut Cursor<'_>,
+        negative: bool,
+    ) -> Result<Known, Trouble> {
+        let Some(word) = cursor.peek() else { return Ok(Known::No) };
+        let begins = |keyword: &str| {
+            word.text.len() <= keyword.len() && keyword.get(..word.text.len()).is_some_and(|k| k.eq_ignore_ascii_case(word.text))
+        };
+        if !(cursor.is_number() || ["permit", "deny", "remark"].into_iter().any(begins)) {
+            return Ok(Known::No);
+        }
+        self.entry(list, cursor, negative)?;
+        Ok(Known::Yes)
+    }
+
+    fn access_list_named(&mut self, name: &str, standard: bool, at: crate::Place) -> usize {
+        let found = self.config.access_lists.iter().position(|list| list.name == name);
+        found.unwrap_or_else(|| {
+            self.config.access_lists.push(AccessList { name: name.to_owned(), standard, entries: Vec::new(), at });
+            self.config.access_lists.len() - 1
+        })
+    }
+
+    fn remove_list(&mut self, name: &str, at: crate::Place) -> Result<(), Trouble> {
+        match self.config.access_lists.iter().position(|list| list.name == name) {
+            Some(index) => {
+                let _ = self.config.access_lists.remove(index);
+                Ok(())
+            }
+            None => Err(Trouble::wrong(at, format!("there is no access list `{name}`"), "remove the line")),
+        }
+    }
+
+    /// `[SEQUENCE] permit|deny …`
+    fn entry(&mut self, list: usize, cursor: &mut Cursor<'_>, negative: bool) -> Result<(), Trouble> {
+        let at = cursor.at();
+        let sequence = if cursor.is_number() { Some(cursor.small("sequence number", 1, 2_147_483_647)?) } else { None };
+        let Some(standard) = self.config.access_lists.get(list).map(|list| list.standard) else { return Ok(()) };
+        if negative
+            && cursor.is_done()
+            && let Some(sequence) = sequence
+        {
+            let entries = self.config.access_lists.get_mut(list).map(|list| &mut list.entries);
+            let Some(entries) = entries else { return Ok(()) };
+            let before = entries.len();
+            entries.retain(|entry| entry.sequence != sequence);
+            if entries.len() == before {
+                return Err(Trouble::wrong(at, format!("there is no entry {sequence}"), "remove the line"));
+            }
+            return Ok(());
+        }
+        let permit = match cursor.expect(&["permit", "deny", "remark", "dynamic", "evaluate"])? {
+            "permit" => true,
+            "deny" => false,
+            "remark" => {
+                self.report.ignored(at, "a remark");
+                return Ok(());
+            }
+            other => return Err(Trouble::unsupported(at, format!("`{other}` in an access list"))),
+        };
+        let conditions = if standard { standard_conditions(cursor)? } else { extended_conditions(cursor)? };
+        while cursor.one_of(&["log", "log-input"]).is_some() {}
+        cursor.finish()?;
+        let Some(own) = self.config.access_lists.get_mut(list) else { return Ok(()) };
+        if negative {
+            let found = own.entries.iter().position(|entry| entry.permit == permit && entry.conditions == conditions);
+            let Some(index) = found else { return Err(Trouble::wrong(at, "there is no such entry", "remove the line")) };
+            let _ = own.entries.remove(index);
+            return Ok(());
+        }
+        let last = own.entries.last().map_or(0, |entry| entry.sequence);
+        let sequence = sequence.unwrap_or_else(|| last.saturating_add(10));
+        let entry = AccessEntry { sequence, permit, conditions };
+        match own.entries.binary_search_by_key(&sequence, |entry| entry.sequence) {
+            Ok(index) => {
+                if own.entries.get(index) != Some(&entry) {
+                    return Err(Trouble::wrong(at, format!("entry {sequence} is there already"), "take another number"));
+                }
+            }
+            Err(index) => own.entries.insert(index, entry),
+        }
+        Ok(())
+    }
+}
+
+fn standard_conditions(cursor: &mut Cursor<'_>) -> Result<Vec<Match>, Trouble> {
+    Ok(some(Match::Source(net(cursor, true)?)))
+}
+
+fn extended_conditions(cursor: &mut Cursor<'_>) -> Result<Vec<Match>, Trouble> {
+    let word = cursor.name("protocol")?;
+    let mut conditions = Vec::new();
+    let number = match word.text.to_ascii_lowercase().as_str() {
+        "ip" => None,
+        name => Some(protocol_named(name).ok_or_else(|| {
+            Trouble::wrong(word.at, format!("`{}` is no protocol", word.text), "write ip, tcp, udp, icmp or a number")
+        })?),
+    };
+    conditions.extend(number.map(Match::IpProtocol));
+    let has_ports = matches!(number, Some(6 | 17));
+    conditions.extend(some(Match::Source(net(cursor, false)?)));
+    if has_ports {
+        conditions.extend(ports(cursor, Match::SourcePort)?);
+    }
+    conditions.extend(some(Match::Destination(net(cursor, false)?)));
+    if has_ports {
+        conditions.extend(ports(cursor, Match::DestinationPort)?);
+    }
+    while let Some(word) = cursor.peek() {
+        match word.text.to_ascii_lowercase().as_str() {
+            "dscp" => {
+                let _ = cursor.take();
+                conditions.push(Match::Dscp(vec![cursor.dscp()?]));
+            }
+            "precedence" => {
+                let _ = cursor.take();
+                conditions.push(Match::Precedence(vec![cursor.precedence()?]));
+            }
+            "log" | "log-input" => break,
+            other => return Err(Trouble::unsupported(word.at, format!("`{other}` in an access list"))),
+        }
+    }
+    Ok(conditions)
+}
+
+/// A condition that excludes something.
+fn some(condition: Match) -> Vec<Match> {
+    match condition {
+        Match::Source(Net::ANY) | Match::Destination(Net::ANY) => Vec::new(),
+        other => vec![other],
+    }
+}
+
+fn net(cursor: &mut Cursor<'_>, standard: bool) -> Result<Net, Trouble> {
+    let word = cursor.name("address")?;
+    match word.text.to_ascii_lowercase().as_str() {
+        "any" => return Ok(Net::ANY),
+        "host" => return Ok(Net { address: address(cursor)?, wildcard: 0 }),
+        "object-group" => return Err(Trouble::unsupported(word.at, "object groups")),
+        _ => {}
+    }
+    let address: Ipv4Addr = word.text.parse().map_err(|_| {
+        Trouble::wrong(word.at, format!("`{}` is no IPv4 address", word.text), "write any, host 10.0.0.1 or 10.0.0.0 0.0.0.255")
+    })?;
+    let more = cursor.is_number();
+    if standard && !more {
+        return Ok(Net { address: address.into(), wildcard: 0 });
+    }
+    let at = cursor.at();
+    let wildcard: u32 = self::address(cursor)?;
+    let mask = Net { address: 0, wildcard: !wildcard };
+    if wildcard.leading_ones() > 7 && mask.length().is_some() && wildcard != u32::MAX {
+        return Err(Trouble::wrong(
+            at,
+            format!("{} looks like a network mask", Ipv4Addr::from(wildcard)),
+            format!("access lists take wildcards: write {}", Ipv4Addr::from(!wildcard)),
+        ));
+    }
+    Ok(Net { address: u32::from(address) & !wildcard, wildcard })
+}
+
+fn address(cursor: &mut Cursor<'_>) -> Result<u32, Trouble> {
+    let word = cursor.name("address")?;
+    let parsed: Result<Ipv4Addr, _> = word.text.parse();
+    parsed.map(u32::from).map_err(|_| {
+        Trouble::wrong(word.at, format!("`{}` is no IPv4 address", word.text), "write four numbers, such as 10.0.0.1")
+    })
+}
+
+/// `eq`, `neq`, `gt`, `lt` or `range`, if one stands there.
+fn ports(cursor: &mut Cursor<'_>, condition: fn(PortRange) -> Match) -> Result<Vec<Match>, Trouble> {
+    let Some(word) = cursor.peek() else { return Ok(Vec::new()) };
+    let operator = word.text.to_ascii_lowercase();
+    let range = |low: u16, high: u16| condition(PortRange { low, high });
+    let found = match operator.as_str() {
+        "eq" | "neq" => {
+            let _ = cursor.take();
+            let first = port(cursor)?;
+            let mut all = vec![range(first, first)];
+            while cursor.peek().is_some_and(|word| port_named(word.text).is_some()) {
+                let next = port(cursor)?;
+                all.push(range(next, next));
+            }
+            let one = all.len() == 1;
+            let any = if one { all.pop().unwrap_or(Match::Any) } else { Match::AnyOf(all) };
+            if operator == "eq" { any } else { Match::Not(Box::new(any)) }
+        }
+        "gt" => {
+            let _ = cursor.take();
+            let at = cursor.at();
+            let low = port(cursor)?.checked_add(1);
+            range(low.ok_or_else(|| Trouble::wrong(at, "no port is above 65535", "write a lower one"))?, u16::MAX)
+        }
+        "lt" => {
+            let _ = cursor.take();
+            let at = cursor.at();
+            let high = port(cursor)?.checked_sub(1);
+            range(0, high.ok_or_else(|| Trouble::wrong(at, "no port is below 0", "write a higher one"))?)
+        }
+        "range" => {
+            let _ = cursor.take();
+            let at = cursor.at();
+            let (low, high) = (port(cursor)?, port(cursor)?);
+            if low > high {
+                return Err(Trouble::wrong(at, format!("{low} is above {high}"), "write the lower port first"));
+            }
+            range(low, high)
+        }
+        _ => return Ok(Vec::new()),
+    };
+    Ok(vec![found])
+}
+
+fn port(cursor: &mut Cursor<'_>) -> Result<u16, Trouble> {
+    let word = cursor.name("port")?;
+    port_named(word.text)
+        .ok_or_else(|| Trouble::wrong(word.at, format!("`{}` is no port", word.text), "write 0 to 65535, or a name such as www"))
+}

@@ -1,0 +1,255 @@
+//! What other languages say, as far as policy maps can say it.
+
+use super::export::condition_text;
+use super::policy_map::DEFAULT_CLASS;
+use crate::ir::{
+    AccessEntry, AccessList, By, Class, ClassMap, Config, Fair, HtbClass, Limit, Match, Policy, Priority, Profile, Queue,
+    Red, Rule, Scheduler, Shape, Share, Wred,
+};
+use crate::{Place, Report};
+
+/// Bytes by which thresholds in bytes become thresholds in packets, as `avpkt` of `tc` is usually given.
+const PACKET: u64 = 1500;
+
+/// The configuration in class maps and policies of classes; what was approximated is in the report.
+pub(super) fn adapt(config: &Config) -> (Config, Report) {
+    let mut maker = Maker { made: config.clone(), report: Report::default() };
+    maker.made.policies.clear();
+    for policy in &config.policies {
+        maker.policy(policy, config);
+    }
+    let mut ports = core::mem::take(&mut maker.made.ports);
+    for port in &mut ports {
+        let mut root = core::mem::take(&mut port.root);
+        maker.queue(&mut root);
+        if root.shape.is_some() || (root.wred.is_some() && matches!(root.queue, Queue::Policy(_))) {
+            // An interface cannot shape; a policy with one class can.
+            let name = format!("{}-shape", port.name);
+            root.name = DEFAULT_CLASS.to_owned();
+            let classes = vec![core::mem::take(&mut root)];
+            let default = Some(DEFAULT_CLASS.to_owned());
+            maker.made.policies.push(Policy { name: name.clone(), default, classes, ..Policy::default() });
+            root.queue = Queue::Policy(name);
+        } else if let Some(limit) = root.limit.take() {
+            match limit {
+                Limit::Packets(packets) => port.hold = port.hold.or(u32::try_from(packets).ok()),
+                other => maker.note(port.at, format!("the limit {other:?} of `{}`: hold-queue counts packets", port.name)),
+            }
+        }
+        port.root = root;
+        // What classes are guaranteed must fit: the rate that token buckets at the root add up to.
+        if port.rate.is_none()
+            && let Queue::Policy(name) = &port.root.queue
+            && let Some(policy) = config.policy(name)
+        {
+            let top = || policy.classes.iter().filter(|class| class.parent.is_none()).filter_map(|class| class.htb);
+            let sum = top().fold(0u64, |sum, htb| sum.saturating_add(htb.rate));
+            let highest = top().map(|htb| htb.ceil.unwrap_or(htb.rate)).max().unwrap_or(0);
+            port.rate = Some(sum.max(highest)).filter(|rate| *rate > 0);
+        }
+    }
+    maker.made.ports = ports;
+    (maker.made, maker.report)
+}
+
+struct Maker {
+    made: Config,
+    report: Report,
+}
+
+impl Maker {
+    fn note(&mut self, at: Place, what: String) {
+        self.report.warning(at, what, "check that the approximation is what you want");
+    }
+
+    fn policy(&mut self, policy: &Policy, config: &Config) {
+        match policy.scheduler {
+            Scheduler::ClassBased => {
+                let mut own = policy.clone();
+                own.classes.iter_mut().for_each(|class| self.queue(class));
+                self.made.policies.push(own);
+            }
+            Scheduler::Priority if policy.name.starts_with("priority-list-") => self.made.policies.push(policy.clone()),
+            Scheduler::Htb => self.htb(policy),
+            Scheduler::Priority | Scheduler::Drr | Scheduler::Ets => {
+                let mut classes = policy.classes.clone();
+                for (index, class) in classes.iter_mut().enumerate() {
+                    let strict = policy.scheduler == Scheduler::Priority || (policy.scheduler == Scheduler::Ets && class.quantum.is_none());
+                    let rest = policy.default.as_ref() == Some(&class.name);
+                    if strict && rest {
+                        self.note(class.at, format!("`{}`: the default class gets what is left, whatever its band", class.name));
+                    } else if strict && index < 2 {
+                        class.priority = Some(Priority { level: index as u8 + 1, rate: None, burst: None });
+                    } else if strict {
+                        self.note(class.at, format!("`{}`: routers have two levels of priority; this class gets the rest", class.name));
+                    } else {
+                        let ratio = class.quantum.unwrap_or(PACKET).clamp(1, 65536);
+                        class.bandwidth = Some(Share::RemainingRatio(u32::try_from(ratio).unwrap_or(1)));
+                    }
+                    class.quantum = None;
+                    self.queue(class);
+                }
+                self.classes(policy, &policy.name, classes, config.policies.len() > 1);
+            }
+        }
+    }
+
+    /// Each class of HTB that has classes within becomes a policy of them.
+    fn htb(&mut self, policy: &Policy) {
+        let within = |parent: Option<&str>| -> Vec<Class> {
+            policy.classes.iter().filter(|class| class.parent.as_deref() == parent).cloned().collect()
+        };
+        let is_inner = |name: &str| policy.classes.iter().any(|class| class.parent.as_deref() == Some(name));
+        for outer in [None].into_iter().chain(policy.classes.iter().filter(|class| is_inner(&class.name)).map(Some)) {
+            let mut classes = within(outer.map(|class| class.name.as_str()));
+            let ceiling = outer.and_then(|class| class.htb).map(|htb| htb.ceil.unwrap_or(htb.rate));
+            for class in &mut classes {
+                let Some(HtbClass { rate, ceil, burst, prio, .. }) = class.htb.take() else { continue };
+                let ceil = ceil.unwrap_or(rate);
+                if outer.is_some() || classes_are_many(policy) {
+                    class.bandwidth = Some(Share::Rate(rate));
+                }
+                if ceiling.is_none_or(|ceiling| ceil < ceiling) {
+                    class.shape = Some(Shape { rate: Share::Rate(ceil), burst, excess: None, peak: false });
+                }
+                if prio.is_some_and(|prio| prio > 0) {
+                    self.note(class.at, format!("class `{}`: who borrows first (prio) has no counterpart", class.name));
+                }
+                class.parent = None;
+                if is_inner(&class.name) {
+                    class.queue = Queue::Policy(inner_name(policy, &class.name));
+                } else {
+                    self.queue(class);
+                }
+            }
+            let name = outer.map_or_else(|| policy.name.clone(), |class| inner_name(policy, &class.name));
+            self.classes(policy, &name, classes, false);
+        }
+    }
+
+    /// A policy of these classes; each class's rules become a class map. A class about which there is no rule, or that holds
+    /// all classes, becomes the default.
+    fn classes(&mut self, policy: &Policy, name: &str, mut classes: Vec<Class>, _several: bool) {
+        let first = |class: &Class| policy.rules.iter().position(|rule| rule.class == class.name);
+        classes.sort_by_key(|class| first(class).unwrap_or(usize::MAX));
+        let alone = classes.len() == 1;
+        let mut made = Policy { name: name.to_owned(), at: policy.at, ..Policy::default() };
+        for mut class in classes {
+            let own: Vec<&Rule> = policy.rules.iter().filter(|rule| rule.class == class.name).collect();
+            let is_default = policy.default.as_ref() == Some(&class.name);
+            if alone || (is_default && own.is_empty()) {
+                class.name = DEFAULT_CLASS.to_owned();
+                made.default = Some(class.name.clone());
+                // A router's default class takes no guarantee in the presence of others but what is left.
+                made.classes.push(class);
+                continue;
+            }
+            if is_default {
+                self.note(class.at, format!("`{}` is also the default class; unmatched packets go to class-default", class.name));
+            }
+            if own.is_empty() {
+                self.note(class.at, format!("no filter leads to `{}`", class.name));
+            }
+            let map = self.class_map(&class.name, &own);
+            for rule in own {
+                if rule.police.is_some() {
+                    class.police.clone_from(&rule.police);
+                }
+            }
+            let at = class.at;
+            made.rules.push(Rule { when: Match::ClassMap(map.clone()), class: map.clone(), police: None, at });
+            class.name = map;
+            made.classes.push(class);
+        }
+        self.made.policies.push(made);
+    }
+
+    fn class_map(&mut self, class: &str, rules: &[&Rule]) -> String {
+        let taken = |maker: &Maker, name: &str| maker.made.class_map(name).is_some();
+        let mut name = class.to_owned();
+        for number in 2..1000 {
+            if !taken(self, &name) {
+                break;
+            }
+            name = format!("{class}-{number}");
+        }
+        let mut conditions = Vec::new();
+        for rule in rules {
+            if let Match::ClassMap(_) | Match::AccessList(_) = rule.when {
+                conditions.push(rule.when.clone());
+            } else if condition_text(&rule.when).is_some() {
+                conditions.push(rule.when.clone());
+            } else if let Some(entry) = entry(&rule.when) {
+                let list = format!("{name}-{}", conditions.len() + 1);
+                let entries = vec![AccessEntry { sequence: 10, permit: true, conditions: entry }];
+                self.made.access_lists.push(AccessList { name: list.clone(), standard: false, entries, at: rule.at });
+                conditions.push(Match::AccessList(list));
+            } else {
+                self.report.unsupported(rule.at, format!("a class map cannot say {:?}", rule.when), None);
+            }
+        }
+        self.made.class_maps.push(ClassMap { name: name.clone(), all: false, conditions, at: Place::default() });
+        name
+    }
+
+    /// Queues that a router does not have become the nearest that it has.
+    fn queue(&mut self, class: &mut Class) {
+        let at = class.at;
+        match core::mem::take(&mut class.queue) {
+            Queue::Sfq(_) | Queue::FqCodel(_) | Queue::FqPie(_) => {
+                self.note(at, format!("class `{}`: its fair queueing becomes fair-queue", class.name));
+                class.queue = Queue::Fair(Fair::default());
+                class.limit = None;
+            }
+            Queue::Codel(_) | Queue::Pie(_) => self.note(at, format!("class `{}`: its AQM has no counterpart; a FIFO", class.name)),
+            Queue::Red(red) => {
+                self.note(at, format!("class `{}`: RED by bytes becomes random-detect by packets of {PACKET} B", class.name));
+                class.wred = Some(wred(red, class.limit));
+                class.limit = class.limit.map(in_packets);
+            }
+            Queue::Gred(_) => self.report.unsupported(at, format!("class `{}`: gred", class.name), None),
+            other => class.queue = other,
+        }
+    }
+}
+
+fn classes_are_many(policy: &Policy) -> bool {
+    policy.classes.iter().filter(|class| class.parent.is_none()).count() > 1
+}
+
+fn inner_name(policy: &Policy, class: &str) -> String {
+    format!("{}-{}", policy.name, class.replace(':', "-"))
+}
+
+/// The conditions of an entry of an access list that says the same; none if none does.
+fn entry(when: &Match) -> Option<Vec<Match>> {
+    let conditions = match when {
+        Match::All(all) => all.clone(),
+        one => vec![one.clone()],
+    };
+    let has_ports = |condition: &Match| matches!(condition, Match::SourcePort(_) | Match::DestinationPort(_));
+    let has_protocol = conditions.iter().any(|condition| matches!(condition, Match::IpProtocol(6 | 17)));
+    let fits = conditions.iter().all(|condition| match condition {
+        Match::Dscp(values) | Match::Precedence(values) => values.len() == 1,
+        Match::IpProtocol(_) | Match::Source(_) | Match::Destination(_) => true,
+        other => has_ports(other) && has_protocol,
+    });
+    fits.then_some(conditions)
+}
+
+fn in_packets(limit: Limit) -> Limit {
+    match limit {
+        Limit::Bytes(bytes) => Limit::Packets(bytes.div_ceil(PACKET)),
+        other => other,
+    }
+}
+
+fn wred(red: Red, limit: Option<Limit>) -> Wred {
+    let limit = if let Some(Limit::Bytes(bytes)) = limit { bytes } else { 64 * PACKET };
+    let max = red.max.unwrap_or(limit / 4);
+    let min = red.min.unwrap_or(max / 3);
+    let packets = |bytes: u64| u32::try_from((bytes / PACKET).max(1)).unwrap_or(u32::MAX);
+    let denominator = red.probability.filter(|p| *p > 0).map(|p| 1_000_000 / p);
+    let profile = |code| Profile { code: Some(code), min: packets(min), max: packets(max).max(packets(min)), denominator };
+    Wred { by: By::Precedence, exponent: None, ecn: red.ecn, profiles: (0..8).map(profile).collect() }
+}

@@ -1,0 +1,310 @@
+//! What a router would refuse, or what does not do what it seems to.
+
+use super::policy_map::DEFAULT_CLASS;
+use crate::ir::{By, Class, Config, Limit, Match, Policy, Port, Queue, Scheduler, Share};
+use crate::{Place, Report};
+use std::collections::BTreeSet;
+
+/// Packets that a class may have waiting by default (classic IOS).
+const QUEUE_LIMIT: u64 = 64;
+/// Percentage that classes might reserve before Cisco's hierarchical queueing framework (12.4(20)T).
+const OLD_RESERVABLE: u64 = 75;
+/// Levels of policies that routers allow.
+const LEVELS: usize = 3;
+
+/// Reports all that is wrong with the configuration.
+pub(super) fn check(config: &Config, report: &mut Report) {
+    references(config, report);
+    for policy in &config.policies {
+        for class in &policy.classes {
+            actions(class, policy, report);
+        }
+        units(policy, report);
+    }
+    let mut reached = BTreeSet::new();
+    for port in &config.ports {
+        attached(port, config, report, &mut reached);
+    }
+    for policy in config.policies.iter().filter(|policy| !reached.contains(policy.name.as_str())) {
+        // Not attached: percentages have no base, but they still must not sum to more than there is.
+        sums(policy, None, 100, report);
+        if !config.policies.iter().any(|other| children(other).any(|child| child == policy.name)) {
+            report.warning(
+                policy.at,
+                format!("no interface uses the policy map `{}`", policy.name),
+                "add `service-policy output` to an interface, or name one with --policy",
+            );
+        }
+    }
+}
+
+fn children(policy: &Policy) -> impl Iterator<Item = &str> {
+    policy.classes.iter().filter_map(|class| match &class.queue {
+        Queue::Policy(name) => Some(name.as_str()),
+        _ => None,
+    })
+}
+
+// --- Names ---
+
+fn references(config: &Config, report: &mut Report) {
+    for policy in &config.policies {
+        for rule in &policy.rules {
+            named(&rule.when, rule.at, config, report);
+        }
+        for class in &policy.classes {
+            if let Queue::Policy(name) = &class.queue
+                && config.policy(name).is_none()
+            {
+                report.error(class.at, format!("there is no policy map `{name}`"), "define it, or correct the name");
+            }
+        }
+    }
+    for map in &config.class_maps {
+        for condition in &map.conditions {
+            named(condition, map.at, config, report);
+        }
+        if map.conditions.is_empty() {
+            let message = format!("the class map `{}` has no conditions, so it is about nothing", map.name);
+            report.warning(map.at, message, "add a `match` line");
+        }
+    }
+    for map in in_cycles(config) {
+        report.error(map.1, format!("the class map `{}` contains itself", map.0), "break the cycle");
+    }
+}
+
+fn named(condition: &Match, at: Place, config: &Config, report: &mut Report) {
+    match condition {
+        Match::ClassMap(name) if config.class_map(name).is_none() => {
+            report.error(at, format!("there is no class map `{name}`"), "define it, or correct the name");
+        }
+        Match::AccessList(name) if config.access_list(name).is_none() => {
+            report.error(at, format!("there is no access list `{name}`"), "define it, or correct the name");
+        }
+        Match::Not(inner) => named(inner, at, config, report),
+        Match::All(all) | Match::AnyOf(all) => all.iter().for_each(|one| named(one, at, config, report)),
+        _ => {}
+    }
+}
+
+/// Class maps that lead back to themselves: those that are left when all whose maps are settled have been taken away.
+fn in_cycles(config: &Config) -> Vec<(&str, Place)> {
+    let uses: Vec<(usize, usize)> = config
+        .class_maps
+        .iter()
+        .enumerate()
+        .flat_map(|(index, map)| map.conditions.iter().filter_map(move |condition| Some((index, inner_map(condition)?))))
+        .filter_map(|(index, name)| Some((index, config.class_maps.iter().position(|map| map.name == name)?)))
+        .collect();
+    cyclic(config.class_maps.len(), &uses)
+        .into_iter()
+        .filter_map(|index| config.class_maps.get(index).map(|map| (map.name.as_str(), map.at)))
+        .collect()
+}
+
+fn inner_map(condition: &Match) -> Option<&str> {
+    match condition {
+        Match::ClassMap(name) => Some(name),
+        Match::Not(inner) => inner_map(inner),
+        _ => None,
+    }
+}
+
+/// Nodes from which a walk along the edges can go on for ever.
+fn cyclic(nodes: usize, edges: &[(usize, usize)]) -> Vec<usize> {
+    let mut left: Vec<usize> = vec![0; nodes];
+    let mut users: Vec<Vec<usize>> = vec![Vec::new(); nodes];
+    for (from, to) in edges {
+        if let (Some(count), Some(back)) = (left.get_mut(*from), users.get_mut(*to)) {
+            *count += 1;
+            back.push(*from);
+        }
+    }
+    let mut settled: Vec<usize> = (0..nodes).filter(|node| left.get(*node) == Some(&0)).collect();
+    while let Some(node) = settled.pop() {
+        for user in users.get(node).into_iter().flatten() {
+            if let Some(count) = left.get_mut(*user) {
+                *count -= 1;
+                if *count == 0 {
+                    settled.push(*user);
+                }
+            }
+        }
+    }
+    (0..nodes).filter(|node| left.get(*node).is_some_and(|count| *count > 0)).collect()
+}
+
+// --- Actions of a class ---
+
+fn actions(class: &Class, policy: &Policy, report: &mut Report) {
+    let (at, name) = (class.at, class.name.as_str());
+    if policy.scheduler != Scheduler::ClassBased {
+        return;
+    }
+    if class.bandwidth.is_some() && class.priority.is_some() {
+        report.error(at, format!("class `{name}` has both bandwidth and priority"), "keep one of them");
+    }
+    if class.priority.is_some() && name == DEFAULT_CLASS {
+        report.error(at, "class-default cannot have priority", "give the packets a class of their own");
+    }
+    if class.priority.is_some() && matches!(class.queue, Queue::Fair(_)) {
+        report.error(at, format!("class `{name}` has priority and fair-queue"), "remove fair-queue");
+    }
+    let limit = class.limit.unwrap_or(Limit::Packets(QUEUE_LIMIT));
+    if let Some(wred) = &class.wred {
+        if class.priority.is_some() {
+            report.error(at, format!("class `{name}` has priority and random-detect"), "remove random-detect");
+        } else if class.bandwidth.is_none() && class.shape.is_none() && name != DEFAULT_CLASS {
+            report.error(
+                at,
+                format!("class `{name}` has random-detect without bandwidth or shape"),
+                "add bandwidth, or move random-detect to class-default",
+            );
+        }
+        if class.limit.is_some() {
+            report.warning(
+                at,
+                format!("class `{name}` has random-detect and queue-limit"),
+                "old releases refuse both; both are applied here",
+            );
+        }
+        for profile in &wred.profiles {
+            if let Limit::Packets(limit) = limit
+                && u64::from(profile.max) > limit
+            {
+                let code = profile.code.map_or_else(|| "rsvp".to_owned(), |code| code.to_string());
+                let kind = if wred.by == By::Dscp { "dscp" } else { "precedence" };
+                let message = format!(
+                    "class `{name}`: the maximum threshold {} of {kind} {code} is above the queue limit {limit}",
+                    profile.max
+                );
+                report.error(at, message, "raise queue-limit, or lower the threshold: the queue is full before the average is there");
+            }
+        }
+    }
+}
+
+fn units(policy: &Policy, report: &mut Report) {
+    let kind = |share: Share| match share {
+        Share::Rate(_) => "kbit/s",
+        Share::Percent(_) => "percent",
+        Share::RemainingPercent(_) => "remaining percent",
+        Share::RemainingRatio(_) => "remaining ratio",
+    };
+    let mut first: Option<(&'static str, &str)> = None;
+    for class in &policy.classes {
+        let own = class.bandwidth.or_else(|| class.priority.and_then(|priority| priority.rate));
+        let Some(unit) = own.map(kind) else { continue };
+        let absolute = |unit: &str| matches!(unit, "kbit/s" | "percent");
+        match first {
+            None => first = Some((unit, &class.name)),
+            // A rate of priority beside shares of the rest is usual.
+            Some((other, name)) if other != unit && (absolute(other) == absolute(unit)) => {
+                let message =
+                    format!("class `{}` counts in {unit} and class `{name}` in {other} of one policy", class.name);
+                report.error(class.at, message, "use one unit for all classes of a policy");
+                return;
+            }
+            Some(_) => {}
+        }
+    }
+}
+
+// --- Sums, where the policy hangs ---
+
+fn attached<'a>(port: &'a Port, config: &'a Config, report: &mut Report, reached: &mut BTreeSet<&'a str>) {
+    if let Some(input) = &port.input {
+        match config.policy(input) {
+            None => report.error(port.at, format!("there is no policy map `{input}`"), "define it, or correct the name"),
+            Some(policy) => {
+                let _ = reached.insert(policy.name.as_str());
+                let queues = |class: &Class| class.bandwidth.is_some() || class.priority.is_some() || class.shape.is_some();
+                for class in policy.classes.iter().filter(|class| queues(class)) {
+                    let message = format!("class `{}` queues, and the policy is for input", class.name);
+                    report.error(class.at, message, "only policers and marks can be applied to what arrives");
+                }
+            }
+        }
+    }
+    let Queue::Policy(root) = &port.root.queue else { return };
+    if config.policy(root).is_none() {
+        report.error(port.at, format!("there is no policy map `{root}`"), "define it, or correct the name");
+        return;
+    }
+    let reservable = u64::from(port.reservable.unwrap_or(100));
+    // Each policy is walked at most once for each level and port.
+    let mut level: Vec<(&str, Option<u64>)> = vec![(root, port.rate)];
+    for depth in 0.. {
+        let mut next: Vec<(&str, Option<u64>)> = Vec::new();
+        let mut seen = BTreeSet::new();
+        for (name, base) in level {
+            let Some(policy) = config.policy(name) else { continue };
+            if !seen.insert(name) {
+                continue;
+            }
+            let _ = reached.insert(policy.name.as_str());
+            if depth == LEVELS {
+                report.error(policy.at, format!("`{name}` stands more than {LEVELS} levels deep"), "routers allow three levels");
+                return;
+            }
+            sums(policy, base, if depth == 0 { reservable } else { 100 }, report);
+            for class in &policy.classes {
+                if let Queue::Policy(child) = &class.queue {
+                    let shaped = class.shape.and_then(|shape| shape.rate.of(base?));
+                    let own = class.bandwidth.and_then(|share| share.of(base?));
+                    next.push((child, shaped.or(own).or(base)));
+                    if class.shape.is_none() && class.bandwidth.is_none() && class.priority.is_none() && queues(config, child) {
+                        let message = format!("class `{}` has a queueing policy within, and no rate of its own", class.name);
+                        report.warning(class.at, message, "add `shape average` or `bandwidth`: routers refuse it");
+                    }
+                }
+            }
+        }
+        if next.is_empty() {
+            return;
+        }
+        level = next;
+    }
+}
+
+fn queues(config: &Config, policy: &str) -> bool {
+    let queues = |class: &Class| class.bandwidth.is_some() || class.priority.is_some();
+    config.policy(policy).is_some_and(|policy| policy.classes.iter().any(queues))
+}
+
+fn sums(policy: &Policy, base: Option<u64>, reservable: u64, report: &mut Report) {
+    if policy.scheduler != Scheduler::ClassBased {
+        return;
+    }
+    let (mut percent, mut rate, mut remaining) = (0u64, 0u64, 0u64);
+    for class in &policy.classes {
+        for share in class.bandwidth.into_iter().chain(class.priority.and_then(|priority| priority.rate)) {
+            match share {
+                Share::Percent(n) => percent = percent.saturating_add(u64::from(n)),
+                Share::Rate(n) => rate = rate.saturating_add(n),
+                Share::RemainingPercent(n) => remaining = remaining.saturating_add(u64::from(n)),
+                Share::RemainingRatio(_) => {}
+            }
+        }
+    }
+    if remaining > 100 {
+        let message = format!("the remaining percentages of `{}` sum to {remaining}", policy.name);
+        report.error(policy.at, message, "let them sum to 100 at most");
+    }
+    let of_rate = base.filter(|base| *base > 0).map_or(0, |base| {
+        u64::try_from(u128::from(rate) * 100).unwrap_or(u64::MAX).div_ceil(base)
+    });
+    let sum = percent.saturating_add(of_rate);
+    if sum > reservable {
+        let base = base.map_or_else(String::new, |base| format!(" of {base} bit/s"));
+        let message = format!("the classes of `{}` reserve {sum} %{base}, and {reservable} % may be", policy.name);
+        report.error(policy.at, message, "lower bandwidth and priority, or raise max-reserved-bandwidth");
+    } else if sum > OLD_RESERVABLE && reservable == 100 {
+        report.warning(
+            policy.at,
+            format!("the classes of `{}` reserve {sum} %", policy.name),
+            "releases before 12.4(20)T allow 75 % unless max-reserved-bandwidth says otherwise",
+        );
+    }
+}

@@ -1,0 +1,131 @@
+//! `police`: on one line, or in a mode of its own.
+
+use super::words::{Cursor, Trouble};
+use super::{Known, Mode, Reader};
+use crate::ir::{Act, Mark, Police, Share};
+
+const ACTIONS: [&str; 3] = ["conform-action", "exceed-action", "violate-action"];
+
+impl Reader {
+    /// What follows `police`.
+    pub(super) fn police(&mut self, policy: usize, class: usize, cursor: &mut Cursor<'_>) -> Result<(), Trouble> {
+        let policer = policer(cursor)?;
+        if let Some(class) = self.class_at(policy, class) {
+            class.police = Some(policer);
+        }
+        self.mode = Mode::Police(policy, class);
+        Ok(())
+    }
+
+    pub(super) fn police_line(
+        &mut self,
+        policy: usize,
+        class: usize,
+        cursor: &mut Cursor<'_>,
+        negative: bool,
+    ) -> Result<Known, Trouble> {
+        let keyword = match Reader::keyword(cursor, &ACTIONS) {
+            Ok(keyword) => keyword,
+            Err(_) => return Ok(Known::No),
+        };
+        let acts = if negative { Vec::new() } else { vec![act(cursor)?] };
+        cursor.finish()?;
+        let Some(police) = self.class_at(policy, class).and_then(|class| class.police.as_mut()) else { return Ok(Known::No) };
+        let (list, usual) = match keyword {
+            "conform-action" => (&mut police.conform, vec![Act::Transmit]),
+            "exceed-action" => (&mut police.exceed, vec![Act::Drop]),
+            _ => (&mut police.violate, Vec::new()),
+        };
+        // Actions on lines of their own add to each other, after the first has replaced what holds by default.
+        if negative {
+            *list = usual;
+        } else if *list == usual {
+            *list = acts;
+        } else {
+            list.extend(acts);
+        }
+        Ok(Known::Yes)
+    }
+}
+
+fn policer(cursor: &mut Cursor<'_>) -> Result<Police, Trouble> {
+    let mut police = Police {
+        rate: Share::Rate(0),
+        burst: None,
+        peak: None,
+        excess: None,
+        conform: vec![Act::Transmit],
+        exceed: vec![Act::Drop],
+        violate: Vec::new(),
+    };
+    let named = cursor.one_of(&["cir", "rate"]);
+    police.rate = rate(cursor)?;
+    if named.is_some() && cursor.one_of(&["bps"]).is_some() {}
+    let mut bursts = 0;
+    while !cursor.is_done() {
+        if cursor.is_number() {
+            // `police RATE BURST [EXCESS]`
+            let bytes = cursor.number("burst in bytes", 1, u64::from(u32::MAX))?;
+            match bursts {
+                0 => police.burst = Some(bytes),
+                1 => police.excess = Some(bytes),
+                _ => return Err(Trouble::wrong(cursor.at(), "a third burst", "write at most two")),
+            }
+            bursts += 1;
+            continue;
+        }
+        const WORDS: [&str; 8] =
+            ["bc", "burst", "be", "peak-burst", "pir", "peak-rate", "conform-action", "exceed-action"];
+        let keyword = if cursor.one_of(&["violate-action"]).is_some() { "violate-action" } else { cursor.expect(&WORDS)? };
+        match keyword {
+            "bc" | "burst" => police.burst = Some(burst(cursor)?),
+            "be" | "peak-burst" => police.excess = Some(burst(cursor)?),
+            "pir" | "peak-rate" => police.peak = Some(rate(cursor)?),
+            "conform-action" => police.conform = vec![act(cursor)?],
+            "exceed-action" => police.exceed = vec![act(cursor)?],
+            _ => police.violate = vec![act(cursor)?],
+        }
+    }
+    Ok(police)
+}
+
+fn rate(cursor: &mut Cursor<'_>) -> Result<Share, Trouble> {
+    if cursor.one_of(&["percent"]).is_some() {
+        return cursor.small("percentage", 1, 100).map(Share::Percent);
+    }
+    cursor.bits_per_second().map(Share::Rate)
+}
+
+fn burst(cursor: &mut Cursor<'_>) -> Result<u64, Trouble> {
+    let at = cursor.at();
+    let bytes = cursor.number("burst in bytes", 1, u64::from(u32::MAX))?;
+    if cursor.one_of(&["ms", "milliseconds"]).is_some() {
+        return Err(Trouble::unsupported(at, "a burst in milliseconds"));
+    }
+    let _ = cursor.one_of(&["bytes"]);
+    Ok(bytes)
+}
+
+fn act(cursor: &mut Cursor<'_>) -> Result<Act, Trouble> {
+    const ACTS: [&str; 9] = [
+        "transmit",
+        "drop",
+        "set-dscp-transmit",
+        "set-prec-transmit",
+        "set-cos-transmit",
+        "set-mpls-exp-imposition-transmit",
+        "set-mpls-exp-topmost-transmit",
+        "set-qos-transmit",
+        "set-mpls-exp-transmit",
+    ];
+    Ok(match cursor.expect(&ACTS)? {
+        "transmit" => Act::Transmit,
+        "drop" => Act::Drop,
+        "set-dscp-transmit" => Act::Set(Mark::Dscp(cursor.dscp()?)),
+        "set-prec-transmit" => Act::Set(Mark::Precedence(cursor.precedence()?)),
+        "set-cos-transmit" => Act::Set(Mark::Cos(cursor.small("class of service", 0, 7)? as u8)),
+        "set-qos-transmit" => Act::Set(Mark::QosGroup(cursor.small("QoS group", 0, 1023)?)),
+        "set-mpls-exp-topmost-transmit" => Act::Set(Mark::ExperimentalTopmost(cursor.small("MPLS traffic class", 0, 7)? as u8)),
+        _ => Act::Set(Mark::ExperimentalImposition(cursor.small("MPLS traffic class", 0, 7)? as u8)),
+    })
+}

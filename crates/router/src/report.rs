@@ -1,0 +1,152 @@
+//! What there is to say about a configuration: each remark with its line and column.
+
+use core::fmt;
+use serde::Serialize;
+
+/// Where something was written, from 1. It is no part of what the thing means: all places are equal, so that two
+/// configurations are equal when they say the same in different lines.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Place {
+    /// Line, from 1; 0 where the thing was written nowhere.
+    pub line: u32,
+    /// Column in characters, from 1.
+    pub column: u32,
+}
+
+impl Place {
+    /// Line and column, both from 1.
+    pub const fn new(line: u32, column: u32) -> Place {
+        Place { line, column }
+    }
+}
+impl PartialEq for Place {
+    fn eq(&self, _: &Place) -> bool {
+        true
+    }
+}
+impl Eq for Place {}
+
+/// How much a remark matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Level {
+    /// The configuration contradicts itself, or a router would refuse it: nothing is made of it.
+    Error,
+    /// A line or a part of one that was not understood, or that has no counterpart here: it was left out.
+    Unsupported,
+    /// Understood, with a doubt or an approximation that is named.
+    Warning,
+    /// Understood, and without effect on queues: a description, a host name, an address.
+    Ignored,
+}
+
+impl Level {
+    /// Its name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Level::Error => "error",
+            Level::Unsupported => "unsupported",
+            Level::Warning => "warning",
+            Level::Ignored => "ignored",
+        }
+    }
+}
+
+/// One remark.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Notice {
+    /// How much it matters.
+    pub level: Level,
+    /// Line, from 1; 0 for the configuration as a whole.
+    pub line: u32,
+    /// Column in characters, from 1; 0 for the configuration as a whole.
+    pub column: u32,
+    /// The line as it was written, without the spaces around it.
+    pub text: String,
+    /// What there is to say, in a phrase.
+    pub message: String,
+    /// What to write instead, or what to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub advice: Option<String>,
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.line > 0 {
+            write!(f, "{}:{}: ", self.line, self.column)?;
+        }
+        write!(f, "{}: {}", self.level.name(), self.message)?;
+        if !self.text.is_empty() {
+            write!(f, "  [{}]", self.text)?;
+        }
+        self.advice.as_ref().map_or(Ok(()), |advice| write!(f, "; {advice}"))
+    }
+}
+
+/// All remarks about one configuration.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Report {
+    notices: Vec<Notice>,
+}
+
+impl Report {
+    /// Adds a remark about what stands at `at`.
+    pub fn add(&mut self, level: Level, at: Place, message: impl Into<String>, advice: Option<&str>) {
+        self.notices.push(Notice {
+            level,
+            line: at.line,
+            column: at.column,
+            text: String::new(),
+            message: message.into(),
+            advice: advice.map(str::to_owned),
+        });
+    }
+    /// Adds an error.
+    pub fn error(&mut self, at: Place, message: impl Into<String>, advice: &str) {
+        self.add(Level::Error, at, message, Some(advice));
+    }
+    /// Adds a warning.
+    pub fn warning(&mut self, at: Place, message: impl Into<String>, advice: &str) {
+        self.add(Level::Warning, at, message, Some(advice));
+    }
+    /// Adds what was left out.
+    pub fn unsupported(&mut self, at: Place, message: impl Into<String>, advice: Option<&str>) {
+        self.add(Level::Unsupported, at, message, advice);
+    }
+    /// Adds what has no effect on queues.
+    pub fn ignored(&mut self, at: Place, message: impl Into<String>) {
+        self.add(Level::Ignored, at, message, None);
+    }
+    /// All remarks, in the order of the lines.
+    pub fn notices(&self) -> &[Notice] {
+        &self.notices
+    }
+    /// Whether there is an error among them.
+    pub fn has_errors(&self) -> bool {
+        self.notices.iter().any(|notice| notice.level == Level::Error)
+    }
+    /// Adds all of another report.
+    pub fn append(&mut self, other: Report) {
+        self.notices.extend(other.notices);
+    }
+    /// Quotes the lines of `source` that the remarks are about, and puts them in the order of the lines.
+    pub fn quote(&mut self, source: &str) {
+        let lines: Vec<&str> = source.lines().collect();
+        for notice in &mut self.notices {
+            let line = notice.line.checked_sub(1).and_then(|index| lines.get(index as usize));
+            notice.text = line.map_or_else(String::new, |line| excerpt(line.trim()));
+        }
+        self.notices.sort_by_key(|notice| (notice.line, notice.column));
+    }
+}
+
+/// A quoted line is at most this long, in characters: one line of many thousands would be quoted once for each of its remarks.
+const QUOTED: usize = 120;
+
+fn excerpt(line: &str) -> String {
+    match line.char_indices().nth(QUOTED) {
+        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
+        None => line.to_owned(),
+    }
+}

@@ -1,0 +1,404 @@
+//! What other languages say, as far as `tc` can say it: shares become rates, classes of a router classes of HTB.
+
+use crate::Report;
+use crate::ir::{
+    Act, Class, Config, Fair, HtbClass, Limit, Match, Police, Policy, Queue, Red, Rule, Scheduler, Sfq, Share, Wred,
+};
+
+/// Bytes of a packet by which thresholds in packets become thresholds in bytes.
+const PACKET: u64 = 1500;
+/// Packets that wait in a class by default (classic IOS).
+const LIMIT: u64 = 64;
+/// Rate of an interface that says nothing, bit/s.
+const USUAL_RATE: u64 = 100_000_000;
+/// Deepest nesting that is followed.
+const DEEPEST: usize = 8;
+/// Most classes that are written.
+const MOST: usize = 1000;
+
+/// The configuration with policies that `tc` has; what was approximated is in the report.
+pub(super) fn adapt(config: &Config) -> (Config, Report) {
+    let mut maker = Maker { config, made: Config::default(), report: Report::default(), classes: 0 };
+    for port in &config.ports {
+        let mut own = port.clone();
+        let rate = port.rate.unwrap_or(USUAL_RATE);
+        if let Some(ring) = port.ring {
+            maker.report.warning(port.at, format!("a transmit ring of {ring}"), "use `ethtool -G` for the ring of the card");
+        }
+        if port.input.is_some() {
+            maker.report.unsupported(port.at, "the policy for what arrives", None);
+            own.input = None;
+        }
+        if let Some(hold) = port.hold.filter(|_| own.root.limit.is_none() && own.root.queue == Queue::Fifo) {
+            own.root.limit = Some(Limit::Packets(u64::from(hold)));
+        }
+        (own.rate, own.ring, own.hold, own.reservable, own.encapsulation) = (None, None, None, None, None);
+        own.root = maker.class(&own.root, rate, &port.name, 0);
+        maker.made.ports.push(own);
+    }
+    (maker.made, maker.report)
+}
+
+struct Maker<'a> {
+    config: &'a Config,
+    made: Config,
+    report: Report,
+    classes: usize,
+}
+
+impl Maker<'_> {
+    fn note(&mut self, class: &Class, what: &str) {
+        let message = format!("class `{}`: {what}", class.name);
+        self.report.warning(class.at, message, "check that the approximation is what you want");
+    }
+
+    /// A class whose inner queue is one of Linux, and whose policy is one that is written on `device`.
+    fn class(&mut self, class: &Class, rate: u64, device: &str, depth: usize) -> Class {
+        let mut made = class.clone();
+        let rate = class.shape.and_then(|shape| shape.rate.of(rate)).unwrap_or(rate);
+        if let Some(shape) = &mut made.shape {
+            shape.rate = Share::Rate(rate);
+            if let Some(Limit::Packets(packets)) = made.limit
+                && made.queue == Queue::Fifo
+            {
+                made.limit = Some(Limit::Bytes(packets.saturating_mul(PACKET)));
+            }
+            let _ = shape.burst.get_or_insert((rate / 800).max(10 * 1024));
+            (shape.excess, shape.peak) = (None, false);
+        }
+        if let Some(wred) = made.wred.take() {
+            self.note(class, "WRED becomes RED by bytes with one profile; gred needs a tc_index that something sets");
+            let (red, limit) = red(&wred, made.limit);
+            (made.queue, made.limit) = (Queue::Red(red), Some(Limit::Bytes(limit)));
+        }
+        match &made.queue {
+            Queue::Fair(Fair { queues, .. }) => {
+                self.note(class, "fair-queue becomes sfq");
+                made.queue = Queue::Sfq(Sfq { divisor: queues.map(u64::from).filter(|n| n.is_power_of_two()), ..Sfq::default() });
+                made.limit = made.limit.map(packets);
+            }
+            Queue::Policy(name) => {
+                let name = name.clone();
+                match self.policy(&name, rate, device, depth + 1) {
+                    Some(Inner::Policy(name)) => made.queue = Queue::Policy(name),
+                    Some(Inner::Class(inner)) => {
+                        // A policy with a single class is that class.
+                        let inner = *inner;
+                        (made.queue, made.limit) = (inner.queue, inner.limit);
+                        made.shape = inner.shape.or(made.shape);
+                    }
+                    None => made.queue = Queue::Fifo,
+                }
+            }
+            _ => {}
+        }
+        if !made.code_limits.is_empty() {
+            self.note(class, "limits of single code points are left out");
+            made.code_limits.clear();
+        }
+        if let Some(Limit::Microseconds(us)) = made.limit {
+            let bytes = u64::try_from(u128::from(rate) * u128::from(us) / 8_000_000).unwrap_or(u64::MAX);
+            made.limit = Some(Limit::Bytes(bytes.max(PACKET)));
+        }
+        made
+    }
+
+    fn policy(&mut self, name: &str, rate: u64, device: &str, depth: usize) -> Option<Inner> {
+        let policy = self.config.policy(name)?;
+        self.classes += policy.classes.len();
+        if depth > DEEPEST || self.classes > MOST {
+            self.report.unsupported(policy.at, format!("`{name}`: too many classes within each other"), None);
+            return None;
+        }
+        match policy.scheduler {
+            Scheduler::ClassBased => self.class_based(policy, rate, device, depth),
+            _ => {
+                let mut own = policy.clone();
+                own.rules = policy.rules.iter().flat_map(|rule| self.rules(rule)).collect();
+                own.classes = policy.classes.iter().map(|class| self.class(class, class_rate(class, rate), device, depth)).collect();
+                self.handles(&mut own, device);
+                let name = own.name.clone();
+                self.made.policies.push(own);
+                Some(Inner::Policy(name))
+            }
+        }
+    }
+
+    /// Gives a policy and its classes handles, unless that is what their names are.
+    fn handles(&mut self, policy: &mut Policy, device: &str) {
+        let major = |name: &str| name.strip_prefix(&format!("{device}-")).and_then(|major| u16::from_str_radix(major, 16).ok());
+        let own = major(&policy.name).map(|major| format!("{major:x}:"));
+        if own.is_some_and(|own| policy.classes.iter().all(|class| class.name.starts_with(&own))) {
+            return;
+        }
+        let Some(number) = self.unused(device) else { return };
+        let bands = matches!(policy.scheduler, Scheduler::Priority | Scheduler::Ets);
+        let names: Vec<(String, String)> = policy
+            .classes
+            .iter()
+            .enumerate()
+            .map(|(index, class)| (class.name.clone(), format!("{number:x}:{:x}", if bands { index + 1 } else { 0x10 * (index + 1) })))
+            .collect();
+        let renamed = |name: &mut String| {
+            if let Some((_, new)) = names.iter().find(|(old, _)| old == name) {
+                name.clone_from(new);
+            }
+        };
+        policy.name = format!("{device}-{number:x}");
+        policy.classes.iter_mut().for_each(|class| {
+            renamed(&mut class.name);
+            class.parent.iter_mut().for_each(renamed);
+        });
+        policy.rules.iter_mut().for_each(|rule| renamed(&mut rule.class));
+        policy.default.iter_mut().for_each(renamed);
+    }
+
+    /// A handle that no policy of the device has yet.
+    fn unused(&self, device: &str) -> Option<usize> {
+        (1..=0x3fff).find(|major| {
+            let name = format!("{device}-{major:x}");
+            self.made.policy(&name).is_none() && self.config.policy(&name).is_none()
+        })
+    }
+
+    fn class_based(&mut self, policy: &Policy, rate: u64, device: &str, depth: usize) -> Option<Inner> {
+        let default = policy.default.as_deref();
+        if let [only] = policy.classes.as_slice()
+            && default == Some(&only.name)
+        {
+            return Some(Inner::Class(Box::new(self.class(only, rate, device, depth))));
+        }
+        // Handles are hexadecimal; a policy's classes are numbered in tens below the class of its whole rate.
+        let major = self.unused(device)?;
+        let handle = |minor: usize| format!("{major:x}:{minor:x}");
+        let mut made = Policy { name: format!("{device}-{major:x}"), scheduler: Scheduler::Htb, at: policy.at, ..Policy::default() };
+        // Its place is taken before those of the policies within.
+        self.made.policies.push(made.clone());
+        let place = self.made.policies.len() - 1;
+        let whole = HtbClass { rate, ceil: Some(rate), ..HtbClass::default() };
+        made.classes.push(Class { name: handle(1), htb: Some(whole), ..Class::default() });
+        let mut classes: Vec<&Class> = policy.classes.iter().collect();
+        let rest = Class { name: "class-default".to_owned(), ..Class::default() };
+        if default.is_none() {
+            classes.push(&rest);
+        }
+        let given: u64 = classes.iter().filter_map(|class| guaranteed(class, rate)).sum();
+        let left = rate.saturating_sub(given).max(rate / 100).max(1000);
+        let sharing = classes.iter().filter(|class| guaranteed(class, rate).is_none()).map(|class| weight(class)).sum::<u64>().max(1);
+        for (index, class) in classes.iter().enumerate() {
+            let name = handle(0x10 * (index + 1));
+            let own = guaranteed(class, rate).unwrap_or_else(|| {
+                u64::try_from(u128::from(left) * u128::from(weight(class)) / u128::from(sharing)).unwrap_or(left).max(1000)
+            });
+            let ceil = class.shape.and_then(|shape| shape.rate.of(rate)).unwrap_or(rate);
+            let strict = class.priority.map(|priority| u32::from(priority.level.saturating_sub(1)));
+            let lowest = if strict.is_some() { strict } else { Some(2) };
+            let prio = lowest.filter(|_| policy.classes.iter().any(|class| class.priority.is_some()));
+            let mut one = self.class(&Class { shape: None, ..(*class).clone() }, ceil, device, depth);
+            let rule_police = one.police.take().or_else(|| priority_police(class, rate));
+            for mark in core::mem::take(&mut one.set) {
+                self.report.unsupported(class.at, format!("class `{}`: {mark:?} would need pedit", class.name), None);
+            }
+            (one.bandwidth, one.priority, one.shape) = (None, None, None);
+            one.limit = one.limit.or_else(|| Some(Limit::Packets(LIMIT)).filter(|_| one.queue == Queue::Fifo));
+            one.htb = Some(HtbClass { rate: own.min(ceil), ceil: Some(ceil), prio, ..HtbClass::default() });
+            (one.name, one.parent) = (name.clone(), Some(handle(1)));
+            if default == Some(&class.name) || (default.is_none() && index + 1 == classes.len()) {
+                made.default = Some(name.clone());
+            }
+            for rule in policy.rules.iter().filter(|rule| rule.class == class.name) {
+                let police = rule.police.clone().or_else(|| rule_police.clone()).map(|police| self.plain(class, police, rate));
+                let own = Rule { class: name.clone(), police, ..rule.clone() };
+                made.rules.extend(self.rules(&own));
+            }
+            if default == Some(&class.name) && rule_police.is_some() {
+                self.note(class, "the default class's policer is left out: it has no filter");
+            }
+            made.classes.push(one);
+        }
+        // In the order of the router's rules, not of the classes.
+        let name = made.name.clone();
+        if let Some(own) = self.made.policies.get_mut(place) {
+            *own = made;
+        }
+        Some(Inner::Policy(name))
+    }
+
+    /// A policer with the two outcomes that `tc` has.
+    fn plain(&mut self, class: &Class, police: Police, rate: u64) -> Police {
+        let committed = police.rate.of(rate).unwrap_or(rate).max(1);
+        let act = |acts: &[Act]| if acts.contains(&Act::Drop) { Act::Drop } else { Act::Transmit };
+        let marks = |acts: &[Act]| acts.iter().any(|act| matches!(act, Act::Set(_)));
+        if marks(&police.conform) || marks(&police.exceed) || marks(&police.violate) {
+            self.note(class, "the policer's marks are left out");
+        }
+        if police.peak.is_some() || !police.violate.is_empty() {
+            self.note(class, "the policer of three colours becomes one of two");
+        }
+        Police {
+            rate: Share::Rate(committed),
+            burst: Some(police.burst.unwrap_or(committed / 32).max(PACKET)),
+            peak: None,
+            excess: None,
+            conform: vec![act(&police.conform)],
+            exceed: vec![act(&police.exceed)],
+            violate: Vec::new(),
+        }
+    }
+
+    /// A rule in conjunctions of simple conditions, each of which is one filter.
+    fn rules(&mut self, rule: &Rule) -> Vec<Rule> {
+        let mut budget = 4096;
+        match conjunctions(&rule.when, self.config, 0, &mut budget) {
+            Some(all) => {
+                let made = |mut conditions: Vec<Match>| {
+                    let when = match (conditions.pop(), conditions.is_empty()) {
+                        (None, _) => Match::Any,
+                        (Some(one), true) => one,
+                        (Some(last), false) => {
+                            conditions.push(last);
+                            Match::All(conditions)
+                        }
+                    };
+                    Rule { when, ..rule.clone() }
+                };
+                all.into_iter().map(made).collect()
+            }
+            None => {
+                let message = format!("the condition of class `{}` cannot be said in filters: {:?}", rule.class, rule.when);
+                self.report.unsupported(rule.at, message, Some("negations, deny entries and protocols by name have no counterpart"));
+                Vec::new()
+            }
+        }
+    }
+}
+
+/// What a policy became.
+enum Inner {
+    Policy(String),
+    Class(Box<Class>),
+}
+
+fn class_rate(class: &Class, rate: u64) -> u64 {
+    class.htb.map_or(rate, |htb| htb.ceil.unwrap_or(htb.rate))
+}
+
+fn guaranteed(class: &Class, rate: u64) -> Option<u64> {
+    let share = class.bandwidth.or_else(|| class.priority?.rate)?;
+    if matches!(share, Share::RemainingPercent(_)) { None } else { share.of(rate) }
+}
+
+fn weight(class: &Class) -> u64 {
+    match class.bandwidth {
+        Some(Share::RemainingPercent(n) | Share::RemainingRatio(n)) => u64::from(n),
+        _ => 1,
+    }
+}
+
+/// The policer of a priority class: in `tc` it acts whether there is congestion or not.
+fn priority_police(class: &Class, rate: u64) -> Option<Police> {
+    let committed = class.priority?.rate?.of(rate)?;
+    let burst = class.priority?.burst.unwrap_or(committed / 40);
+    Some(Police {
+        rate: Share::Rate(committed),
+        burst: Some(burst.max(PACKET)),
+        peak: None,
+        excess: None,
+        conform: vec![Act::Transmit],
+        exceed: vec![Act::Drop],
+        violate: Vec::new(),
+    })
+}
+
+fn packets(limit: Limit) -> Limit {
+    match limit {
+        Limit::Bytes(bytes) => Limit::Packets((bytes / PACKET).max(1)),
+        other => other,
+    }
+}
+
+fn red(wred: &Wred, limit: Option<Limit>) -> (Red, u64) {
+    let packets = if let Some(Limit::Packets(n)) = limit { n } else { LIMIT };
+    let min = wred.profiles.iter().map(|profile| profile.min).min().unwrap_or(20);
+    let max = wred.profiles.iter().map(|profile| profile.max).max().unwrap_or(40);
+    let denominator = wred.profiles.iter().find_map(|profile| profile.denominator).unwrap_or(10).max(1);
+    let bytes = |n: u32| u64::from(n).saturating_mul(PACKET);
+    let limit = packets.saturating_mul(PACKET).max(bytes(max).saturating_add(PACKET));
+    let red = Red {
+        min: Some(bytes(min.min(max.saturating_sub(1).max(1)))),
+        max: Some(bytes(max)),
+        avpkt: Some(PACKET),
+        burst: Some((2 * u64::from(min) + u64::from(max)) / 3 + 1),
+        probability: Some(1_000_000 / denominator),
+        bandwidth: None,
+        ecn: wred.ecn,
+        adaptive: false,
+    };
+    (red, limit)
+}
+
+/// A condition as a list of which one must hold, each a list that must hold together; none if it is not of that kind.
+fn conjunctions(when: &Match, config: &Config, depth: usize, budget: &mut usize) -> Option<Vec<Vec<Match>>> {
+    *budget = budget.checked_sub(1)?;
+    if depth > DEEPEST {
+        return None;
+    }
+    let inner = |one: &Match, budget: &mut usize| conjunctions(one, config, depth + 1, budget);
+    match when {
+        Match::Any => Some(vec![Vec::new()]),
+        Match::Dscp(values) => Some(values.iter().map(|value| vec![Match::Dscp(vec![*value])]).collect()),
+        Match::Precedence(values) => Some(values.iter().map(|value| vec![Match::Precedence(vec![*value])]).collect()),
+        Match::DsField { .. } | Match::FirewallMark(_) | Match::IpProtocol(_) | Match::SourcePort(_) | Match::DestinationPort(_) => {
+            Some(vec![vec![when.clone()]])
+        }
+        Match::Experimental(values) => Some(values.iter().map(|value| vec![Match::Experimental(vec![*value])]).collect()),
+        Match::Cos(values) => Some(values.iter().map(|value| vec![Match::Cos(vec![*value])]).collect()),
+        Match::Source(net) | Match::Destination(net) => net.length().map(|_| vec![vec![when.clone()]]),
+        Match::ClassMap(name) => {
+            let map = config.class_map(name)?;
+            if map.all { product(&map.conditions, inner, budget) } else { union(&map.conditions, inner, budget) }
+        }
+        Match::AccessList(name) => {
+            let list = config.access_list(name)?;
+            let mut found = Vec::new();
+            for entry in &list.entries {
+                // What is denied at the end is denied anyhow.
+                if !entry.permit {
+                    let rest = list.entries.iter().skip_while(|other| *other != entry);
+                    return rest.into_iter().all(|other| !other.permit).then_some(found);
+                }
+                found.extend(product(&entry.conditions, inner, budget)?);
+            }
+            Some(found)
+        }
+        Match::All(all) => product(all, inner, budget),
+        Match::AnyOf(any) => union(any, inner, budget),
+        Match::Protocol(name) => {
+            let (protocol, low, high) = crate::ir::application_ports(name)?;
+            let range = crate::ir::PortRange { low, high };
+            let one = |ports| vec![Match::IpProtocol(protocol), ports];
+            Some(vec![one(Match::SourcePort(range)), one(Match::DestinationPort(range))])
+        }
+        Match::QosGroup(_) | Match::InputInterface(_) | Match::Not(_) => None,
+    }
+}
+
+type Lists = Option<Vec<Vec<Match>>>;
+
+fn union(all: &[Match], inner: impl Fn(&Match, &mut usize) -> Lists, budget: &mut usize) -> Lists {
+    let mut found = Vec::new();
+    for one in all {
+        found.extend(inner(one, budget)?);
+    }
+    Some(found)
+}
+
+fn product(all: &[Match], inner: impl Fn(&Match, &mut usize) -> Lists, budget: &mut usize) -> Lists {
+    let mut found: Vec<Vec<Match>> = vec![Vec::new()];
+    for one in all {
+        let more = inner(one, budget)?;
+        *budget = budget.checked_sub(found.len().saturating_mul(more.len()))?;
+        found = found.iter().flat_map(|left| more.iter().map(|right| [left.as_slice(), right].concat())).collect();
+    }
+    Some(found)
+}

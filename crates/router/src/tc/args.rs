@@ -1,0 +1,119 @@
+//! The arguments of a command, read one by one.
+
+use super::shell::Word;
+use super::{Handle, units};
+use crate::Place;
+
+/// What is wrong with a command: where, what, and what to write instead.
+#[derive(Debug)]
+pub(super) struct Trouble {
+    pub at: Place,
+    pub message: String,
+    pub advice: Option<String>,
+    /// Whether the kernel knows it and there is no counterpart here; otherwise it is an error.
+    pub unsupported: bool,
+}
+
+impl Trouble {
+    pub fn wrong(at: Place, message: impl Into<String>, advice: impl Into<String>) -> Trouble {
+        Trouble { at, message: message.into(), advice: Some(advice.into()), unsupported: false }
+    }
+    pub fn unsupported(at: Place, message: impl Into<String>) -> Trouble {
+        Trouble { at, message: message.into(), advice: None, unsupported: true }
+    }
+}
+
+/// The arguments of a command.
+pub(super) struct Args<'a> {
+    words: &'a [Word],
+    next: usize,
+    start: Place,
+}
+
+impl<'a> Args<'a> {
+    pub fn new(words: &'a [Word], start: Place) -> Args<'a> {
+        Args { words, next: 0, start }
+    }
+    /// Where the command begins.
+    pub fn start(&self) -> Place {
+        self.start
+    }
+    pub fn peek(&self) -> Option<&'a Word> {
+        self.words.get(self.next)
+    }
+    pub fn take(&mut self) -> Option<&'a Word> {
+        let word = self.peek()?;
+        self.next += 1;
+        Some(word)
+    }
+    pub fn is_done(&self) -> bool {
+        self.peek().is_none()
+    }
+    /// Where the next argument stands; where the command begins, behind the last.
+    pub fn at(&self) -> Place {
+        self.peek().map_or(self.start, |word| word.at)
+    }
+    /// Takes the next word if it is this one.
+    pub fn is(&mut self, word: &str) -> bool {
+        let found = self.peek().is_some_and(|own| own.text == word);
+        self.next += usize::from(found);
+        found
+    }
+    /// Takes a word that begins one of the keywords; the first of them that it begins.
+    pub fn prefix_of(&mut self, keywords: &[&'static str]) -> Result<&'static str, Trouble> {
+        let word = self.word("keyword")?;
+        keywords.iter().find(|keyword| keyword.starts_with(&word.text)).copied().ok_or_else(|| {
+            let message = format!("`{}` is not known here", word.text);
+            Trouble { advice: Some(format!("known are: {}", keywords.join(", "))), ..Trouble::unsupported(word.at, message) }
+        })
+    }
+    pub fn word(&mut self, what: &str) -> Result<&'a Word, Trouble> {
+        let start = self.start;
+        self.take().ok_or_else(|| Trouble::wrong(start, format!("{what} is missing"), "finish the command"))
+    }
+    fn parsed<T>(&mut self, what: &str, example: &str, parse: fn(&str) -> Option<T>) -> Result<T, Trouble> {
+        let word = self.word(what)?;
+        parse(&word.text).ok_or_else(|| {
+            Trouble::wrong(word.at, format!("`{}` is no {what}", word.text), format!("write it such as {example}"))
+        })
+    }
+    pub fn rate(&mut self) -> Result<u64, Trouble> {
+        self.parsed("rate", "10mbit (mbps are megabytes per second)", units::rate)
+    }
+    pub fn size(&mut self) -> Result<u64, Trouble> {
+        self.parsed("size", "15k", units::size)
+    }
+    pub fn time(&mut self) -> Result<u64, Trouble> {
+        self.parsed("time", "50ms", units::time)
+    }
+    pub fn number(&mut self) -> Result<u64, Trouble> {
+        self.parsed("number", "100", units::number)
+    }
+    pub fn millionths(&mut self) -> Result<u32, Trouble> {
+        self.parsed("probability", "0.02", units::millionths)
+    }
+    /// A number that fits into the range.
+    pub fn within(&mut self, what: &str, low: u64, high: u64) -> Result<u64, Trouble> {
+        let at = self.at();
+        let number = self.number()?;
+        if (low..=high).contains(&number) {
+            return Ok(number);
+        }
+        Err(Trouble::wrong(at, format!("{number} is no {what}"), format!("write {low} to {high}")))
+    }
+    /// A number below 2^16 in hexadecimal without a prefix, as handles and `default` are written.
+    pub fn hexadecimal(&mut self) -> Result<u16, Trouble> {
+        self.parsed("class number", "30", |text| u16::from_str_radix(text.trim_start_matches("0x"), 16).ok())
+    }
+    /// A handle such as `1:10`, `1:` or `:10`; without a major number it is that of `major`.
+    pub fn handle(&mut self, major: Option<u16>) -> Result<Handle, Trouble> {
+        let word = self.word("handle")?;
+        let part = |text: &str| u16::from_str_radix(text, 16).ok();
+        let found = word.text.split_once(':').and_then(|(first, second)| {
+            let major = if first.is_empty() { major? } else { part(first)? };
+            let minor = if second.is_empty() { 0 } else { part(second)? };
+            Some(Handle { major, minor })
+        });
+        found.ok_or_else(|| Trouble::wrong(word.at, format!("`{}` is no handle", word.text), "write it such as 1:10, in hexadecimal"))
+    }
+}

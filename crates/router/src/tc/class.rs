@@ -1,0 +1,160 @@
+//! `tc class`: classes of HTB and DRR.
+
+use super::args::{Args, Trouble};
+use super::qdisc::Kind;
+use super::{Device, Handle, Tables, Verb};
+use crate::ir::HtbClass;
+use crate::{Place, Report};
+
+/// A class of a device.
+#[derive(Clone, Debug)]
+pub(super) struct Class {
+    pub id: Handle,
+    /// The class that it is a part of; none directly below the discipline.
+    pub parent: Option<u16>,
+    pub htb: Option<HtbClass>,
+    pub quantum: Option<u64>,
+    pub at: Place,
+}
+
+/// Whether a discipline may hang there: in a class, or in a band.
+pub(super) fn exists(device: &Device, class: Handle) -> bool {
+    match device.qdisc(class.major).map(|qdisc| &qdisc.kind) {
+        Some(Kind::Htb { .. } | Kind::Drr) => device.classes.iter().any(|own| own.id == class),
+        Some(Kind::Prio { bands, .. } | Kind::Ets { bands, .. }) => (1..=*bands).contains(&class.minor),
+        // A token bucket has one class.
+        Some(Kind::Leaf { shape: Some(_), .. }) => class.minor <= 1,
+        Some(Kind::Leaf { .. } | Kind::Ingress) | None => false,
+    }
+}
+
+pub(super) fn command(verb: Verb, args: &mut Args<'_>, tables: &mut Tables, report: &mut Report) -> Result<(), Trouble> {
+    let at = args.start();
+    let (mut device, mut parent, mut id) = (None, None, None);
+    let mut kind = None;
+    while let Some(word) = args.peek() {
+        match word.text.as_str() {
+            "dev" => {
+                let _ = args.take();
+                device = Some(args.word("name of the device")?.text.clone());
+            }
+            "root" => {
+                let _ = args.take();
+            }
+            "parent" => {
+                let _ = args.take();
+                parent = Some(args.handle(None)?);
+            }
+            "classid" | "handle" => {
+                let _ = args.take();
+                id = Some(args.handle(parent.map(|parent| parent.major))?);
+            }
+            "estimator" | "est" => return Err(Trouble::unsupported(word.at, "rate estimators")),
+            _ => {
+                kind = args.take();
+                break;
+            }
+        }
+    }
+    let name = device.ok_or_else(|| Trouble::wrong(at, "the device is missing", "write `dev eth0`"))?;
+    let id = id.ok_or_else(|| Trouble::wrong(at, "the class's handle is missing", "write `classid 1:10`"))?;
+    let device = tables.device(&name);
+    let old = device.classes.iter().position(|class| class.id == id);
+    if verb == Verb::Delete {
+        let Some(old) = old else {
+            return Err(Trouble::wrong(at, format!("there is no class {id}"), "remove the command"));
+        };
+        if device.classes.iter().any(|class| class.id.major == id.major && class.parent == Some(id.minor)) {
+            return Err(Trouble::wrong(at, format!("{id} has classes within"), "delete those first"));
+        }
+        let _ = device.classes.remove(old);
+        device.filters.retain(|filter| filter.target != Some(id));
+        let below: Vec<u16> = device
+            .qdiscs
+            .iter()
+            .filter(|qdisc| qdisc.parent == super::Parent::Class(id))
+            .map(|qdisc| qdisc.major)
+            .collect();
+        below.into_iter().for_each(|major| device.remove(major));
+        return Ok(());
+    }
+    let kind = kind.ok_or_else(|| Trouble::wrong(at, "the kind of class is missing", "write htb or drr"))?;
+    let own = device.qdisc(id.major).map(|qdisc| &qdisc.kind);
+    let mut class = match (old.and_then(|old| device.classes.get(old)), parent) {
+        (Some(old), _) if verb == Verb::Change => old.clone(),
+        (_, None) => return Err(Trouble::wrong(at, "the parent is missing", "write `parent 1:`")),
+        (_, Some(parent)) => {
+            let within = Some(parent.minor).filter(|minor| *minor > 0);
+            Class { id, parent: within, htb: None, quantum: None, at }
+        }
+    };
+    match (kind.text.as_str(), own) {
+        ("htb", Some(Kind::Htb { .. })) => class.htb = Some(htb(kind.at, args)?),
+        ("drr", Some(Kind::Drr)) => {
+            if args.is("quantum") {
+                class.quantum = Some(args.size()?);
+            }
+        }
+        ("htb" | "drr", _) => {
+            let message = format!("there is no {} with the handle {:x}:", kind.text, id.major);
+            return Err(Trouble::wrong(at, message, "add the discipline before its classes"));
+        }
+        (other, _) => {
+            return Err(Trouble {
+                advice: Some("use htb".to_owned()),
+                ..Trouble::unsupported(kind.at, format!("classes of `{other}` have no counterpart"))
+            });
+        }
+    }
+    if let Some(parent) = parent {
+        let missing = parent.minor > 0 && !device.classes.iter().any(|class| class.id == parent);
+        if parent.major != id.major || missing || parent == id {
+            return Err(Trouble::wrong(at, format!("there is no class {parent} for it to be in"), "add it before those within"));
+        }
+    }
+    if let Some(word) = args.peek() {
+        report.unsupported(word.at, format!("`{}` and what follows is not known of a class", word.text), Some("it was left out"));
+    }
+    match old {
+        Some(_) if verb == Verb::Add => {
+            return Err(Trouble::wrong(at, format!("there is a class {id} already"), "use `change` or `replace`"));
+        }
+        Some(old) => {
+            if let Some(own) = device.classes.get_mut(old) {
+                // A class keeps its place in the tree: the kernel does not move classes either.
+                *own = Class { parent: own.parent, ..class };
+            }
+        }
+        None if verb == Verb::Change => {
+            return Err(Trouble::wrong(at, format!("there is no class {id} to change"), "use `add`"));
+        }
+        None => device.classes.push(class),
+    }
+    Ok(())
+}
+
+fn htb(at: Place, args: &mut Args<'_>) -> Result<HtbClass, Trouble> {
+    let mut rate = None;
+    let mut made = HtbClass::default();
+    loop {
+        if args.is("rate") {
+            rate = Some(args.rate()?);
+        } else if args.is("ceil") {
+            made.ceil = Some(args.rate()?);
+        } else if args.is("burst") || args.is("buffer") || args.is("maxburst") {
+            made.burst = Some(args.size()?);
+        } else if args.is("cburst") || args.is("cbuffer") || args.is("cmaxburst") {
+            made.cburst = Some(args.size()?);
+        } else if args.is("prio") {
+            made.prio = Some(args.within("priority", 0, 7)? as u32);
+        } else if args.is("quantum") {
+            made.quantum = Some(args.size()?);
+        } else if args.is("mtu") || args.is("mpu") || args.is("overhead") {
+            let _ = args.size()?;
+        } else {
+            break;
+        }
+    }
+    made.rate = rate.ok_or_else(|| Trouble::wrong(at, "an htb class needs a rate", "write `htb rate 1mbit`"))?;
+    Ok(made)
+}

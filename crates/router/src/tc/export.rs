@@ -1,0 +1,317 @@
+//! Writes a configuration as commands of `tc`.
+
+use super::adapt::adapt;
+use crate::Exported;
+use crate::ir::{Act, Class, Config, Limit, Match, Police, Policy, Queue, Red, Rule, Scheduler, Share, Timed};
+use core::fmt::Write as _;
+
+/// The configuration as commands, and a report of what was approximated or has no counterpart; the report also stands at the top
+/// of the commands. Reading the commands gives the same configuration, if it came from such commands.
+pub fn export(config: &Config) -> Exported {
+    let (config, report) = adapt(config);
+    let mut text = String::new();
+    for notice in report.notices() {
+        let _ = writeln!(text, "# {}: {}", notice.level.name(), notice.message.replace('\n', " "));
+    }
+    let mut writer = Writer { config: &config, out: text, report, queues: 0 };
+    for port in &config.ports {
+        writer.queue(&port.root, &port.name, "root", 0);
+    }
+    Exported { text: writer.out, report: writer.report }
+}
+
+/// Deepest nesting that is followed.
+const DEEPEST: usize = 8;
+/// Handles of disciplines without classes of their own start here.
+const QUEUES: u32 = 0x4000;
+
+struct Writer<'a> {
+    config: &'a Config,
+    out: String,
+    report: crate::Report,
+    queues: u32,
+}
+
+/// Lines are written to memory, where writing cannot fail.
+macro_rules! line {
+    ($out:expr, $($text:tt)*) => {
+        { let _ = writeln!($out, $($text)*); }
+    };
+}
+
+impl Writer<'_> {
+    /// What hangs at `place` of a device: the queue of a class.
+    fn queue(&mut self, class: &Class, device: &str, place: &str, depth: usize) {
+        let is_policy = matches!(class.queue, Queue::Policy(_));
+        let mut place = place.to_owned();
+        if let Some(shape) = class.shape
+            && let Share::Rate(rate) = shape.rate
+        {
+            self.queues += 1;
+            let handle = QUEUES + self.queues;
+            let burst = shape.burst.unwrap_or(10 * 1024);
+            let limit = if let Some(Limit::Bytes(bytes)) = class.limit { bytes } else { 1 << 20 };
+            line!(self.out, "tc qdisc add dev {device} {place} handle {handle:x}: tbf rate {} burst {burst} limit {limit}", bits(rate));
+            if class.queue == Queue::Fifo && !matches!(class.limit, Some(Limit::Packets(_))) {
+                return;
+            }
+            place = format!("parent {handle:x}:1");
+        }
+        if is_policy {
+            if let Queue::Policy(name) = &class.queue
+                && let Some(policy) = self.config.policy(name)
+                && depth < DEEPEST
+            {
+                self.policy(policy, device, &place, depth);
+            }
+            return;
+        }
+        match queue_text(class) {
+            Some(text) => line!(self.out, "tc qdisc add dev {device} {place} {text}"),
+            None if place == "root" && class.queue == Queue::Fifo => {
+                line!(self.out, "tc qdisc add dev {device} root noqueue");
+            }
+            None if class.queue == Queue::Fifo => {}
+            None => self.gred(class, device, &place),
+        }
+    }
+
+    fn gred(&mut self, class: &Class, device: &str, place: &str) {
+        let Queue::Gred(gred) = &class.queue else { return };
+        self.queues += 1;
+        let handle = QUEUES + self.queues;
+        let grio = if gred.grio { " grio" } else { "" };
+        line!(self.out, "tc qdisc add dev {device} {place} handle {handle:x}: gred setup DPs {} default {}{grio}", gred.count, gred.default);
+        for profile in &gred.profiles {
+            let limit = profile.limit.map_or_else(String::new, |limit| format!(" limit {limit}"));
+            let prio = profile.prio.map_or_else(String::new, |prio| format!(" prio {prio}"));
+            line!(
+                self.out,
+                "tc qdisc change dev {device} {place} handle {handle:x}: gred{limit}{} DP {}{prio}",
+                red_text(&profile.law),
+                profile.dp
+            );
+        }
+    }
+
+    fn policy(&mut self, policy: &Policy, device: &str, place: &str, depth: usize) {
+        // The handle that the name tells: a policy of another device, or one that was made elsewhere, gets one of its own.
+        let told = policy.name.strip_prefix(&format!("{device}-")).and_then(|major| u32::from_str_radix(major, 16).ok());
+        let Some(major) = told.filter(|major| (1..0xffff).contains(major)) else {
+            self.report.unsupported(policy.at, format!("the policy `{}` has no handle on {device}", policy.name), None);
+            return;
+        };
+        let bands = policy.classes.len();
+        match policy.scheduler {
+            Scheduler::Htb => {
+                let default = policy.default.as_deref().and_then(|class| class.split(':').nth(1));
+                let default = default.map_or_else(String::new, |minor| format!(" default {minor}"));
+                line!(self.out, "tc qdisc add dev {device} {place} handle {major:x}: htb{default}");
+            }
+            Scheduler::Drr => line!(self.out, "tc qdisc add dev {device} {place} handle {major:x}: drr"),
+            Scheduler::Priority => {
+                // Filters say what a priomap would; all priorities go to the default band.
+                let band = policy.classes.iter().position(|class| Some(&class.name) == policy.default.as_ref()).unwrap_or(0);
+                let map = vec![band.to_string(); 16].join(" ");
+                line!(self.out, "tc qdisc add dev {device} {place} handle {major:x}: prio bands {} priomap {map}", bands.max(2));
+            }
+            Scheduler::Ets => {
+                let strict = policy.classes.iter().take_while(|class| class.quantum.is_none()).count();
+                let quanta: String = policy.classes.iter().filter_map(|class| class.quantum).map(|n| format!(" {n}")).collect();
+                let quanta = if quanta.is_empty() { quanta } else { format!(" quanta{quanta}") };
+                line!(self.out, "tc qdisc add dev {device} {place} handle {major:x}: ets bands {bands} strict {strict}{quanta}");
+            }
+            Scheduler::ClassBased => return,
+        }
+        for class in &policy.classes {
+            let parent = class.parent.clone().unwrap_or_else(|| format!("{major:x}:"));
+            if let Some(htb) = class.htb {
+                let size = |word: &str, bytes: Option<u64>| bytes.map_or_else(String::new, |bytes| format!(" {word} {bytes}"));
+                let ceil = htb.ceil.map_or_else(String::new, |rate| format!(" ceil {}", bits(rate)));
+                let prio = htb.prio.map_or_else(String::new, |prio| format!(" prio {prio}"));
+                line!(
+                    self.out,
+                    "tc class add dev {device} parent {parent} classid {} htb rate {}{ceil}{}{}{prio}{}",
+                    class.name,
+                    bits(htb.rate),
+                    size("burst", htb.burst),
+                    size("cburst", htb.cburst),
+                    size("quantum", htb.quantum)
+                );
+            } else if policy.scheduler == Scheduler::Drr {
+                let quantum = class.quantum.map_or_else(String::new, |bytes| format!(" quantum {bytes}"));
+                line!(self.out, "tc class add dev {device} parent {parent} classid {} drr{quantum}", class.name);
+            }
+        }
+        for (index, rule) in policy.rules.iter().enumerate() {
+            self.filter(rule, device, major, index + 1);
+        }
+        for class in &policy.classes {
+            self.queue(class, device, &format!("parent {}", class.name), depth + 1);
+        }
+    }
+
+    fn filter(&mut self, rule: &Rule, device: &str, major: u32, prio: usize) {
+        let conditions = match &rule.when {
+            Match::All(all) => all.as_slice(),
+            Match::Any => &[],
+            one => core::slice::from_ref(one),
+        };
+        let police = rule.police.as_ref().map_or_else(String::new, police_text);
+        let head = format!("tc filter add dev {device} parent {major:x}: protocol ip prio {prio}");
+        let tail = format!("{police} flowid {}", rule.class);
+        if let [Match::FirewallMark(mark)] = conditions {
+            line!(self.out, "{head} handle {mark} fw{tail}");
+            return;
+        }
+        if conditions.is_empty() {
+            line!(self.out, "{head} matchall{tail}");
+            return;
+        }
+        let found: Option<Vec<String>> = conditions.iter().map(u32_text).collect();
+        let flower: Option<Vec<String>> = conditions.iter().map(flower_text).collect();
+        match (found, flower) {
+            (Some(all), _) => line!(self.out, "{head} u32 {}{tail}", all.join(" ")),
+            (None, Some(all)) => line!(self.out, "{head} flower {}{tail}", all.join(" ")),
+            (None, None) => self.report.unsupported(rule.at, format!("no filter can say {:?}", rule.when), None),
+        }
+    }
+}
+
+fn bits(rate: u64) -> String {
+    match rate {
+        n if n > 0 && n % 1_000_000 == 0 => format!("{}mbit", n / 1_000_000),
+        n if n > 0 && n % 1000 == 0 => format!("{}kbit", n / 1000),
+        n => format!("{n}bit"),
+    }
+}
+
+fn u32_text(condition: &Match) -> Option<String> {
+    Some(match condition {
+        Match::Dscp(values) => match values.as_slice() {
+            [code] => format!("match ip dsfield {:#04x} 0xfc", code << 2),
+            _ => return None,
+        },
+        Match::Precedence(values) => match values.as_slice() {
+            [n] => format!("match ip dsfield {:#04x} 0xe0", n << 5),
+            _ => return None,
+        },
+        Match::DsField { value, mask } => format!("match ip dsfield {value:#04x} {mask:#04x}"),
+        Match::IpProtocol(number) => format!("match ip protocol {number} 0xff"),
+        Match::SourcePort(range) if range.low == range.high => format!("match ip sport {} 0xffff", range.low),
+        Match::DestinationPort(range) if range.low == range.high => format!("match ip dport {} 0xffff", range.low),
+        Match::SourcePort(range) => format!("match ip sport {} {:#06x}", range.low, port_mask(range.low, range.high)?),
+        Match::DestinationPort(range) => format!("match ip dport {} {:#06x}", range.low, port_mask(range.low, range.high)?),
+        Match::Source(net) if net.length().is_some() => format!("match ip src {net}"),
+        Match::Destination(net) if net.length().is_some() => format!("match ip dst {net}"),
+        _ => return None,
+    })
+}
+
+/// The mask whose ports are those from the lowest to the highest, if there is one.
+fn port_mask(low: u16, high: u16) -> Option<u16> {
+    let free = low ^ high;
+    (free & free.wrapping_add(1) == 0 && low & free == 0).then_some(!free)
+}
+
+fn flower_text(condition: &Match) -> Option<String> {
+    Some(match condition {
+        Match::Dscp(values) => match values.as_slice() {
+            [code] => format!("ip_tos {:#04x}/0xfc", code << 2),
+            _ => return None,
+        },
+        Match::Precedence(values) => match values.as_slice() {
+            [n] => format!("ip_tos {:#04x}/0xe0", n << 5),
+            _ => return None,
+        },
+        Match::DsField { value, mask } => format!("ip_tos {value:#04x}/{mask:#04x}"),
+        Match::IpProtocol(1) => "ip_proto icmp".to_owned(),
+        Match::IpProtocol(6) => "ip_proto tcp".to_owned(),
+        Match::IpProtocol(17) => "ip_proto udp".to_owned(),
+        Match::IpProtocol(number) => format!("ip_proto {number}"),
+        Match::SourcePort(range) if range.low == range.high => format!("src_port {}", range.low),
+        Match::DestinationPort(range) if range.low == range.high => format!("dst_port {}", range.low),
+        Match::SourcePort(range) => format!("src_port {}-{}", range.low, range.high),
+        Match::DestinationPort(range) => format!("dst_port {}-{}", range.low, range.high),
+        Match::Source(net) if net.length().is_some() => format!("src_ip {net}"),
+        Match::Destination(net) if net.length().is_some() => format!("dst_ip {net}"),
+        Match::Experimental(values) => match values.as_slice() {
+            [n] => format!("mpls_tc {n}"),
+            _ => return None,
+        },
+        Match::Cos(values) => match values.as_slice() {
+            [n] => format!("vlan_prio {n}"),
+            _ => return None,
+        },
+        _ => return None,
+    })
+}
+
+fn police_text(police: &Police) -> String {
+    let Share::Rate(rate) = police.rate else { return String::new() };
+    let act = |acts: &[Act]| if acts.contains(&Act::Drop) { "drop" } else { "pass" };
+    let burst = police.burst.unwrap_or(rate / 32);
+    format!(" police rate {} burst {burst} conform-exceed {}/{}", bits(rate), act(&police.exceed), act(&police.conform))
+}
+
+/// A discipline without classes; none for those that need more than one command, or that are what there is anyhow.
+fn queue_text(class: &Class) -> Option<String> {
+    let packets = || if let Some(Limit::Packets(n)) = class.limit { format!(" limit {n}") } else { String::new() };
+    Some(match &class.queue {
+        Queue::Fifo => match class.limit? {
+            Limit::Packets(n) => format!("pfifo limit {n}"),
+            Limit::Bytes(n) => format!("bfifo limit {n}"),
+            Limit::Microseconds(_) => return None,
+        },
+        Queue::Sfq(sfq) => {
+            let word = |word: &str, value: Option<u64>| value.map_or_else(String::new, |n| format!(" {word} {n}"));
+            format!(
+                "sfq{}{}{}{}{}",
+                packets(),
+                word("quantum", sfq.quantum),
+                word("perturb", sfq.perturb),
+                word("divisor", sfq.divisor),
+                word("depth", sfq.depth)
+            )
+        }
+        Queue::FqCodel(own) => {
+            let word = |word: &str, value: Option<u64>| value.map_or_else(String::new, |n| format!(" {word} {n}"));
+            format!("fq_codel{}{}{}{}", packets(), word("flows", own.flows), word("quantum", own.quantum), timed(own.law, "interval"))
+        }
+        Queue::FqPie(law) => format!("fq_pie{}{}", packets(), timed(*law, "tupdate")),
+        Queue::Codel(law) => format!("codel{}{}", packets(), timed(*law, "interval")),
+        Queue::Pie(law) => format!("pie{}{}", packets(), timed(*law, "tupdate")),
+        Queue::Red(red) => {
+            let limit = if let Some(Limit::Bytes(n)) = class.limit { n } else { 1 << 20 };
+            format!("red limit {limit}{}", red_text(red))
+        }
+        Queue::Gred(_) | Queue::Fair(_) | Queue::Policy(_) => return None,
+    })
+}
+
+fn timed(law: Timed, interval: &str) -> String {
+    let time = |word: &str, value: Option<u64>| value.map_or_else(String::new, |us| format!(" {word} {us}us"));
+    let ecn = match law.ecn {
+        Some(true) => " ecn",
+        Some(false) => " noecn",
+        None => "",
+    };
+    format!("{}{}{ecn}", time("target", law.target), time(interval, law.interval))
+}
+
+fn red_text(red: &Red) -> String {
+    let word = |word: &str, value: Option<u64>| value.map_or_else(String::new, |n| format!(" {word} {n}"));
+    let probability = red.probability.map_or_else(String::new, |p| {
+        format!(" probability {}.{:06}", p / 1_000_000, p % 1_000_000)
+    });
+    let bandwidth = red.bandwidth.map_or_else(String::new, |rate| format!(" bandwidth {}", bits(rate)));
+    format!(
+        "{}{}{}{}{probability}{bandwidth}{}{}",
+        word("min", red.min),
+        word("max", red.max),
+        word("avpkt", red.avpkt),
+        word("burst", red.burst),
+        if red.ecn { " ecn" } else { "" },
+        if red.adaptive { " adaptive" } else { "" }
+    )
+}

@@ -1,0 +1,187 @@
+//! Linux traffic control: scripts of `tc qdisc`, `tc class` and `tc filter`.
+//!
+//! A script is read command by command (`shell`), each changes the tables of a device (`qdisc`, `class`, `filter`) as the
+//! kernel would, and at the end the tables become policies (`build`).
+
+mod adapt;
+mod args;
+mod build;
+mod class;
+mod export;
+mod filter;
+mod qdisc;
+mod shell;
+mod units;
+
+use crate::{Imported, Report};
+use args::{Args, Trouble};
+use shell::{Shell, Word};
+use std::collections::BTreeMap;
+
+pub use export::export;
+
+/// Reads a script. It never fails: what was not understood is in the report, line by line.
+pub fn import(text: &str) -> Imported {
+    let mut tables = Tables::default();
+    let mut report = Report::default();
+    let mut shell = Shell::new(text);
+    while let Some(words) = shell.command(&mut report) {
+        command(&words, &mut tables, &mut report);
+    }
+    let config = build::build(&tables, &mut report);
+    report.quote(text);
+    Imported { config, report }
+}
+
+/// A handle such as `1:10`: two numbers, written in hexadecimal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Handle {
+    major: u16,
+    minor: u16,
+}
+
+impl core::fmt::Display for Handle {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{:x}:{:x}", self.major, self.minor)
+    }
+}
+
+/// Where a queueing discipline hangs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Parent {
+    Root,
+    Class(Handle),
+}
+
+/// The tables of all devices, by name.
+#[derive(Debug, Default)]
+struct Tables {
+    devices: BTreeMap<String, Device>,
+    /// In the order in which they first occur.
+    order: Vec<String>,
+}
+
+/// The tables of a device.
+#[derive(Debug, Default)]
+struct Device {
+    qdiscs: Vec<qdisc::Qdisc>,
+    classes: Vec<class::Class>,
+    filters: Vec<filter::Filter>,
+}
+
+impl Device {
+    fn qdisc(&self, major: u16) -> Option<&qdisc::Qdisc> {
+        self.qdiscs.iter().find(|qdisc| qdisc.major == major)
+    }
+    fn root(&self) -> Option<&qdisc::Qdisc> {
+        self.qdiscs.iter().find(|qdisc| qdisc.parent == Parent::Root)
+    }
+    /// Takes a discipline away, with its classes, its filters, and what hangs in them.
+    fn remove(&mut self, major: u16) {
+        let mut left = vec![major];
+        while let Some(major) = left.pop() {
+            self.qdiscs.retain(|qdisc| qdisc.major != major);
+            self.classes.retain(|class| class.id.major != major);
+            self.filters.retain(|filter| filter.parent.major != major);
+            let below = |qdisc: &&qdisc::Qdisc| matches!(qdisc.parent, Parent::Class(handle) if handle.major == major);
+            left.extend(self.qdiscs.iter().filter(below).map(|qdisc| qdisc.major));
+        }
+    }
+}
+
+impl Tables {
+    fn device(&mut self, name: &str) -> &mut Device {
+        if !self.devices.contains_key(name) {
+            self.order.push(name.to_owned());
+        }
+        self.devices.entry(name.to_owned()).or_default()
+    }
+}
+
+/// Commands without an effect on queues.
+const HARMLESS: [&str; 20] = [
+    "echo", "modprobe", "set", "exit", "sleep", "true", ":", "printf", "return", "shift", "cd", "test", "[", "[[", "lsmod",
+    "depmod", "source", ".", "trap", "unset",
+];
+/// Words that open or close what is not followed.
+const CONTROL: [&str; 12] = ["if", "for", "while", "until", "case", "function", "elif", "fi", "done", "esac", "}", "select"];
+/// Words before a command.
+const BEFORE: [&str; 9] = ["sudo", "then", "do", "else", "{", "!", "exec", "command", "time"];
+
+fn command(words: &[Word], tables: &mut Tables, report: &mut Report) {
+    let mut words = words;
+    while let Some((first, rest)) = words.split_first()
+        && BEFORE.contains(&first.text.as_str())
+    {
+        words = rest;
+    }
+    let Some((first, rest)) = words.split_first() else { return };
+    let name = first.text.rsplit('/').next().unwrap_or_default();
+    let is_batch = ["qdisc", "class", "filter"].contains(&name);
+    if name == "tc" || is_batch {
+        let mut args = Args::new(if is_batch { words } else { rest }, first.at);
+        if let Err(trouble) = object(&mut args, tables, report) {
+            let Trouble { at, message, advice, unsupported } = trouble;
+            if unsupported {
+                report.unsupported(at, message, advice.as_deref());
+            } else {
+                report.error(at, message, advice.as_deref().unwrap_or("see tc(8)"));
+            }
+        }
+    } else if CONTROL.contains(&name) {
+        let advice = "the commands within are read as if they stood alone";
+        report.unsupported(first.at, format!("`{name}` is not followed"), Some(advice));
+    } else if name.ends_with("()") || rest.first().is_some_and(|word| word.text.starts_with("()")) {
+        report.ignored(first.at, "a function is read where it is defined");
+    } else if HARMLESS.contains(&name) {
+        report.ignored(first.at, format!("`{name}` has no effect on queues"));
+    } else {
+        report.unsupported(first.at, format!("the command `{name}` is not followed"), None);
+    }
+}
+
+/// `tc [OPTIONS] qdisc|class|filter …`
+fn object(args: &mut Args<'_>, tables: &mut Tables, report: &mut Report) -> Result<(), Trouble> {
+    while let Some(word) = args.peek().filter(|word| word.text.starts_with('-')) {
+        if word.text.starts_with("-b") {
+            return Err(Trouble::unsupported(word.at, "the commands of another file"));
+        }
+        let _ = args.take();
+    }
+    let object = args.prefix_of(&["qdisc", "class", "filter", "actions", "monitor", "chain"])?;
+    if !matches!(object, "qdisc" | "class" | "filter") {
+        return Err(Trouble::unsupported(args.start(), format!("`tc {object}`")));
+    }
+    if args.is_done() {
+        report.ignored(args.start(), "it shows something");
+        return Ok(());
+    }
+    match args.prefix_of(&["add", "replace", "change", "delete", "del", "link", "show", "list", "ls", "get"])? {
+        "show" | "list" | "ls" | "get" => {
+            report.ignored(args.start(), "it shows something");
+            Ok(())
+        }
+        verb => {
+            let verb = match verb {
+                "add" => Verb::Add,
+                "change" => Verb::Change,
+                "delete" | "del" => Verb::Delete,
+                _ => Verb::Replace,
+            };
+            match object {
+                "qdisc" => qdisc::command(verb, args, tables, report),
+                "class" => class::command(verb, args, tables, report),
+                _ => filter::command(verb, args, tables, report),
+            }
+        }
+    }
+}
+
+/// What is done with an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verb {
+    Add,
+    Replace,
+    Change,
+    Delete,
+}

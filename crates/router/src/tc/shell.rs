@@ -1,0 +1,415 @@
+//! As much of a shell as scripts of `tc` use: words, quotes, comments, continued lines, variables and whole-number arithmetic.
+
+use crate::{Place, Report};
+use std::collections::BTreeMap;
+
+/// A word after quotes and variables have been dealt with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Word {
+    pub text: String,
+    pub at: Place,
+}
+
+/// Highest length of a variable's value, in bytes: values that contain each other grow fast.
+const LONGEST_VALUE: usize = 1024;
+/// Deepest parentheses of an arithmetic expression.
+const DEEPEST: usize = 32;
+
+/// Reads a script command by command; what it does not understand is in the report.
+pub(super) struct Shell<'a> {
+    text: core::iter::Peekable<core::str::Chars<'a>>,
+    place: Place,
+    variables: BTreeMap<String, String>,
+}
+
+/// A word in the making.
+#[derive(Default)]
+struct Making {
+    text: String,
+    at: Place,
+    /// Something was there, if only an empty quotation.
+    begun: bool,
+    /// What could not be expanded, if anything.
+    trouble: Option<String>,
+}
+
+impl<'a> Shell<'a> {
+    pub fn new(text: &'a str) -> Shell<'a> {
+        Shell { text: text.chars().peekable(), place: Place::new(1, 1), variables: BTreeMap::new() }
+    }
+
+    fn next(&mut self) -> Option<char> {
+        let character = self.text.next()?;
+        if character == '\n' {
+            self.place = Place::new(self.place.line.saturating_add(1), 1);
+        } else {
+            self.place.column = self.place.column.saturating_add(1);
+        }
+        Some(character)
+    }
+
+    /// The words of the next command; none at the end. Assignments have been made, and commands that could not be read
+    /// have been reported and are empty.
+    pub fn command(&mut self, report: &mut Report) -> Option<Vec<Word>> {
+        let _ = self.text.peek()?;
+        let mut words: Vec<Word> = Vec::new();
+        let mut making = Making { at: self.place, ..Making::default() };
+        let mut trouble: Option<(Place, String)> = None;
+        loop {
+            let at = self.place;
+            let character = self.next();
+            if !making.begun {
+                making.at = at;
+            }
+            match character {
+                None | Some('\n' | ';' | '&' | '|') => {
+                    self.end_word(&mut making, &mut words, &mut trouble);
+                    break;
+                }
+                Some('#') if !making.begun => {
+                    while self.text.peek().is_some_and(|c| *c != '\n') {
+                        let _ = self.next();
+                    }
+                }
+                Some('\\') => match self.next() {
+                    Some('\n') | None => {}
+                    Some('\r') if self.text.peek() == Some(&'\n') => drop(self.next()),
+                    Some(escaped) => {
+                        making.begun = true;
+                        making.text.push(escaped);
+                    }
+                },
+                Some('\'') => {
+                    making.begun = true;
+                    while let Some(quoted) = self.next() {
+                        if quoted == '\'' {
+                            break;
+                        }
+                        making.text.push(quoted);
+                    }
+                }
+                Some('"') => {
+                    making.begun = true;
+                    self.quotation(&mut making);
+                }
+                Some('`') => {
+                    making.begun = true;
+                    while self.next().is_some_and(|c| c != '`') {}
+                    making.trouble = Some("the output of a command is not known here".to_owned());
+                }
+                Some('$') => {
+                    let value = self.expansion(&mut making);
+                    self.splice(&value, &mut making, &mut words, &mut trouble);
+                }
+                Some('>' | '<') => {
+                    // A redirection, with its file: `2>/dev/null`, `> file`, `2>&1`.
+                    if making.text.chars().all(|c| c.is_ascii_digit()) {
+                        making = Making { at, ..Making::default() };
+                    }
+                    self.end_word(&mut making, &mut words, &mut trouble);
+                    self.skip_redirection();
+                }
+                Some(space) if space.is_whitespace() => self.end_word(&mut making, &mut words, &mut trouble),
+                Some(other) => {
+                    making.begun = true;
+                    making.text.push(other);
+                }
+            }
+        }
+        if let Some((at, message)) = trouble {
+            report.unsupported(at, message, Some("write the value in its place"));
+            words.clear();
+        }
+        self.assign(&mut words);
+        Some(words)
+    }
+
+    fn end_word(&mut self, making: &mut Making, words: &mut Vec<Word>, trouble: &mut Option<(Place, String)>) {
+        let made = core::mem::take(making);
+        if let Some(message) = made.trouble {
+            let _ = trouble.get_or_insert((made.at, message));
+        }
+        if made.begun {
+            words.push(Word { text: made.text, at: made.at });
+        }
+    }
+
+    fn skip_redirection(&mut self) {
+        while self.text.peek().is_some_and(|c| matches!(c, '>' | '&' | ' ' | '<')) {
+            let _ = self.next();
+        }
+        while self.text.peek().is_some_and(|c| !c.is_whitespace() && !matches!(c, ';' | '&' | '|')) {
+            let _ = self.next();
+        }
+    }
+
+    fn quotation(&mut self, making: &mut Making) {
+        while let Some(character) = self.next() {
+            match character {
+                '"' => return,
+                '\\' => {
+                    if let Some(escaped) = self.next() {
+                        making.text.push(escaped);
+                    }
+                }
+                '$' => {
+                    let value = self.expansion(making);
+                    making.text.push_str(&value);
+                }
+                other => making.text.push(other),
+            }
+        }
+    }
+
+    /// Puts a value into the word, which ends at each space of the value.
+    fn splice(&mut self, value: &str, making: &mut Making, words: &mut Vec<Word>, trouble: &mut Option<(Place, String)>) {
+        let at = making.at;
+        for character in value.chars() {
+            if character.is_whitespace() {
+                self.end_word(making, words, trouble);
+                making.at = at;
+            } else {
+                making.begun = true;
+                making.text.push(character);
+            }
+        }
+        // A variable that is not set leaves a trouble, and no word to carry it.
+        making.begun |= making.trouble.is_some();
+    }
+
+    /// What follows a dollar sign.
+    fn expansion(&mut self, making: &mut Making) -> String {
+        match self.text.peek() {
+            Some('(') => {
+                let _ = self.next();
+                if self.text.peek() == Some(&'(') {
+                    let _ = self.next();
+                    return self.arithmetic(making, '(', ')');
+                }
+                let mut depth = 1;
+                while depth > 0 {
+                    match self.next() {
+                        Some('(') => depth += 1,
+                        Some(')') => depth -= 1,
+                        Some(_) => {}
+                        None => break,
+                    }
+                }
+                making.trouble = Some("the output of a command is not known here".to_owned());
+                String::new()
+            }
+            // The old form of arithmetic.
+            Some('[') => {
+                let _ = self.next();
+                self.arithmetic(making, '[', ']')
+            }
+            Some('{') => {
+                let _ = self.next();
+                let mut inner = String::new();
+                while let Some(character) = self.next() {
+                    if character == '}' {
+                        break;
+                    }
+                    inner.push(character);
+                }
+                let (name, default) = match inner.split_once(":-").or_else(|| inner.split_once('-')) {
+                    Some((name, default)) => (name, Some(default)),
+                    None => (inner.as_str(), None),
+                };
+                self.value(name, default, making)
+            }
+            _ => {
+                let mut name = String::new();
+                while let Some(character) = self.text.peek().copied().filter(|c| c.is_ascii_alphanumeric() || *c == '_') {
+                    name.push(character);
+                    let _ = self.next();
+                    if name.len() == 1 && character.is_ascii_digit() {
+                        break;
+                    }
+                }
+                if name.is_empty() {
+                    return "$".to_owned();
+                }
+                self.value(&name, None, making)
+            }
+        }
+    }
+
+    fn value(&self, name: &str, default: Option<&str>, making: &mut Making) -> String {
+        match (self.variables.get(name).map(String::as_str), default) {
+            (Some(value), _) if !value.is_empty() || default.is_none() => value.to_owned(),
+            (_, Some(default)) => default.to_owned(),
+            _ => {
+                making.trouble = Some(format!("the variable `{name}` is not set in this script"));
+                String::new()
+            }
+        }
+    }
+
+    /// `((…))` or `[…]`, whose beginning has been read.
+    fn arithmetic(&mut self, making: &mut Making, open: char, close: char) -> String {
+        let (mut inner, mut depth) = (String::new(), 0usize);
+        while let Some(character) = self.next() {
+            match character {
+                c if c == open => depth += 1,
+                c if c == close && depth == 0 => {
+                    if close == ')' && self.text.peek() == Some(&')') {
+                        let _ = self.next();
+                    }
+                    break;
+                }
+                c if c == close => depth -= 1,
+                _ => {}
+            }
+            inner.push(character);
+        }
+        let tokens = tokens(&inner, &self.variables);
+        let mut position = 0;
+        match tokens.as_deref().and_then(|tokens| Some((sum(tokens, &mut position, 0)?, tokens.len()))) {
+            Some((value, length)) if position == length => value.to_string(),
+            _ => {
+                making.trouble = Some(format!("`{}` could not be computed", inner.trim()));
+                String::new()
+            }
+        }
+    }
+
+    /// Makes the assignments that the command begins with, and takes them away.
+    fn assign(&mut self, words: &mut Vec<Word>) {
+        let declares = words.first().is_some_and(|word| matches!(word.text.as_str(), "export" | "local" | "readonly" | "declare"));
+        let mut taken = usize::from(declares);
+        for word in words.iter().skip(taken) {
+            let Some((name, value)) = word.text.split_once('=') else { break };
+            let is_name = name.chars().enumerate().all(|(i, c)| c == '_' || c.is_ascii_alphabetic() || (i > 0 && c.is_ascii_digit()));
+            if name.is_empty() || !is_name {
+                break;
+            }
+            let end = value.char_indices().map(|(i, c)| i + c.len_utf8()).take_while(|end| *end <= LONGEST_VALUE).last();
+            let _ = self.variables.insert(name.to_owned(), value.get(..end.unwrap_or(0)).unwrap_or_default().to_owned());
+            taken += 1;
+        }
+        if taken > usize::from(declares) || (declares && words.len() > 1) {
+            let _ = words.drain(..taken.max(if declares { words.len() } else { 0 }).min(words.len()));
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Token {
+    Number(i64),
+    Sign(char),
+}
+
+fn tokens(text: &str, variables: &BTreeMap<String, String>) -> Option<Vec<Token>> {
+    let mut found = Vec::new();
+    let mut rest = text.trim_start();
+    while let Some(first) = rest.chars().next() {
+        if first.is_ascii_alphanumeric() || first == '_' || first == '$' {
+            let body = rest.trim_start_matches(['$', '{']);
+            let end = body.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(body.len());
+            let (word, after) = body.split_at_checked(end)?;
+            let value = if word.starts_with(|c: char| c.is_ascii_digit()) { word } else { variables.get(word)?.as_str() };
+            found.push(Token::Number(value.trim().parse().ok()?));
+            rest = after.strip_prefix('}').unwrap_or(after).trim_start();
+        } else if "+-*/%()".contains(first) {
+            found.push(Token::Sign(first));
+            rest = rest.get(1..)?.trim_start();
+        } else {
+            return None;
+        }
+    }
+    Some(found)
+}
+
+fn sum(tokens: &[Token], position: &mut usize, depth: usize) -> Option<i64> {
+    let mut value = product(tokens, position, depth)?;
+    while let Some(Token::Sign(sign @ ('+' | '-'))) = tokens.get(*position).copied() {
+        *position += 1;
+        let next = product(tokens, position, depth)?;
+        value = if sign == '+' { value.checked_add(next)? } else { value.checked_sub(next)? };
+    }
+    Some(value)
+}
+
+fn product(tokens: &[Token], position: &mut usize, depth: usize) -> Option<i64> {
+    let mut value = factor(tokens, position, depth)?;
+    while let Some(Token::Sign(sign @ ('*' | '/' | '%'))) = tokens.get(*position).copied() {
+        *position += 1;
+        let next = factor(tokens, position, depth)?;
+        value = match sign {
+            '*' => value.checked_mul(next)?,
+            '/' => value.checked_div(next)?,
+            _ => value.checked_rem(next)?,
+        };
+    }
+    Some(value)
+}
+
+fn factor(tokens: &[Token], position: &mut usize, depth: usize) -> Option<i64> {
+    let mut negative = false;
+    loop {
+        let token = tokens.get(*position).copied()?;
+        *position += 1;
+        let value = match token {
+            Token::Sign('-') => {
+                negative = !negative;
+                continue;
+            }
+            Token::Number(value) => value,
+            Token::Sign('(') if depth < DEEPEST => {
+                let value = sum(tokens, position, depth + 1)?;
+                if tokens.get(*position) != Some(&Token::Sign(')')) {
+                    return None;
+                }
+                *position += 1;
+                value
+            }
+            Token::Sign(_) => return None,
+        };
+        return if negative { value.checked_neg() } else { Some(value) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> (Vec<Vec<String>>, Report) {
+        let (mut shell, mut report, mut found) = (Shell::new(text), Report::default(), Vec::new());
+        while let Some(words) = shell.command(&mut report) {
+            if !words.is_empty() {
+                found.push(words.into_iter().map(|word| word.text).collect());
+            }
+        }
+        (found, report)
+    }
+
+    #[test]
+    fn variables_quotes_continuations_and_comments_are_those_of_a_shell() {
+        let text = "TC=\"/sbin/tc -s\" # which\nUP=800; DEV='eth 0'\n$TC qdisc \\\n add dev \"$DEV\" rate ${UP}kbit 2>/dev/null || true";
+        let (found, report) = read(text);
+        assert_eq!(found, [vec!["/sbin/tc", "-s", "qdisc", "add", "dev", "eth 0", "rate", "800kbit"], vec!["true"]]);
+        assert!(report.notices().is_empty());
+    }
+
+    #[test]
+    fn arithmetic_has_its_usual_precedence_and_a_division_by_zero_is_reported() {
+        assert_eq!(read("A=10; echo $((A*2+(3-1)/2)) ${B:-7} $(( $A % 4 )) $[9*$A/10]").0, [["echo", "21", "7", "2", "9"]]);
+        let (found, report) = read("echo $((1/0))");
+        assert!(found.is_empty());
+        assert_eq!((report.notices()[0].line, report.notices()[0].column), (1, 6));
+    }
+
+    #[test]
+    fn what_is_not_known_is_reported_and_its_command_left_out() {
+        let (found, report) = read("tc $X\ntc `id`\ntc $(id)\nok");
+        assert_eq!(found, [["ok"]]);
+        assert_eq!(report.notices().iter().map(|notice| notice.line).collect::<Vec<_>>(), [1, 2, 3]);
+    }
+
+    #[test]
+    fn parentheses_too_deep_are_reported_instead_of_filling_the_stack() {
+        let text = format!("echo $(({}1{}))", "(".repeat(100_000), ")".repeat(100_000));
+        assert_eq!(read(&text).1.notices().len(), 1);
+    }
+}

@@ -1,0 +1,175 @@
+//! Random texts: grammar's own lines in random order and nesting, and samples with bytes changed. Neither reader may panic, and
+//! what was read must be written, read again, and made a scenario of without one.
+//!
+//! A failure prints the seed; `TAILBACK_FUZZ_SEED=n cargo test -p tailback-router --test fuzz` repeats it.
+
+use std::fs;
+use std::path::Path;
+use tailback_random::Rng;
+use tailback_router::{Imported, Options, Traffic, lift, lower, mqc, tc};
+
+const CISCO: &[&str] = &[
+    "class-map match-any @", "class-map match-all @", "no class-map @", "match dscp ef af41", "match not class-map @", "match class-map @",
+    "match access-group 101", "match access-group name @", "match protocol http", "match precedence # #", "match any", "no match dscp ef af41",
+    "policy-map @", "no policy-map @", "class @", "class class-default", "no class @", "priority percent #", "priority # #", "priority level 2",
+    "bandwidth percent #", "bandwidth #", "bandwidth remaining percent #", "bandwidth remaining ratio #", "fair-queue #", "queue-limit # bytes",
+    "queue-limit dscp ef #", "random-detect dscp-based", "random-detect dscp af11 # # #", "random-detect", "no random-detect",
+    "random-detect exponential-weighting-constant #", "shape average # # #", "shape peak percent #", "police # # #",
+    "police cir # bc # pir # be # conform-action set-dscp-transmit af11 violate-action drop", "exceed-action set-prec-transmit #",
+    "set dscp af21", "set mpls experimental imposition #", "service-policy @", "service-policy output @", "service-policy input @",
+    "interface Serial0/#", "interface @", "hold-queue # out", "tx-ring-limit #", "max-reserved-bandwidth #", "priority-group #", "speed #",
+    "access-list 101 permit tcp any range # # host 10.0.0.# eq www", "access-list # permit 10.0.0.0 0.0.0.255", "ip access-list extended @",
+    "no # ", "# deny udp any any gt # dscp ef log", "permit ip 10.0.0.0 0.255.#.255 any", "priority-list # protocol ip high list 101",
+    "priority-list # queue-limit # # # #", "! comment", "end", "exit", "R1(config)# conf t", "no", "", "é ü 漢",
+];
+const TC: &[&str] = &[
+    "tc qdisc add dev d@ root handle #: htb default #", "tc qdisc replace dev d@ root handle #: prio bands #", "tc qdisc del dev d@ root",
+    "tc qdisc add dev d@ parent #:# handle #: sfq perturb # limit #", "tc qdisc add dev d@ parent #:# handle #: tbf rate #kbit burst #k latency #ms",
+    "tc qdisc add dev d@ parent #:# handle #: htb", "tc qdisc add dev d@ root gred setup DPs # default #", "tc qdisc change dev d@ root gred limit #k min # max # avpkt # burst # DP #",
+    "tc qdisc add dev d@ parent #:# red limit #m min #k max #k avpkt # burst # probability 0.#", "tc qdisc add dev d@ root ets strict # quanta # # #",
+    "tc class add dev d@ parent #: classid #:# htb rate #mbit ceil #mbit burst #k prio # quantum #", "tc class add dev d@ parent #:# classid #:# htb rate #kbit",
+    "tc class add dev d@ parent #: classid #:# drr quantum #", "tc class del dev d@ classid #:#", "tc qdisc add dev d@ root handle #: drr",
+    "tc filter add dev d@ parent #: protocol ip prio # u32 match ip dsfield # 0xfc match ip dport # 0xffff flowid #:#",
+    "tc filter add dev d@ parent #: protocol ip u32 match u32 0 0 police rate #kbit burst #k conform-exceed drop/pass flowid #:#",
+    "tc filter add dev d@ parent #: protocol ip prio # flower ip_proto udp dst_port #-# ip_tos 0x#/0xfc classid #:#",
+    "tc filter add dev d@ parent #: protocol ip prio # matchall flowid #:#", "tc filter del dev d@ parent #:", "tc qdisc add dev d@ root fq_codel limit # target #ms noecn",
+    "A@=$B@$B@", "B@=\"tc qdisc add $A@\"", "$B@ dev d@ root pfifo limit $((# * (# - #) / #))", "for i in 1 2; do", "done", "echo `x` $(y) ${Z:-#} '", "\\", "# comment", ";;&&|",
+];
+
+fn below(rng: &mut Rng, n: usize) -> usize {
+    rng.below(n as u64) as usize
+}
+
+fn number(rng: &mut Rng) -> String {
+    match below(rng, 12) {
+        0 => "0".to_owned(),
+        1 => u64::MAX.to_string(),
+        2 => "4294967296".to_owned(),
+        3 => "99999999999999999999999".to_owned(),
+        4..=7 => below(rng, 8).to_string(),
+        _ => below(rng, 1000).to_string(),
+    }
+}
+
+/// Lines of the grammar; names and numbers are drawn from few, so that they meet.
+fn grammatical(rng: &mut Rng, lines: &[&str]) -> String {
+    let mut text = String::new();
+    for _ in 0..below(rng, 60) {
+        for character in lines[below(rng, lines.len())].chars() {
+            match character {
+                '@' => text.push(['a', 'b', 'c'][below(rng, 3)]),
+                '#' => text.push_str(&number(rng)),
+                other => text.push(other),
+            }
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn mutated(rng: &mut Rng, sample: &str, other: &str) -> String {
+    let mut bytes = sample.as_bytes().to_vec();
+    for _ in 0..1 + below(rng, 8) {
+        if bytes.is_empty() {
+            break;
+        }
+        let at = below(rng, bytes.len());
+        match below(rng, 6) {
+            0 => bytes[at] = rng.below(256) as u8,
+            1 => drop(bytes.remove(at)),
+            2 => bytes.insert(at, b" \n!#$\"'\\:(){}-9"[below(rng, 15)]),
+            3 => bytes.truncate(at),
+            4 => {
+                let end = (at + below(rng, 40)).min(bytes.len());
+                let piece = bytes[at..end].to_vec();
+                let to = below(rng, bytes.len());
+                drop(bytes.splice(to..to, piece));
+            }
+            _ => {
+                let from = below(rng, other.len().max(1)).min(other.len());
+                let end = (from + 60).min(other.len());
+                drop(bytes.splice(at..at, other.as_bytes()[from..end].iter().copied()));
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn samples(folder: &str, ending: &str) -> Vec<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(folder);
+    let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|file| file.extension().is_some_and(|own| own == ending));
+    files.sort();
+    files.iter().map(|file| fs::read_to_string(file).unwrap()).collect()
+}
+
+fn survive(text: &str) {
+    for import in [mqc::import as fn(&str) -> Imported, tc::import] {
+        let imported = import(text);
+        for notice in imported.report.notices() {
+            assert!(notice.line as usize <= text.lines().count() + 1, "{notice}");
+        }
+        let written = [mqc::export(&imported.config), tc::export(&imported.config)];
+        let _ = (mqc::import(&written[0].text), tc::import(&written[1].text));
+        let options = Options { rate: Some(1_000_000), ..Options::default() };
+        if let Some(document) = lower(&imported.config, &Traffic::default(), &options).document {
+            let lifted = lift(&document, None);
+            let _ = mqc::export(&lifted.config);
+        }
+    }
+    let _ = Traffic::from_csv(text);
+}
+
+fn fuzz(rounds: u64) {
+    let (cisco, tc) = (samples("mqc", "txt"), samples("tc", "sh"));
+    let only = std::env::var("TAILBACK_FUZZ_SEED").ok().and_then(|seed| seed.parse().ok());
+    for seed in only.map_or(0..rounds, |seed: u64| seed..seed + 1) {
+        let outcome = std::panic::catch_unwind(|| {
+            let mut rng = Rng::named(seed, "router-fuzz");
+            let text = match seed % 4 {
+                0 => grammatical(&mut rng, CISCO),
+                1 => grammatical(&mut rng, TC),
+                2 => { let i = below(&mut rng, cisco.len()); let j = below(&mut rng, tc.len()); mutated(&mut rng, &cisco[i], &tc[j]) }
+                _ => { let i = below(&mut rng, tc.len()); let j = below(&mut rng, tc.len()); mutated(&mut rng, &tc[i], &tc[j]) }
+            };
+            survive(&text);
+        });
+        assert!(outcome.is_ok(), "TAILBACK_FUZZ_SEED={seed}");
+    }
+}
+
+#[test]
+fn no_text_makes_a_reader_or_a_writer_panic() {
+    fuzz(8_000);
+}
+
+#[test]
+#[ignore = "some ten minutes; `make validate` runs it"]
+fn no_text_of_very_many_makes_a_reader_or_a_writer_panic() {
+    fuzz(400_000);
+}
+
+#[test]
+fn deep_nesting_and_long_lines_take_no_stack_and_little_time() {
+    let deep = 20_000;
+    let mut maps = String::new();
+    let mut policies = String::new();
+    for i in 0..deep / 10 {
+        maps.push_str(&format!("class-map match-any m{i}\n match class-map m{}\n match class-map m{}\n", i + 1, i + 1));
+        policies.push_str(&format!("policy-map p{i}\n class class-default\n  service-policy p{}\n", i + 1));
+    }
+    policies.push_str("interface Serial0/0\n service-policy output p0\n");
+    for text in [
+        maps,
+        policies,
+        "match not ".repeat(deep),
+        format!("class-map a\n match dscp {}", "ef ".repeat(deep)),
+        format!("echo {}", "$((".repeat(deep)),
+        format!("A={}\nB=$A$A$A$A\nC=$B$B$B$B\nD=$C$C$C$C\n{}", "x".repeat(2000), "echo $D\n".repeat(100)),
+        format!("tc qdisc add dev e root handle 1: htb\n{}", "tc class add dev e parent 1: classid 1:1 htb rate 1mbit\n".repeat(500)),
+        "\"".repeat(deep),
+        "\\\n".repeat(deep),
+    ] {
+        survive(&text);
+    }
+}

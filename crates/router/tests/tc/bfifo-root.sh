@@ -1,0 +1,1 @@
+tc qdisc replace dev eth1 root bfifo limit 64kb

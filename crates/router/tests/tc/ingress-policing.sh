@@ -1,0 +1,3 @@
+tc qdisc add dev eth0 handle ffff: ingress
+tc filter add dev eth0 parent ffff: protocol ip prio 50 u32 match ip src 0.0.0.0/0 police rate 8mbit burst 100k drop flowid :1
+tc qdisc add dev eth0 root fq_codel

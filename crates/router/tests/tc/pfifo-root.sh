@@ -1,0 +1,2 @@
+#!/bin/sh
+tc qdisc add dev eth0 root pfifo limit 40

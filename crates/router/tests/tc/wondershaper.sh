@@ -1,0 +1,16 @@
+#!/bin/bash
+DOWNLINK=8000
+UPLINK=800
+DEV=ppp0
+if [ "$1" = "stop" ]; then
+  tc qdisc del dev $DEV root 2> /dev/null > /dev/null
+  exit
+fi
+tc qdisc add dev $DEV root handle 1: htb default 20
+tc class add dev $DEV parent 1: classid 1:1 htb rate ${UPLINK}kbit burst 6k
+tc class add dev $DEV parent 1:1 classid 1:10 htb rate ${UPLINK}kbit burst 6k prio 1
+tc class add dev $DEV parent 1:1 classid 1:20 htb rate $[9*$UPLINK/10]kbit burst 6k prio 2
+tc qdisc add dev $DEV parent 1:10 handle 10: sfq perturb 10
+tc filter add dev $DEV parent 1:0 protocol ip prio 10 u32 match ip tos 0x10 0xff flowid 1:10
+tc filter add dev $DEV parent 1:0 protocol ip prio 11 u32 match ip protocol 1 0xff flowid 1:10
+tc filter add dev $DEV parent 1: protocol ip prio 12 u32 match ip protocol 6 0xff match u8 0x05 0x0f at 0 match u16 0x0000 0xffc0 at 2 flowid 1:10

@@ -1,0 +1,265 @@
+"""Commands for router configurations: import, export, verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tailback.cli.options import (
+    SETTINGS,
+    json_option,
+    quiet_option,
+    reps_option,
+    scenario_file,
+    seed_option,
+    settings_option,
+)
+from tailback.cli.output import console, print_error, print_json, print_note, progress_bar, table
+from tailback.errors import EXIT_CLAIM, EXIT_OK, EXIT_SCENARIO, OutputError, UsageError
+
+if TYPE_CHECKING:
+    from tailback.router import Imported, Language, Notice
+    from tailback.verdict import Verdict
+
+__all__ = ["export", "import_", "verdict"]
+
+language = click.argument("language", type=click.Choice(["mqc", "tc"]))
+traffic_option = click.option(
+    "--traffic", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Table of who sends what, CSV."
+)
+interface_option = click.option("--interface", metavar="IF", help="The interface; default: the only one with a policy.")
+policy_option = click.option("--policy", metavar="NAME", help="The policy, where no interface names it.")
+rate_option = click.option("--rate", help="Rate of the interface, such as 10Mbit/s, where the configuration is silent.")
+
+
+def _read(path: Path) -> str:
+    try:
+        # Terminals and routers write what they like; a byte that is not UTF-8 spoils a comment at most.
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def _import(
+    language: Language, file: Path, traffic: Path | None, interface: str | None, policy: str | None, rate: str | None
+) -> Imported:
+    from tailback.router import import_configuration
+
+    table = None if traffic is None else _read(traffic)
+    title = f"{file.name} ({language})"
+    return import_configuration(
+        language, _read(file), traffic=table, interface=interface, policy=policy, rate=rate, title=title
+    )
+
+
+def _show(notices: Sequence[Notice], *, quiet: bool) -> None:
+    """Print what matters; lines without an effect on queues are counted unless there is nothing else."""
+    ignored = [notice for notice in notices if notice.level == "ignored"]
+    for notice in notices:
+        if notice.level != "ignored" and not (quiet and notice.level != "error"):
+            print_note(str(notice))
+    if ignored and not quiet:
+        lines = ", ".join(str(line) for line in sorted({notice.line for notice in ignored}))
+        print_note(f"{len(ignored)} lines without an effect on queues were ignored: {lines}")
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise OutputError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def _json(found: Imported) -> dict[str, object]:
+    return {
+        "language": found.language,
+        "interface": found.interface,
+        "rate_bps": found.rate_bps,
+        "classes": {name: list(groups) for name, groups in found.classes.items()},
+        "notices": [asdict(notice) for notice in found.notices],
+        "policies": found.policies,
+        "scenario": None if found.scenario is None else found.scenario.document,
+    }
+
+
+@click.command(
+    "import",
+    context_settings=SETTINGS,
+    epilog="""\b
+Examples:
+  tailback import mqc running-config.txt --traffic traffic.csv --out scenario.toml
+  tailback import tc shaper.sh --rate 20Mbit/s --json
+  tailback import mqc policy.txt > scenario.toml && tailback run scenario.toml""",
+)
+@language
+@click.argument("file", metavar="FILE", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@interface_option
+@policy_option
+@rate_option
+@traffic_option
+@click.option("--out", type=click.Path(path_type=Path), help="Where to write the scenario; default: stdout.")
+@json_option
+@quiet_option
+def import_(
+    language: Language,
+    file: Path,
+    interface: str | None,
+    policy: str | None,
+    rate: str | None,
+    traffic: Path | None,
+    out: Path | None,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Make a scenario of a router's configuration: Cisco MQC, or a script of Linux tc.
+
+    What was not understood is on stderr, with line and column. Exit code 3: the configuration contradicts itself, or a
+    router would refuse it.
+    """
+    found = _import(language, file, traffic, interface, policy, rate)
+    if as_json:
+        print_json(_json(found))
+    else:
+        _show(found.notices, quiet=quiet)
+    if found.scenario is None:
+        print_error(f"no scenario was made of {file}: {len(found.errors)} errors")
+        return EXIT_SCENARIO
+    if out is not None:
+        _write(out, found.scenario.to_toml())
+        if not quiet and not as_json:
+            print_note(f"written: {out}")
+    elif not as_json:
+        click.echo(found.scenario.to_toml(), nl=False)
+    return EXIT_OK
+
+
+@click.command(
+    context_settings=SETTINGS,
+    epilog="""\b
+Examples:
+  tailback export mqc scenario.toml
+  tailback export tc scenario.toml --port ce:sink --out shaper.sh""",
+)
+@language
+@scenario_file
+@click.option("--port", metavar="NODE:NEIGHBOUR", help="The port; default: the only one with a policy.")
+@settings_option
+@click.option("--out", type=click.Path(path_type=Path), help="Where to write it; default: stdout.")
+@json_option
+@quiet_option
+def export(
+    language: Language,
+    file: str,
+    port: str | None,
+    settings: list[tuple[str, str]],
+    out: Path | None,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Write the policy of a port of the scenario FILE as Cisco MQC or as commands of Linux tc."""
+    from tailback.router import export_configuration
+    from tailback.scenario import Scenario, load
+
+    scenario = load(file)
+    if settings:
+        scenario = Scenario.from_native(scenario.native.with_set(settings))
+    made = export_configuration(language, scenario, port)
+    if as_json:
+        print_json({"text": made.text, "notices": [asdict(notice) for notice in made.notices]})
+    else:
+        _show(made.notices, quiet=quiet)
+    if any(notice.level == "error" for notice in made.notices):
+        return EXIT_SCENARIO
+    if out is not None:
+        _write(out, made.text)
+    elif not as_json:
+        click.echo(made.text, nl=False)
+    return EXIT_OK
+
+
+@click.command(
+    context_settings=SETTINGS,
+    epilog="""\b
+Examples:
+  tailback verdict mqc policy.txt --traffic traffic.csv
+  tailback verdict tc shaper.sh --traffic traffic.csv --network-delay 30ms --codec g.729a --plot verdict.png
+
+\b
+Exit codes: 0 every class keeps its targets, 5 one does not, 3 the configuration cannot be used.""",
+)
+@language
+@click.argument("file", metavar="FILE", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@traffic_option
+@interface_option
+@policy_option
+@rate_option
+@click.option("--network-delay", default="0s", show_default=True, help="One-way delay of the rest of the way.")
+@click.option(
+    "--codec",
+    type=click.Choice(["g.711", "g.711-plc", "g.723.1", "g.729a", "gsm-efr"]),
+    default="g.711-plc",
+    show_default=True,
+    help="Of the calls.",
+)
+@click.option("--least-mos", type=click.FloatRange(1, 4.5), default=3.6, show_default=True, help="A call is bad below.")
+@click.option("--plot", type=click.Path(path_type=Path), default=Path("verdict.png"), show_default=True)
+@click.option("--duration", help="Length of a run, such as 60s.")
+@seed_option
+@reps_option
+@json_option
+@quiet_option
+def verdict(
+    language: Language,
+    file: Path,
+    traffic: Path | None,
+    interface: str | None,
+    policy: str | None,
+    rate: str | None,
+    network_delay: str,
+    codec: str,
+    least_mos: float,
+    plot: Path,
+    duration: str | None,
+    seed: int | None,
+    reps: int | None,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Will my voice survive? Delay, loss and jitter of each class against its targets, with a plot."""
+    from tailback.verdict import draw, judge
+
+    found = _import(language, file, traffic, interface, policy, rate)
+    if not as_json:
+        _show(found.notices, quiet=quiet)
+    found.check()
+    with progress_bar(file.name, quiet=quiet) as progress:
+        made = judge(
+            found,
+            network_delay=network_delay,
+            codec=codec,
+            least_mos=least_mos,
+            duration=duration,
+            seed=seed,
+            replications=reps,
+            progress=progress,
+        )
+    draw(made, plot)
+    if as_json:
+        print_json({**made.as_json(), "notices": [asdict(notice) for notice in found.notices], "plot": str(plot)})
+    else:
+        _print_verdict(made)
+        if not quiet:
+            print_note(f"written: {plot}")
+    return EXIT_OK if made.survives else EXIT_CLAIM
+
+
+def _print_verdict(made: Verdict) -> None:
+    rows = [row.cells() for row in made.rows]
+    columns = ("group", "class", "offered", "delay", "99 %", "variation", "loss", "MOS", "target", "verdict")
+    console().print(table(made.title, columns, rows, words=2))
+    for sentence in made.sentences():
+        console().print(sentence, soft_wrap=True)

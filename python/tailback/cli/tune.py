@@ -1,0 +1,114 @@
+"""The command that searches settings: tune."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from tailback.cli.options import (
+    SETTINGS,
+    json_option,
+    quiet_option,
+    reps_option,
+    scenario_file,
+    seed_option,
+    settings_option,
+    threads_option,
+)
+from tailback.cli.output import console, print_json, print_note, progress_bar, table
+from tailback.errors import EXIT_CLAIM, EXIT_OK, OutputError
+
+__all__ = ["tune"]
+
+
+@click.command(
+    context_settings=SETTINGS,
+    epilog="""\b
+Examples:
+  tailback tune scenario.toml --vary switches.ce.ports.sink.buffer=5packets..200packets \\
+    --target 'voice.delay.p99<=20ms' --target 'data.loss<=1%'
+
+\b
+Metrics: loss, delay, delay.p99, jitter, pdv.p99, pdv.p999, throughput, goodput, mos.
+Exit codes: 0 every target is met with its whole interval, 5 one is not.""",
+)
+@scenario_file
+@click.option("--vary", "varied", multiple=True, required=True, metavar="PATH=LO..HI|A|B", help="What may be varied.")
+@click.option(
+    "--target", "targets", multiple=True, required=True, metavar="GROUP.METRIC<=VALUE", help="What must hold."
+)
+@click.option("--cost", "costs", multiple=True, metavar="[WEIGHT*]PATH", help="What a unit of a varied value costs.")
+@click.option("--steps", type=click.IntRange(min=2), default=16, show_default=True, help="Values of a range.")
+@click.option("--budget", type=click.IntRange(min=1), default=200, show_default=True, help="Most candidates.")
+@click.option("--confirm", type=click.IntRange(min=2), default=10, show_default=True, help="Runs of the winner.")
+@click.option("--out", type=click.Path(path_type=Path), help="Where to write the tuned scenario.")
+@settings_option
+@seed_option
+@reps_option
+@threads_option
+@json_option
+@quiet_option
+def tune(
+    file: str,
+    varied: tuple[str, ...],
+    targets: tuple[str, ...],
+    costs: tuple[str, ...],
+    steps: int,
+    budget: int,
+    confirm: int,
+    out: Path | None,
+    settings: list[tuple[str, str]],
+    seed: int | None,
+    reps: int | None,
+    threads: int | None,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Search the cheapest settings of the scenario FILE that keep all targets, and confirm them with fresh seeds."""
+    from tailback import tune as search
+    from tailback.scenario import Scenario, load
+
+    scenario = load(file)
+    if settings:
+        scenario = Scenario.from_native(scenario.native.with_set(settings))
+    with progress_bar("candidates", quiet=quiet) as progress:
+        found = search.tune(
+            scenario,
+            [search.parameter(text, steps) for text in varied],
+            [search.target(text) for text in targets],
+            [search.cost(text) for text in costs],
+            budget=budget,
+            replications=reps,
+            confirmations=confirm,
+            seed=seed,
+            threads=threads,
+            progress=progress,
+        )
+    if as_json:
+        print_json(found.as_json())
+    else:
+        console().print(
+            table("", ("setting", "value"), [[path, value] for path, value in found.settings.items()], words=2)
+        )
+        rows = [
+            [
+                check.target.text,
+                f"{check.interval.mean:.4g}",
+                f"{check.interval.lo:.4g} to {check.interval.hi:.4g}",
+                check.state,
+            ]
+            for check in found.checks
+        ]
+        console().print(table("", ("target", "mean", f"{found.confidence:.0%} interval", ""), rows))
+        how = "all candidates" if found.is_exhaustive else "candidates chosen by differential evolution"
+        line = f"cost {found.cost:.6g}; {found.tried} {how} tried; confirmed by {found.replications} fresh replications"
+        console().print(line, soft_wrap=True)
+    if out is not None:
+        try:
+            out.write_text(scenario.set(dict(found.settings)).to_toml(), encoding="utf-8")
+        except OSError as error:
+            raise OutputError(f"{out} cannot be written: {error.strerror}") from None
+        if not quiet:
+            print_note(f"written: {out}")
+    return EXIT_OK if found.is_met else EXIT_CLAIM

@@ -1,0 +1,170 @@
+"""Router configurations in and out: Cisco MQC and Linux tc become scenarios, and scenarios configurations.
+
+    found = import_configuration("mqc", Path("policy.txt").read_text(), traffic=Path("traffic.csv").read_text())
+    for notice in found.notices:
+        print(notice)
+    result = tailback.run(found.scenario)
+
+docs/import.md says what is understood and how it is mapped.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias, cast
+
+from tailback import _native
+from tailback.errors import EXIT_SCENARIO, TailbackError
+from tailback.scenario import Scenario, Table
+
+__all__ = [
+    "Configuration",
+    "ConfigurationError",
+    "Imported",
+    "Language",
+    "Notice",
+    "export_configuration",
+    "import_configuration",
+    "translate_configuration",
+]
+
+Language: TypeAlias = Literal["mqc", "tc"]
+"""Cisco's modular QoS command line, or Linux traffic control."""
+
+Level: TypeAlias = Literal["error", "unsupported", "warning", "ignored"]
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """A remark about a line of what was read."""
+
+    source: Literal["configuration", "traffic", "scenario", "export"]
+    """What the line is of; `scenario` and `export` are about what was made of the configuration."""
+    level: Level
+    """`error` leaves nothing to run; `unsupported` parts were left out; `ignored` ones have no effect on queues."""
+    line: int
+    """From 1; 0 for the whole."""
+    column: int
+    """In characters, from 1; 0 for the whole."""
+    text: str
+    """The line itself."""
+    message: str
+    advice: str | None = None
+    """What to write instead, or what to do about it."""
+
+    def __str__(self) -> str:
+        place = f"{self.line}:{self.column}: " if self.line else ""
+        text = f"  [{self.text}]" if self.text else ""
+        advice = f"; {self.advice}" if self.advice else ""
+        return f"{self.source}:{place or ' '}{self.level}: {self.message}{text}{advice}"
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What became of a configuration."""
+
+    language: Language
+    scenario: Scenario | None
+    """None where there is an error."""
+    notices: Sequence[Notice]
+    classes: Mapping[str, Sequence[str]]
+    """The groups of flows in each class, by the class's name."""
+    interface: str
+    """The interface that the scenario is about."""
+    rate_bps: int
+    """Rate of its link."""
+    policies: Table = field(repr=False, default_factory=dict)
+    """What was understood: ports, policies, class maps and access lists."""
+
+    @property
+    def errors(self) -> list[Notice]:
+        """The remarks that leave nothing to run."""
+        return [notice for notice in self.notices if notice.level == "error"]
+
+    def check(self) -> Scenario:
+        """Return the scenario; raises ConfigurationError with all errors."""
+        if self.scenario is None or self.errors:
+            raise ConfigurationError(self.errors)
+        return self.scenario
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """A configuration that was written."""
+
+    text: str
+    notices: Sequence[Notice]
+    """What could not be said, and what was approximated."""
+
+
+class ConfigurationError(TailbackError):
+    """A configuration of which no scenario can be made."""
+
+    exit_code = EXIT_SCENARIO
+
+    def __init__(self, notices: Sequence[Notice]) -> None:
+        super().__init__("\n".join(str(notice) for notice in notices) or "there is nothing to simulate")
+        self.notices = list(notices)
+
+
+def import_configuration(
+    language: Language,
+    text: str,
+    *,
+    traffic: str | None = None,
+    interface: str | None = None,
+    policy: str | None = None,
+    rate: str | None = None,
+    title: str | None = None,
+    duration: str | None = None,
+) -> Imported:
+    """Make a scenario of a configuration.
+
+    Args:
+        language: "mqc" or "tc".
+        text: The configuration or script.
+        traffic: The traffic table as CSV text. Default: each class sends what it is guaranteed, which is noted.
+        interface: The interface to simulate. Default: the only one with a policy.
+        policy: The policy to simulate, where no interface names it.
+        rate: Rate of the interface's link, such as "10Mbit/s". Default: what the configuration says.
+        title: Title of the scenario.
+        duration: Length of a run, such as "20s".
+
+    """
+    rate_bps = None if rate is None else _native.parse_rate(rate)
+    found = json.loads(_native.import_router(language, text, traffic, interface, policy, rate_bps, title, duration))
+    notices = [
+        *_notices("configuration", found["configuration_report"]),
+        *_notices("traffic", found["traffic_report"]),
+        *_notices("scenario", found["scenario_report"]),
+    ]
+    document = found["document"]
+    failed = document is None or any(notice.level == "error" for notice in notices)
+    return Imported(
+        language=language,
+        scenario=None if failed else Scenario.from_document(document).check(),
+        notices=notices,
+        classes={row["class"]: row["groups"] for row in found["classes"]},
+        interface=found["interface"] or "",
+        rate_bps=found["rate_bps"] or 0,
+        policies=found["config"],
+    )
+
+
+def export_configuration(language: Language, scenario: Scenario, port: str | None = None) -> Configuration:
+    """Write the policy of a port of a scenario, named as `ce:sink`; by default the only one with a policy."""
+    found = json.loads(_native.export_router(language, scenario.native.to_json(), port))
+    return Configuration(found["text"], _notices("export", found["export_report"]))
+
+
+def translate_configuration(from_: Language, text: str, to: Language) -> Configuration:
+    """Write a configuration in the other language."""
+    found = json.loads(_native.translate_router(from_, text, to))
+    notices = [*_notices("configuration", found["configuration_report"]), *_notices("export", found["export_report"])]
+    return Configuration(found["text"], notices)
+
+
+def _notices(source: Literal["configuration", "traffic", "scenario", "export"], rows: list[object]) -> list[Notice]:
+    return [Notice(source=source, **cast(dict[str, str], row)) for row in rows]  # type: ignore[arg-type]

@@ -1,0 +1,295 @@
+"""Will my voice survive? Delay, variation and loss of each group of flows against what its packets are for.
+
+    found = import_configuration("mqc", policy, traffic=table)
+    made = judge(found, network_delay="30ms")
+    print(made.survives, [row.misses for row in made.rows])
+
+What a code point is for follows RFC 4594: telephony (EF, CS5, VA) is held to class 0 of ITU-T Y.1541 and to a mean
+opinion score by the E-model, video (AF4x, CS4) to class 1, interactive data and signalling (AF3x, AF2x, CS2, CS3, CS6,
+CS7) to class 3, bulk data (AF1x) to class 4. Other packets are promised nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tailback import _native, quality
+from tailback.errors import OutputError
+from tailback.parallel import Progress
+from tailback.report import Report
+from tailback.result import Result
+from tailback.router import Imported
+from tailback.running import run
+from tailback.stats import Interval, mean_interval
+
+__all__ = ["Row", "Verdict", "draw", "judge", "service"]
+
+_TERMINAL_S = 0.05
+"""Coding, packetisation and play-out of a telephone, beside the network."""
+
+_NAMES = {0: "voice", 1: "video", 3: "data", 4: "bulk"}
+
+
+def service(code_point: int) -> int | None:
+    """Return the class of ITU-T Y.1541 that a code point (0 to 63) is held to; none for best effort."""
+    if code_point in (46, 44, 40):
+        return 0
+    if code_point in (32, 34, 36, 38):
+        return 1
+    if code_point in (16, 18, 20, 22, 24, 26, 28, 30, 48, 56):
+        return 3
+    return 4 if code_point in (10, 12, 14) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A group of flows over all replications. Delays are of the whole way, in seconds."""
+
+    group: str
+    policy_class: str
+    code_point: int
+    service: int | None
+    """Class of ITU-T Y.1541 that it is held to."""
+    offered: Interval
+    """bit/s."""
+    delay: Interval
+    delay_p99: Interval
+    variation: Interval
+    """99.9 % of the delay variation (RFC 5481)."""
+    loss: Interval
+    """0 to 1."""
+    mos: Interval | None
+    """Mean opinion score, of voice."""
+    misses: tuple[str, ...]
+    """Of `delay`, `variation`, `loss` and `MOS` those whose whole interval misses the target."""
+    doubts: tuple[str, ...]
+    """Those whose interval holds the target: more replications would tell."""
+
+    def cells(self) -> list[str]:
+        """The row as text."""
+        target = "none" if self.service is None else f"{_NAMES[self.service]} (Y.1541 class {self.service})"
+        if self.misses:
+            found = "NO: " + ", ".join(self.misses)
+        elif self.doubts:
+            found = "unsure: " + ", ".join(self.doubts)
+        else:
+            found = "-" if self.service is None else "yes"
+        return [
+            self.group,
+            self.policy_class,
+            f"{self.offered.mean / 1e6:.4g} Mbit/s",
+            _ms(self.delay),
+            _ms(self.delay_p99),
+            _ms(self.variation),
+            f"{self.loss.mean * 100:.3g} %",
+            "" if self.mos is None else f"{self.mos.mean:.2f}",
+            target,
+            found,
+        ]
+
+    def as_json(self) -> dict[str, object]:
+        """Plain values."""
+        found = {
+            "offered": self.offered.as_json("bit/s"),
+            "delay": self.delay.as_json("s"),
+            "delay_p99": self.delay_p99.as_json("s"),
+            "variation": self.variation.as_json("s"),
+            "loss": self.loss.as_json("1"),
+            "mos": None if self.mos is None else self.mos.as_json("1"),
+        }
+        head = {"group": self.group, "class": self.policy_class, "dscp": self.code_point, "y1541": self.service}
+        return {**head, **found, "misses": list(self.misses), "doubts": list(self.doubts)}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What was found about all groups."""
+
+    title: str
+    rows: Sequence[Row]
+    result: Result
+    least_mos: float
+
+    @property
+    def survives(self) -> bool:
+        """Whether no group misses a target."""
+        return not any(row.misses for row in self.rows)
+
+    def sentences(self) -> list[str]:
+        """The answer in words."""
+        voice = [row for row in self.rows if row.service == 0]
+        if not voice:
+            said = ["There is no voice in the table: no row is marked ef, va or cs5."]
+        elif any(row.misses for row in voice):
+            bad = ", ".join(f"{row.group} ({', '.join(row.misses)})" for row in voice if row.misses)
+            said = [f"Voice does not survive: {bad}."]
+        elif any(row.doubts for row in voice):
+            said = ["Voice is at its limit: raise --reps or --duration to tell."]
+        else:
+            said = ["Voice survives."]
+        others = [row for row in self.rows if row.misses and row.service != 0]
+        if others:
+            said.append("So do not: " + ", ".join(f"{row.group} ({', '.join(row.misses)})" for row in others) + ".")
+        confidence = self.result.confidence
+        said.append(
+            f"{len(self.result.reports)} replications of {self.result.scenario.run_config['duration']}, "
+            f"{confidence:.0%} intervals, digest {self.result.digest}."
+        )
+        return said
+
+    def as_json(self) -> dict[str, object]:
+        """Plain values."""
+        return {
+            "survives": self.survives,
+            "rows": [row.as_json() for row in self.rows],
+            "sentences": self.sentences(),
+            "digest": self.result.digest,
+        }
+
+
+def judge(
+    found: Imported,
+    *,
+    network_delay: str = "0s",
+    codec: str = "g.711-plc",
+    least_mos: float = 3.6,
+    duration: str | None = None,
+    seed: int | None = None,
+    replications: int | None = None,
+    progress: Progress | None = None,
+) -> Verdict:
+    """Run what was imported and hold each group of flows against its targets.
+
+    Args:
+        found: An imported configuration; raises ConfigurationError if it has errors.
+        network_delay: One-way delay of the rest of the way, such as "30ms", which is added to all delays.
+        codec: Of the calls; see `tailback.quality.call`.
+        least_mos: A call is bad below; 3.6 is where many users become dissatisfied (ITU-T G.109).
+        duration: Length of a run; default: that of the imported scenario.
+        seed: Base seed; default: that of the scenario.
+        replications: How many, at least two for intervals.
+        progress: Called now and then with the replications done and their number.
+
+    """
+    scenario = found.check()
+    if duration is not None:
+        scenario = scenario.set(duration=duration)
+    result = run(scenario, seed, replications, progress=progress)
+    further_s = _native.parse_duration(network_delay) * 1e-12
+    classes = {group: name for name, groups in found.classes.items() for group in groups}
+    groups = dict.fromkeys(flow["group"] for flow in result.reports[0].data["flows"])
+    rows = [_row(result, group, classes.get(group, ""), further_s, codec, least_mos) for group in groups]
+    title = f"{found.interface}, {found.rate_bps / 1e6:.6g} Mbit/s"
+    return Verdict(title, rows, result, least_mos)
+
+
+def _row(result: Result, group: str, class_: str, further_s: float, codec: str, least_mos: float) -> Row:
+    def over(figure: Callable[[Report], float]) -> Interval:
+        values = [figure(report) for report in result.reports]
+        return mean_interval([value for value in values if not math.isnan(value)], result.confidence)
+
+    def later(figure: Interval) -> Interval:
+        return replace(figure, mean=figure.mean + further_s, lo=figure.lo + further_s, hi=figure.hi + further_s)
+
+    def p99(report: Report) -> float:
+        return report.variation(group)["delay"].get("p99_s") or math.nan
+
+    first = result.reports[0]
+    code_point = first.flows(group)[0].get("dscp", 0)
+    code_point = code_point if isinstance(code_point, int) else 0
+    target = service(code_point)
+    delay = later(over(lambda report: report.mean_delay_s(group)))
+    variation = over(lambda report: report.variation(group)["pdv_p999_s"])
+    loss = over(lambda report: report.loss(group)).clipped(0.0)
+    mos = None
+    if target == 0:
+        terminal_s = _TERMINAL_S + further_s
+        mos = over(lambda report: quality.speech(report, group, terminal_s=terminal_s, codec=codec).mos)
+    misses, doubts = _judged(target, delay, variation, loss, mos, least_mos)
+    return Row(
+        group=group,
+        policy_class=class_,
+        code_point=code_point,
+        service=target,
+        offered=over(lambda report: report.offered_bps(group)),
+        delay=delay,
+        delay_p99=later(over(p99)),
+        variation=variation,
+        loss=loss,
+        mos=mos,
+        misses=misses,
+        doubts=doubts,
+    )
+
+
+def _judged(
+    target: int | None, delay: Interval, variation: Interval, loss: Interval, mos: Interval | None, least_mos: float
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    if target is None:
+        return (), ()
+    limits = _native.y1541_limits(target)
+    misses: list[str] = []
+    doubts: list[str] = []
+    for name, interval, limit in zip(("delay", "variation", "loss"), (delay, variation, loss), limits, strict=True):
+        if interval.n == 0 and name != "loss":
+            # Nothing arrived.
+            misses.append(name)
+        elif limit is not None and interval.mean > limit:
+            (misses if interval.lo > limit or interval.n < 2 else doubts).append(name)
+        elif limit is not None and interval.n > 1 and interval.hi > limit:
+            doubts.append(name)
+    if mos is not None:
+        if mos.hi < least_mos or (mos.n < 2 and mos.mean < least_mos):
+            misses.append("MOS")
+        elif mos.lo < least_mos and mos.n > 1:
+            doubts.append("MOS")
+    return tuple(misses), tuple(doubts)
+
+
+def draw(made: Verdict, path: Path) -> None:
+    """Draw delay and loss of each group with their targets; the kind of file follows from its name."""
+    from tailback import plot
+
+    height = 1.2 + 0.32 * len(made.rows)
+    figure = plot.new(3, 1, width=3.6, height=height, sharey=True)
+    names = [f"{row.group} [{row.policy_class}]" if row.policy_class else row.group for row in made.rows]
+    figures: tuple[Callable[[Row], tuple[Interval, ...]], ...] = (
+        lambda row: (row.delay, row.delay_p99),
+        lambda row: (row.variation,),
+        lambda row: (row.loss,),
+    )
+    labels = ("delay: mean and 99 %, ms", "delay variation 99.9 %, ms", "loss, %")
+    with plot.style():
+        for limit, (axes, label, shown) in enumerate(zip(figure.axes, labels, figures, strict=True)):
+            scale = 1e2 if limit == 2 else 1e3
+            for place, row in enumerate(made.rows):
+                colour = "#c0392b" if row.misses else "#2c7a4b" if row.service is not None else "#777777"
+                for index, interval in enumerate(shown(row)):
+                    if interval.n == 0:
+                        continue
+                    mean, half = interval.mean * scale, interval.half_width * scale
+                    half = half if math.isfinite(half) else 0.0
+                    marker = "o" if index == 0 else "|"
+                    axes.errorbar(mean, place, xerr=half, fmt=marker, color=colour, markersize=5 if index == 0 else 9)
+                target = None if row.service is None else _native.y1541_limits(row.service)[limit]
+                if target is not None:
+                    axes.plot(target * scale, place, marker="x", color="black", linestyle="none", markersize=6)
+            axes.set_xlabel(label)
+            axes.set_xscale("symlog", linthresh=1.0 if scale > 1e2 else 0.1)
+            axes.set_xlim(left=0)
+            axes.grid(axis="x", alpha=0.3)
+        figure.axes[0].set_yticks(range(len(names)), names)
+        figure.axes[0].invert_yaxis()
+        figure.suptitle(f"{made.title}: {made.sentences()[0]}  (x: target)")
+        kind = path.suffix.removeprefix(".").lower()
+        try:
+            path.write_bytes(plot.to_bytes(figure, "svg" if kind == "svg" else "pdf" if kind == "pdf" else "png"))
+        except OSError as error:
+            raise OutputError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def _ms(interval: Interval) -> str:
+    return "none" if interval.n == 0 else f"{interval.mean * 1e3:.3g} ms"

@@ -1,0 +1,93 @@
+import pytest
+
+from tailback.errors import UsageError
+from tailback.scenario import Scenario, source
+from tailback.tune import cost, parameter, target, tune
+
+
+def queue() -> Scenario:
+    """M/D/1/K: Poisson packets of 1000 B at 8 Mbit/s on a link of 10 Mbit/s."""
+    return (
+        Scenario(duration="22s", warmup="2s", framing="none", buffer="unlimited", replications=3)
+        .host("a")
+        .host("b")
+        .switch("sw", ports={"b": {"buffer": "50packets"}})
+        .link(["a", "sw"], rate="10Gbit/s")
+        .link(["sw", "b"], rate="10Mbit/s")
+        .flow("data", "a", "b", source("poisson", packet="1000B", rate="8Mbit/s"))
+    )
+
+
+BUFFER = "switches.sw.ports.b.buffer"
+
+
+def loss(places: int) -> float:
+    """Loss of M/D/1/K at a load of 0.8, one in service and `places` waiting, by the embedded chain of departures."""
+    import math
+
+    load, room = 0.8, places
+    a = [math.exp(-load) * load**k / math.factorial(k) for k in range(room + 2)]
+    left = [1.0]
+    for n in range(room):
+        total = left[n] - a[n] * left[0] - sum(a[n - j + 1] * left[j] for j in range(1, n + 1))
+        left.append(total / a[0])
+    p0 = left[0] / sum(left[: room + 1])
+    return 1 - 1 / (p0 + load)
+
+
+def test_the_least_buffer_that_keeps_a_loss_is_that_of_queueing_theory():
+    limit = 0.01
+    # The least number of waiting places whose loss is below; its neighbours differ from it by a third.
+    least = next(k for k in range(1, 50) if loss(k) <= limit)
+    found = tune(queue(), [parameter(f"{BUFFER}=1packets..20packets", 20)], [target("data.loss<=1%")], [cost(BUFFER)])
+    assert found.is_exhaustive
+    assert abs(found.cost - least) <= 1
+    assert found.settings == {BUFFER: f"{int(found.cost)}packets"}
+    again = tune(queue(), [parameter(f"{BUFFER}=1packets..20packets", 20)], [target("data.loss<=1%")], [cost(BUFFER)])
+    assert again.as_json() == found.as_json()
+
+
+def test_evolution_finds_what_trying_all_finds():
+    vary = [parameter(f"{BUFFER}=1packets..20packets", 20), parameter("links[1].rate=9Mbit/s..14Mbit/s", 6)]
+    goals = [target("data.loss<=0.5%"), target("data.delay<=3ms")]
+    prices = [cost(f"0.01*{BUFFER}"), cost("links[1].rate")]
+    base = queue().set(duration="8s")
+    everything = tune(base, vary, goals, prices, budget=120, replications=1, confirmations=2)
+    chosen = tune(base, vary, goals, prices, budget=80, replications=1, confirmations=2)
+    assert everything.is_exhaustive
+    assert not chosen.is_exhaustive
+    assert chosen.tried <= 80
+    # The rate is what counts; evolution may leave the buffer a little off.
+    assert chosen.settings["links[1].rate"] == everything.settings["links[1].rate"]
+    assert chosen.cost >= everything.cost
+
+
+def test_a_target_that_nothing_keeps_is_reported_as_missed():
+    found = tune(queue(), [parameter(f"{BUFFER}=1packets|2packets")], [target("data.loss<=0.01%")], replications=1)
+    assert not found.is_met
+    assert found.checks[0].state == "missed"
+    assert found.settings == {BUFFER: "2packets"}
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "message"),
+    [
+        (parameter, "network.buffer", "is not path=lo..hi"),
+        (parameter, "a=10packets..2kB", "is no range"),
+        (parameter, "a=20..10", "lower end stands first"),
+        (target, "voice.delay<20ms", "is no target"),
+        (target, "voice.colour<=20ms", "metrics are"),
+        (target, "voice.delay<=20", "cannot limit delay"),
+        (cost, "much*a", "is no cost"),
+    ],
+)
+def test_a_mistake_is_a_sentence_that_says_what_to_write(read, text, message):
+    with pytest.raises(UsageError, match=message):
+        read(text)
+
+
+def test_targets_and_costs_name_what_there_is():
+    with pytest.raises(UsageError, match="there are data"):
+        tune(queue(), [parameter(f"{BUFFER}=1packets|2packets")], [target("voice.loss<=1%")])
+    with pytest.raises(UsageError, match="not among what varies"):
+        tune(queue(), [parameter(f"{BUFFER}=1packets|2packets")], [target("data.loss<=1%")], [cost("other")])
