@@ -5,11 +5,13 @@
 //! verbs, and [`Spec`] the list of all disciplines with their parameters.
 //!
 //! `law/` holds the control laws (RED, Blue, CoDel, PIE …), which own no packets: numbers in, a
-//! decision out. `discipline/` holds the queues that apply them.
+//! decision out. `discipline/` holds the queues that apply them. `cn/` holds congestion notification:
+//! points that watch queues, laws that set rates, and the rate limiters between.
 //!
 //! Adding a discipline takes one file in `discipline/` and one line in `registry.rs`.
 
 mod check;
+pub mod cn;
 mod cx;
 pub mod discipline;
 mod fifo;

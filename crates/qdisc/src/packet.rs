@@ -108,7 +108,17 @@ impl Packet {
     #[inline]
     pub fn new(flow: u32, traits: Traits, born: Time, seq: u32, dst: u16) -> Packet {
         debug_assert!(flow < Packet::MAX_FLOWS);
-        Packet { at: born, born, flow_traits: flow | u32::from(traits.0) << 24, seq, payload: 0, size: 0, beyond: 0, code: 0, dst }
+        Packet {
+            at: born,
+            born,
+            flow_traits: flow | u32::from(traits.0) << 24,
+            seq,
+            payload: 0,
+            size: 0,
+            beyond: 0,
+            code: 0,
+            dst,
+        }
     }
     /// Sets what a buffer counts and what the wire counts, in bytes: the latter is larger by at most
     /// [`Packet::MAX_BEYOND`].
@@ -173,10 +183,21 @@ impl Packet {
     #[inline]
     pub fn colour(&self) -> Colour {
         match self.flow_traits >> Packet::COLOUR_SHIFT & 0b11 {
-            0 => Colour::Green,
-            1 => Colour::Yellow,
-            _ => Colour::Red,
+            0b01 => Colour::Yellow,
+            0b10 => Colour::Red,
+            _ => Colour::Green,
         }
+    }
+    /// Whether its colour is the one of the four values of two bits that is none.
+    #[inline]
+    pub(crate) fn has_spare_colour(&self) -> bool {
+        self.flow_traits >> Packet::COLOUR_SHIFT & 0b11 == 0b11
+    }
+    /// Sets its colour to that value, or to green.
+    #[inline]
+    pub(crate) fn set_spare_colour(&mut self, spare: bool) {
+        let bits = 0b11 << Packet::COLOUR_SHIFT;
+        self.flow_traits = self.flow_traits & !bits | if spare { bits } else { 0 };
     }
     /// Gives it a colour.
     #[inline]

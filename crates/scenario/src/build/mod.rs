@@ -10,6 +10,7 @@ mod conditioners;
 mod flows;
 mod links;
 mod nodes;
+mod notification;
 mod queues;
 mod routes;
 mod settings;
@@ -42,6 +43,7 @@ pub(crate) fn plan(document: &Document) -> Result<Plan, Vec<Complaint>> {
     let before = builder.complaints.count();
     let links = builder.links(&nodes);
     let queues = builder.queues(&nodes, &links, &framing);
+    builder.notification(&nodes, &links);
     let links_sound = builder.complaints.count() == before;
     let routes = if links_sound { builder.routes(&nodes, &links) } else { None };
     builder.samples(links.len());

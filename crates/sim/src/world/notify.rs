@@ -135,7 +135,7 @@ impl World {
             }
             (None, Addresses::Buffer) => match &self.class_queue(port, class).waiting {
                 Waiting::ByDestination(q) => q.destinations().collect(),
-                Waiting::Discipline(_) => Vec::new(),
+                Waiting::Discipline(_) | Waiting::Limited(_) => Vec::new(),
             },
         }
     }
@@ -238,7 +238,7 @@ impl World {
 
     /// Hands a notice to the transmitter. Over a link that is down nothing is said: what still holds
     /// when it comes up is said then.
-    fn send_notice(&mut self, port: u32, notice: Notice) {
+    pub(super) fn send_notice(&mut self, port: u32, notice: Notice) {
         let Queue::Managed(m) = &mut self.ports[port as usize].queue else { return };
         if !m.up || m.control.back_mut().is_some_and(|waiting| waiting.overtaken_by(&notice)) {
             return;

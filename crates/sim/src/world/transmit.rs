@@ -32,6 +32,9 @@ impl World {
             let Some(passed) = self.condition_egress(port, packet) else { return };
             packet = passed;
         }
+        if self.feeds_back {
+            self.judge_arrival(port, &packet);
+        }
         let p = &mut self.ports[port as usize];
         let class = usize::from(packet.class());
         let (size, destination) = (u64::from(packet.size), packet.dst);

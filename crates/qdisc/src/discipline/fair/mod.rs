@@ -12,6 +12,7 @@ mod tagged;
 
 pub use buckets::Buckets;
 pub use fifos::{Fifos, Item};
+pub(crate) use key::mix;
 pub use key::{ByFlow, Key, Weights, check_weights};
 pub use new_old::NewOld;
 pub use round::Round;
