@@ -191,6 +191,11 @@ impl Waiting {
             Waiting::ByDestination(_) => None,
         }
     }
+    /// Bytes in rate limiters' queues, where there are any; else none.
+    #[inline]
+    pub fn limited_bytes(&self) -> Option<u64> {
+        if let Waiting::Limited(q) = self { Some(q.limited_bytes()) } else { None }
+    }
     /// The instant that it asked for has come.
     pub fn wake(&mut self, now: Time, cx: &mut Cx<'_>) {
         match self {

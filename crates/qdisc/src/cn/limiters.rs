@@ -22,6 +22,8 @@ pub struct LimitersSpec {
     pub aqm: Option<Aqm>,
     /// The queue of each limiter.
     pub discipline: Spec,
+    /// Memory that all limiters' queues share, buffer bytes; `u64::MAX` is unbounded.
+    pub buffer: u64,
 }
 
 /// What a reaction point has counted since it was last reset.
@@ -61,11 +63,11 @@ pub enum Heard {
     Ignored,
 }
 
-/// A reaction point: one pool of memory for the default path and the limiters' queues.
+/// A reaction point: a default path with the port's limits, and rate limiters with a pool of memory of their own.
 #[derive(Debug)]
 pub struct Limiters {
     spec: LimitersSpec,
-    /// Limits of the pool, and the line's rate.
+    /// The port's.
     site: Site,
     origins: Origins,
     rng: Rng,
@@ -79,8 +81,7 @@ pub struct Limiters {
     active: Vec<usize>,
     /// Whose turn it is: 0 the default path, k the k-th active slot.
     turn: usize,
-    /// Buffer bytes and packets in the pool, and bytes in limiters' queues.
-    bytes: u64,
+    /// Packets in all queues, and buffer bytes in those of limiters.
     packets: u64,
     limited: u64,
     /// While the line idles although something waits: when the next limiter may send.
@@ -114,7 +115,7 @@ impl Limiters {
     /// A reaction point without limiters. `default` is the discipline of the default path, `rng` its own stream.
     pub fn new(spec: LimitersSpec, default: &Spec, site: &Site, origins: Origins, rng: Rng) -> Limiters {
         Limiters {
-            default: default.build(&Site { bytes: u64::MAX, packets: u64::MAX, ..*site }),
+            default: default.build(site),
             spec,
             site: *site,
             origins,
@@ -124,7 +125,6 @@ impl Limiters {
             index: BTreeMap::new(),
             active: Vec::new(),
             turn: 0,
-            bytes: 0,
             packets: 0,
             limited: 0,
             idle_until: None,
@@ -146,6 +146,11 @@ impl Limiters {
     /// Limiters at work.
     pub fn active(&self) -> usize {
         self.active.len()
+    }
+    /// Buffer bytes in the limiters' queues.
+    #[inline]
+    pub fn limited_bytes(&self) -> u64 {
+        self.limited
     }
     /// What it is made of.
     pub fn spec(&self) -> &LimitersSpec {
@@ -205,12 +210,13 @@ impl Limiters {
 
     /// Sets up the limiter of a key that has none.
     fn limit(&mut self, now: Time, key: u64) -> usize {
-        let (slots, spec, site) = (&mut self.slots, &self.spec, &self.site);
+        let (slots, spec) = (&mut self.slots, &self.spec);
+        let site = Site { bytes: spec.buffer, packets: u64::MAX, rate: self.site.rate };
         let at = *self.index.entry(key).or_insert_with(|| {
             slots.push(Slot {
                 key,
                 law: None,
-                queue: spec.discipline.build(site),
+                queue: spec.discipline.build(&site),
                 next: Time::ZERO,
                 after: 0,
                 tcp: 0,
@@ -257,7 +263,6 @@ impl Limiters {
     fn forget(&mut self, before: usize, from: Option<usize>, cx: &Cx<'_>) {
         for dropped in &cx.dropped[before..] {
             let (size, tcp) = (u64::from(dropped.packet.size), self.origin(dropped.packet.flow()).tcp);
-            self.bytes -= size;
             self.packets -= 1;
             if let Some(at) = from {
                 self.limited -= size;
@@ -269,6 +274,9 @@ impl Limiters {
     /// Queues a packet at a limiter, unless its queue management is against it.
     fn enqueue_limited(&mut self, now: Time, at: usize, mut packet: Packet, cx: &mut Cx<'_>) {
         let (size, tcp) = (u64::from(packet.size), self.origin(packet.flow()).tcp);
+        if self.limited + size > self.spec.buffer {
+            return cx.drop(packet, Reason::BufferFull);
+        }
         if let Some(Aqm::Simple(aqm)) = &self.spec.aqm {
             let waiting = *self.slots[at].counter(tcp);
             let above = waiting > aqm.threshold;
@@ -289,7 +297,6 @@ impl Limiters {
         let before = cx.dropped.len();
         let slot = &mut self.slots[at];
         *slot.counter(tcp) += 1;
-        self.bytes += size;
         self.packets += 1;
         self.limited += size;
         slot.queue.enqueue(now, packet, cx);
@@ -315,10 +322,7 @@ impl Limiters {
         let before = cx.dropped.len();
         let taken = self.default.dequeue(now, gate, cx);
         self.forget(before, None, cx);
-        if let Some(packet) = &taken {
-            self.bytes -= u64::from(packet.size);
-            self.packets -= 1;
-        }
+        self.packets -= u64::from(taken.is_some());
         taken
     }
 
@@ -329,7 +333,6 @@ impl Limiters {
         self.forget(before, Some(at), cx);
         let mut packet = taken?;
         let (size, tcp) = (u64::from(packet.size), self.origin(packet.flow()).tcp);
-        self.bytes -= size;
         self.packets -= 1;
         self.limited -= size;
         let slot = &mut self.slots[at];
@@ -349,9 +352,6 @@ impl Limiters {
 impl Qdisc for Limiters {
     fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut Cx<'_>) {
         self.settle(now);
-        if self.site.is_full(self.packets, self.bytes, packet.size) {
-            return cx.drop(packet, Reason::BufferFull);
-        }
         if !self.active.is_empty()
             && let Some(at) = self.index.get(&self.key(Frame::of(&packet))).copied()
         {
@@ -363,7 +363,6 @@ impl Qdisc for Limiters {
                 return self.enqueue_limited(now, at, packet, cx);
             }
         }
-        self.bytes += u64::from(packet.size);
         self.packets += 1;
         self.entered += 1;
         let before = cx.dropped.len();

@@ -43,7 +43,7 @@ pub(crate) fn plan(document: &Document) -> Result<Plan, Vec<Complaint>> {
     let before = builder.complaints.count();
     let links = builder.links(&nodes);
     let queues = builder.queues(&nodes, &links, &framing);
-    builder.notification(&nodes, &links);
+    builder.notification(&nodes, &links, &framing);
     let links_sound = builder.complaints.count() == before;
     let routes = if links_sound { builder.routes(&nodes, &links) } else { None };
     builder.samples(links.len());

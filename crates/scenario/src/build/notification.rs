@@ -3,7 +3,7 @@
 use super::links::LinkOf;
 use super::nodes::{Node, Nodes, What};
 use super::{Builder, entry};
-use crate::document::{RateLimiters, Scope, SwitchModel};
+use crate::document::{FramingTable, RateLimiters, Scope, SwitchModel};
 use tailback_document::{Checked, Path};
 use tailback_qdisc::cn::{LimitersSpec, Tag};
 use tailback_sim::plan::NodeId;
@@ -17,6 +17,7 @@ impl RateLimiters {
             law: self.law.clone(),
             aqm: self.aqm.clone(),
             discipline: self.discipline.clone(),
+            buffer: self.buffer.0,
         }
     }
 }
@@ -30,13 +31,13 @@ fn limiters<'a>(node: &Node<'a>) -> Option<&'a RateLimiters> {
 
 impl<'a> Builder<'a> {
     /// Checks what there is of congestion notification.
-    pub(super) fn notification(&mut self, nodes: &Nodes<'a>, links: &[LinkOf<'a>]) {
+    pub(super) fn notification(&mut self, nodes: &Nodes<'a>, links: &[LinkOf<'a>], framing: &FramingTable) {
         let (mut first_point, mut first_limiter, mut points) = (None, None, 0);
         for id in nodes.ids() {
             let node = nodes.get(id);
             if let Some(found) = limiters(node) {
                 let path = node.path().join("rate-limiters");
-                self.rate_limiters(&path, found, nodes, links, id);
+                self.rate_limiters(&path, found, framing, nodes, links, id);
                 first_limiter.get_or_insert(path);
             }
             if let Some(switch) = node.switch()
@@ -73,7 +74,7 @@ impl<'a> Builder<'a> {
             (Some(path), None) => self.complaints.key(
                 path.clone(),
                 "no rate limiters would hear the congestion points",
-                "add `rate-limiters = { law = { kind = \"bcn\" } }` to the switches at the edge, or to the hosts",
+                "add `rate-limiters = { law = { kind = \"bcn\" }, buffer = \"150kB\" }` to the switches at the edge, or to the hosts",
             ),
             (None, Some(path)) => self.complaints.key(
                 path.clone(),
@@ -89,11 +90,13 @@ impl<'a> Builder<'a> {
         &mut self,
         path: &Path,
         found: &RateLimiters,
+        framing: &FramingTable,
         nodes: &Nodes<'a>,
         links: &[LinkOf<'a>],
         id: NodeId,
     ) {
         self.complaints.invalid(path, found.check());
+        self.holds_a_frame(path.join("buffer"), found.buffer, framing);
         self.complaints.invalid(&path.join("law"), found.law.check());
         self.complaints.invalid(&path.join("discipline"), Checked::check(&found.discipline));
         if let Some(aqm) = &found.aqm {

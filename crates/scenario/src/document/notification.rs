@@ -8,10 +8,12 @@ use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
 use tailback_qdisc::Spec;
 use tailback_qdisc::cn::{Aqm, Filter, reaction};
+use tailback_units::Size;
 
 /// Rate limiters at an output port: frames of the sources that a congestion point has slowed wait there, each kind in a
 /// queue of its own with a rate of its own, and leave with a tag. All others take the default path, which has the port's
-/// discipline. The port's buffer is one pool for all these queues, which take turns, frame by frame.
+/// discipline and buffer. The queues take turns, frame by frame. Back-pressure of the switch watches `buffer`, and notifies of
+/// those that are fed from it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct RateLimiters {
@@ -26,6 +28,8 @@ pub struct RateLimiters {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 65_536))]
     pub queues: Option<u32>,
+    /// Memory that the queues of all limiters at a port share, class by class.
+    pub buffer: Size,
     /// Queue management before each limiter's queue. Absent, there is none but that of `discipline`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aqm: Option<Aqm>,

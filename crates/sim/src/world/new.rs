@@ -290,8 +290,9 @@ fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize, origins: &Origins) 
                 (None, Some(_)) => Waiting::ByDestination(ByDestination::new(limit, false)),
                 (None, None) => Waiting::Discipline(queue.discipline.build(&site)),
             };
-            let detector = own_pressure.map(|b| Detector::new(b.detection, limit));
-            let mut made = ClassQueue::new(waiting, limit, detector);
+            let pool = limiters.map_or(limit, |spec| spec.buffer);
+            let detector = own_pressure.map(|b| Detector::new(b.detection, pool));
+            let mut made = ClassQueue::new(waiting, pool, detector);
             made.point = notification.map(|spec| Box::new(CongestionPoint::new(spec, stream("congestion point"))));
             made
         };

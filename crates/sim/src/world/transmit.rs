@@ -56,9 +56,12 @@ impl World {
         // A cut-through frame carries the arrival of its tail here, which may still be to come.
         packet.at = packet.at.max(now);
         let cx = &mut Cx { rng: &mut m.rng, dropped: &mut self.dropped, marked: &mut account.marked };
+        let limited = queue.waiting.limited_bytes();
         queue.waiting.enqueue(now, packet, cx);
+        let feeds = limited.is_none_or(|before| queue.waiting.limited_bytes() > Some(before));
         let wakeup = queue.waiting.next_wakeup();
         if let (Some(detector), Some(via)) = (&mut queue.detector, via)
+            && feeds
             && !detector.feeders.contains(&via)
         {
             detector.feeders.push(via);
@@ -73,7 +76,8 @@ impl World {
         let backlog = m.queues[class].backlog.bytes;
         p.classes[class].max = p.classes[class].max.max(backlog);
         if m.queues[class].detector.is_some() {
-            self.detect(port, class, destination, via);
+            // What takes the default path past rate limiters feeds nothing that is watched.
+            self.detect(port, class, destination, via.filter(|_| feeds));
         }
     }
 
