@@ -58,6 +58,12 @@ EXPERIMENTS = (
     "internet-rivals",
     "internet-scoreboard",
     "internet-collapse",
+    "datacentre-seed",
+    "datacentre-derivative",
+    "datacentre-solicit",
+    "datacentre-loop",
+    "datacentre-red",
+    "datacentre-udp",
 )  # fmt: skip
 
 
