@@ -89,6 +89,79 @@ const WRITTEN: &[Mistake] = &[
 
 /// Mistakes that are seen in the document as a whole.
 const MEANT: &[Mistake] = &[
+    // congestion notification
+    (
+        "count = 2",
+        "count = 2\n‸rate-limiters = { law = { kind = \"bcn\" }, buffer = \"99kB\" }",
+        "switches.floor.rate-limiters",
+        "no congestion point would tell",
+    ),
+    (
+        "count = 2",
+        "count = 2\n‸congestion-notification = { kind = \"bcn\" }",
+        "switches.floor.congestion-notification",
+        "no rate limiters would hear",
+    ),
+    (
+        "count = 2",
+        "count = 2\nrate-limiters = { law = { kind = \"bcn\" }, buffer = \"99kB\" }\ncongestion-notification = { kind = \"bcn\", full = ‸10 }",
+        "switches.floor.congestion-notification.full",
+        "above 16",
+    ),
+    (
+        "count = 2",
+        "count = 2\nrate-limiters = { law = { kind = \"bcn\" }, buffer = \"99kB\" }\ncongestion-notification = { kind = \"bcn\", above = ‸[60, 40, 70] }",
+        "switches.floor.congestion-notification.above",
+        "three numbers in order",
+    ),
+    (
+        "count = 2",
+        "count = 2\nrate-limiters = { law = { kind = \"bcn\" }, buffer = \"99kB\" }\ncongestion-notification = { kind = \"bcn\", sampling = ‸0.0 }",
+        "switches.floor.congestion-notification.sampling",
+        "out of range",
+    ),
+    (
+        "count = 2",
+        "count = 2\nrate-limiters = { law = { kind = \"bcn\" }, buffer = \"99kB\" }\ncongestion-notification = { kind = ‸\"bnc\" }",
+        "switches.floor.congestion-notification.kind",
+        "did you mean `bcn`?",
+    ),
+    (
+        "count = 2",
+        "count = 2\nrate-limiters = { law = { kind = \"bcn\" }, buffer = \"99kB\" }\ncongestion-notification = { kind = \"bcn\" }\nmodel = ‸{ kind = \"input-fifo\", buffer = \"50kB\" }",
+        "switches.floor.model",
+        "congestion points watch output queues",
+    ),
+    (
+        "count = 2",
+        "count = 2\ncongestion-notification = { kind = \"bcn\" }\nrate-limiters = { law = { kind = \"bcn\", decrease = ‸0.5 }, buffer = \"99kB\" }",
+        "switches.floor.rate-limiters.law.decrease",
+        "at most 0.25",
+    ),
+    (
+        "count = 2",
+        "count = 2\ncongestion-notification = { kind = \"bcn\" }\nrate-limiters = { law = { kind = \"ecm\", increase = ‸\"0bit/s\" }, buffer = \"99kB\" }",
+        "switches.floor.rate-limiters.law.increase",
+        "above zero",
+    ),
+    (
+        "count = 2",
+        "count = 2\ncongestion-notification = { kind = \"bcn\" }\nrate-limiters = { law = { kind = \"bcn\" }, buffer = ‸\"99B\" }",
+        "switches.floor.rate-limiters.buffer",
+        "does not hold a single full frame",
+    ),
+    (
+        "count = 2",
+        "count = 2\ncongestion-notification = { kind = \"bcn\" }\nrate-limiters = { law = { kind = \"bcn\" }, buffer = \"99kB\", queues = ‸0 }",
+        "switches.floor.rate-limiters.queues",
+        "from 1 to 65536",
+    ),
+    (
+        "count = 2",
+        "count = 2\ncongestion-notification = { kind = \"bcn\" }\nrate-limiters = { law = { kind = \"bcn\" }, buffer = \"99kB\", aqm = { kind = \"simple\", threshold = ‸0 } }",
+        "switches.floor.rate-limiters.aqm.threshold",
+        "1 or more",
+    ),
     ("tailback = 1", "tailback = ‸2", "tailback", "this program reads format 1"),
     // run
     ("duration = \"60s\"", "duration = ‸\"0s\"", "run.duration", "how long to simulate"),

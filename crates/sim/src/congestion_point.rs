@@ -13,6 +13,8 @@ pub(crate) struct CongestionPoint {
     rng: Rng,
     /// Its number in tags, 1 to 255.
     pub number: u8,
+    /// Messages since the start.
+    pub said: u64,
     pub counters: Counters,
 }
 
@@ -31,7 +33,7 @@ pub(crate) struct Counters {
 
 impl CongestionPoint {
     pub fn new(spec: &Spec, rng: Rng) -> CongestionPoint {
-        CongestionPoint { law: spec.build(), rng, number: 0, counters: Counters::default() }
+        CongestionPoint { law: spec.build(), rng, number: 0, said: 0, counters: Counters::default() }
     }
 
     /// A frame of `size` buffer bytes arrives at a queue of so much: what its source should be told.
@@ -43,6 +45,7 @@ impl CongestionPoint {
         counters.arrived += 1;
         counters.sampled += u64::from(answer.sampled);
         let feedback = answer.feedback?;
+        self.said += 1;
         counters.sent[match feedback {
             Feedback::Stop => 0,
             Feedback::Change(amount) if amount < 0.0 => 1,

@@ -70,6 +70,9 @@ impl World {
                     queue.waiting.probe(&mut |name, value| {
                         state.entry(named(name.to_owned())).or_default().push(value);
                     });
+                    if let Some(point) = &queue.point {
+                        state.entry(named("messages".to_owned())).or_default().push(point.said as f64);
+                    }
                     let Waiting::Limited(limiters) = &queue.waiting else { continue };
                     for (key, rate) in limiters.rates() {
                         let host = |node: u16| self.plan.nodes[usize::from(node)].name.clone();
