@@ -109,7 +109,7 @@ fn sources_that_are_left_alone_at_an_empty_queue_take_the_whole_line() {
 #[test]
 fn each_message_is_a_frame_of_64_bytes_on_one_link_back_and_takes_effect_at_its_arrival() {
     // One source above the line's rate of a bottleneck of half the rate.
-    let mut net = star(1, 9_000, 2);
+    let mut net = star(1, 9_000, 40);
     net.plan.links[0].rate = [Rate::mbit(5_000); 2];
     net.plan.warmup = Time::ZERO;
     let report = net.run();
@@ -121,7 +121,7 @@ fn each_message_is_a_frame_of_64_bytes_on_one_link_back_and_takes_effect_at_its_
     assert!(sent > 5 && sent - heard <= 1, "{sent} sent, {heard} heard");
     assert_eq!(report.control_frames, sent, "each crosses one link, to the edge");
     let back = report.ports.iter().find(|p| p.name == "core->e0").expect("the way back");
-    let busy = back.utilisation * 2e-3 * 1e10 / 8.0;
+    let busy = back.utilisation * 40e-3 * 1e10 / 8.0;
     assert!((busy - 84.0 * sent as f64).abs() < 84.0, "{busy} bytes on the way back for {sent} messages");
 }
 
@@ -138,8 +138,9 @@ fn an_edge_whose_pool_fills_stops_its_hosts_and_loses_nothing() {
     let report = net.run();
     let dropped: u64 = report.ports.iter().map(|p| p.classes[0].dropped.packets).sum();
     assert_eq!(dropped, 0);
-    let stopped = report.ports.iter().filter(|p| p.node.starts_with('h')).map(|p| p.stopped_s);
-    assert!(stopped.min_by(f64::total_cmp).is_some_and(|s| s > 0.02), "hosts wait most of the time");
+    // Four offer 36 Gbit/s to a line of 10 and are measured for 40 ms each.
+    let stopped: f64 = report.ports.iter().filter(|p| p.node.starts_with('h')).map(|p| p.stopped_s).sum();
+    assert!(stopped > 0.5 * 0.16, "{stopped} s of waiting in all");
     let limited = &report.congestion.as_ref().expect("limiters").limiters;
     assert!(limited.iter().all(|l| l.max_bytes < 150_000), "{limited:?}");
 }
