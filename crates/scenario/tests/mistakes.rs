@@ -128,7 +128,7 @@ const MEANT: &[Mistake] = &[
     ),
     (
         "count = 2",
-        "count = 2\nrate-limiters = { law = { kind = \"bcn\" }, buffer = \"99kB\" }\ncongestion-notification = { kind = \"bcn\" }\nmodel = ‸{ kind = \"input-fifo\", buffer = \"50kB\" }",
+        "count = 2\nrate-limiters = { law = { kind = \"bcn\" }, buffer = \"99kB\" }\ncongestion-notification = { kind = \"bcn\" }\nbackpressure = { scope = \"none\" }\nmodel = ‸{ kind = \"input-fifo\", buffer = \"50kB\" }",
         "switches.floor.model",
         "congestion points watch output queues",
     ),

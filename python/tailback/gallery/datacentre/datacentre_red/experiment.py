@@ -35,7 +35,7 @@ class Red(Experiment):
     title = "RED in the rate limiters' queues"
     reference = "Bergamasco, IEEE 802 Plenary, July 2005, slide 7"
     axes = (Axis("management", "queue management"), Axis("signal", "signal"))
-    quick = Profile(duration="350ms", warmup="50ms", replications=4, max_replications=16, cpu_s=40)
+    quick = Profile(duration="350ms", warmup="50ms", replications=4, max_replications=12, cpu_s=35)
     full = Profile(duration="1050ms", warmup="50ms", replications=10, max_replications=40, cpu_s=500)
     metrics = (
         *(tps(group) for group in ("bulk", "on/off", "ref1", "ref2")),

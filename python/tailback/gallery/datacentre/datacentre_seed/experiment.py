@@ -70,7 +70,7 @@ class Seed(Experiment):
     title = "BCN with TCP under four policies of the rate limiters"
     reference = "Bergamasco, IEEE 802 Plenary, July 2005, slides 8 to 16"
     axes = (Axis("policy", "policy"), Axis("variant", "choice"))
-    quick = Profile(duration="350ms", warmup="50ms", replications=4, max_replications=40, cpu_s=80)
+    quick = Profile(duration="1050ms", warmup="50ms", replications=3, max_replications=14, cpu_s=85)
     full = Profile(duration="1050ms", warmup="50ms", replications=10, max_replications=60, cpu_s=600)
     metrics = (
         *(tps(group) for group in WAITS_US),

@@ -32,7 +32,7 @@ class Udp(Experiment):
     title = "BCN with TCP and UDP under four policies of the rate limiters"
     reference = "Bergamasco, IEEE 802 Plenary, July 2005, slide 9, workload 2 (no results there)"
     axes = (Axis("policy", "policy"),)
-    quick = Profile(duration="350ms", warmup="50ms", replications=4, max_replications=16, cpu_s=25)
+    quick = Profile(duration="1050ms", warmup="50ms", replications=3, max_replications=5, cpu_s=30)
     full = Profile(duration="1050ms", warmup="50ms", replications=10, max_replications=40, cpu_s=400)
     metrics = (
         *(tps(group) for group in WAITS_US),
