@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tailback import Scenario, kind, plot, source
-
 from drawings.common import BLUE, GREEN, ORANGE, PINK, RED, figure, first, series
+from tailback import Scenario, kind, plot, source
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

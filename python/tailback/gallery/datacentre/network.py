@@ -1,4 +1,4 @@
-"""What the experiments on the network of July 2005 share: policies of the rate limiters, and what is read from reports."""
+"""The network of July 2005: policies of the rate limiters, and what its experiments read from reports."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from tailback.scenario import Value
 
 __all__ = [
     "BOTTLENECK",
+    "DRAIN_S",
     "EDGES",
     "POLICIES",
     "WAITS_US",
     "edge_settings",
+    "identity",
     "latency",
     "limiters",
     "mean_limited",
@@ -24,6 +26,7 @@ __all__ = [
     "policy",
     "series",
     "tps",
+    "trace",
     "transactions",
 ]
 
@@ -34,6 +37,8 @@ EDGES = ("es1", "es2", "es3", "es4")
 BOTTLENECK = "core->es6"
 WAITS_US = {"bulk": 0.0, "on/off": 10_000.0, "ref1": 16.0, "ref2": 1.0}
 """Time from the end of a transaction to the next one's beginning."""
+DRAIN_S = 0.1
+"""From the last transaction's beginning to the end of the run, where identities are measured."""
 CONNECTIONS = {"bulk": 12, "on/off": 12, "ref1": 1, "ref2": 1}
 
 
@@ -76,13 +81,20 @@ def latency(group: str) -> Metric:
 
 
 def identity(group: str) -> Metric:
-    """Tps × (latency + wait), which is 1 for a closed loop."""
+    """Tps times (latency + wait), which is 1 for a closed loop.
+
+    Measured where all transactions were ended before the run was: those under way at its end are the long ones.
+    """
     name = group.replace("/", "")
 
     def value(report: Report) -> float:
-        return transactions(report, group) * (_latency_us(report, group) + WAITS_US[group]) * 1e-6
+        found = report.application(group)
+        if found["begun"] != found["time"]["count"]:
+            return nan
+        throughput = found["begun"] / (report.measured_s - DRAIN_S) / CONNECTIONS[group]
+        return throughput * (_latency_us(report, group) + WAITS_US[group]) * 1e-6
 
-    return Metric(f"{name}_loop", f"{group}: throughput × (latency + wait)", "", value)
+    return Metric(f"{name}_loop", f"{group}: throughput times (latency + wait)", "", value)
 
 
 def point(report: Report, port: str = BOTTLENECK) -> CongestionPointRow:

@@ -6,7 +6,19 @@ from collections.abc import Iterable
 from statistics import pstdev
 from typing import TYPE_CHECKING, cast
 
-from tailback.gallery import Axis, Claim, Experiment, Figure, Metric, Point, Profile, ProfileName, Results, Settings, grid
+from tailback.gallery import (
+    Axis,
+    Claim,
+    Experiment,
+    Figure,
+    Metric,
+    Point,
+    Profile,
+    ProfileName,
+    Results,
+    Settings,
+    grid,
+)
 from tailback.gallery import metrics as m
 from tailback.report import CongestionPointRow, Report
 
@@ -101,7 +113,12 @@ class Derivative(Experiment):
                 "slide 3",
                 rule["late_peak"] < rule["first_peak"],
             ),
-            Claim("D4", "The later overshoots are smaller with the rule than without.", "slide 3", rule["late_peak"] < always["late_peak"]),
+            Claim(
+                "D4",
+                "The later overshoots are smaller with the rule than without.",
+                "slide 3",
+                rule["late_peak"] < always["late_peak"],
+            ),
             Claim("D5", "With the rule the link carries more than 99 %.", "derived", rule["utilisation"] > 99),
         ]
 

@@ -6,7 +6,19 @@ from collections.abc import Iterable
 from itertools import pairwise
 from statistics import pstdev
 
-from tailback.gallery import Axis, Claim, Experiment, Figure, Metric, Point, Profile, ProfileName, Results, Settings, grid
+from tailback.gallery import (
+    Axis,
+    Claim,
+    Experiment,
+    Figure,
+    Metric,
+    Point,
+    Profile,
+    ProfileName,
+    Results,
+    Settings,
+    grid,
+)
 from tailback.gallery import figures as fig
 from tailback.gallery import metrics as m
 from tailback.report import Report
@@ -87,16 +99,22 @@ class Loop(Experiment):
                 "O2",
                 "With links of 20 us between edge and core it grows by twice the difference.",
                 "derived",
-                (once.where(delay=20.0)["loop"] - once.where(delay=0.5)["loop"]).within(39 - FRAME_US - 0.1, 39 + FRAME_US + 0.1),
+                (once.where(delay=20.0)["loop"] - once.where(delay=0.5)["loop"]).within(
+                    39 - FRAME_US - 0.1, 39 + FRAME_US + 0.1
+                ),
             ),
-            Claim("O3", "At 3 us the link carries more than 99 %.", "derived", sweep.where(delay=0.5)["utilisation"] > 99),
+            Claim(
+                "O3", "At 3 us the link carries more than 99 %.", "derived", sweep.where(delay=0.5)["utilisation"] > 99
+            ),
             Claim(
                 "O4",
                 "A longer loop makes the queue deviate more.",
                 "derived",
                 sweep.where(delay=50.0)["deviation"] > sweep.where(delay=0.5)["deviation"],
             ),
-            Claim.reported("O5", "What the link carries as the loop grows.", "not in the slides", sweep["utilisation"], "a sweep"),
+            Claim.reported(
+                "O5", "What the link carries as the loop grows.", "not in the slides", sweep["utilisation"], "a sweep"
+            ),
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
@@ -110,4 +128,6 @@ class Loop(Experiment):
             x="delay",
             claims=("O4",),
         )
-        yield fig.compare({"carried": sweep["utilisation"]}, "carried", "What the link carries", x="delay", claims=("O3", "O5"))
+        yield fig.compare(
+            {"carried": sweep["utilisation"]}, "carried", "What the link carries", x="delay", claims=("O3", "O5")
+        )

@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from tailback.gallery import Axis, Claim, Experiment, Figure, Metric, Point, Profile, ProfileName, Results, Settings, grid
+from tailback.gallery import (
+    Axis,
+    Claim,
+    Experiment,
+    Figure,
+    Metric,
+    Point,
+    Profile,
+    ProfileName,
+    Results,
+    Settings,
+    grid,
+)
 from tailback.gallery import metrics as m
 from tailback.gallery.datacentre.network import (
     BOTTLENECK,
@@ -144,7 +156,9 @@ class Seed(Experiment):
             slide,
             (flow["bulk_tps"] > drop["bulk_tps"]) & (flow["bulk_tps"] > mark["bulk_tps"]),
         )
-        yield Claim("S3", "Marking gives on/off connections more than dropping.", slide, mark["onoff_tps"] > drop["onoff_tps"])
+        yield Claim(
+            "S3", "Marking gives on/off connections more than dropping.", slide, mark["onoff_tps"] > drop["onoff_tps"]
+        )
         yield Claim(
             "S4",
             "Latencies go the other way: without flow control bulk transactions are fastest and on/off ones slowest.",
@@ -166,7 +180,12 @@ class Seed(Experiment):
             slide,
             (none["carried"] >= 9.7) & (flow["carried"] >= 9.9) & (drop["carried"] >= 9.9) & (mark["carried"] >= 9.9),
         )
-        yield Claim("S7", "The first reference connection gains in the order of the policies.", slide, order("ref1_tps", falls=False))
+        yield Claim(
+            "S7",
+            "The first reference connection gains in the order of the policies.",
+            slide,
+            order("ref1_tps", falls=False),
+        )
         yield Claim("S8", "So does the second.", slide, order("ref2_tps", falls=False))
         yield Claim("S9", "The second's latency is below 40 us under every policy.", slide, chosen["ref2_latency"] < 40)
         yield Claim.calibrated(
@@ -197,7 +216,7 @@ class Seed(Experiment):
         )
         yield Claim(
             "S14",
-            "Throughput × (latency + wait) is 1 within 3 % for every group under every policy.",
+            "Throughput times (latency + wait) is 1 within 3 % for every group under every policy.",
             derived,
             chosen["bulk_loop"].within(0.97, 1.03)
             & chosen["onoff_loop"].within(0.97, 1.03)
@@ -258,7 +277,9 @@ def _table(chosen: Results) -> Drawing:
             for k, (policy_, found) in enumerate(zip(along, intervals, strict=True)):
                 row = POLICIES.index(str(policy_))
                 reach = [[max(found.mean - found.lo, 0)], [max(found.hi - found.mean, 0)]]
-                axes.errorbar([found.mean], [row], xerr=reach, fmt="o", color=plot.COLOURS[0], label="ours" if k == 0 else None)
+                axes.errorbar(
+                    [found.mean], [row], xerr=reach, fmt="o", color=plot.COLOURS[0], label="ours" if k == 0 else None
+                )
             axes.plot(paper, range(len(POLICIES)), "x", color=plot.COLOURS[1], label="slides")
             axes.set_yticks(range(len(POLICIES)), list(POLICIES))
             axes.set_ylim(len(POLICIES) - 0.5, -0.5)

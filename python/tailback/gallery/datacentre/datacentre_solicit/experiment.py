@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, cast
 
-from tailback.gallery import Axis, Claim, Experiment, Figure, Metric, Point, Profile, ProfileName, Results, Settings, grid
+from tailback.gallery import (
+    Axis,
+    Claim,
+    Experiment,
+    Figure,
+    Metric,
+    Point,
+    Profile,
+    ProfileName,
+    Results,
+    Settings,
+    grid,
+)
 from tailback.report import Report
 
 if TYPE_CHECKING:
@@ -68,9 +80,22 @@ class Solicit(Experiment):
         """Faster, as a ratio."""
         on, off = results.where(bit="on"), results.where(bit="off")
         return [
-            Claim("L1", "With the bit a stopped limiter recovers at least twice as fast.", "slide 4", on["recovery"] <= 0.5 * off["recovery"]),
-            Claim.reported("L2", "Time until half the line.", "slide 4 (no figures)", results["recovery"], "the slides name no times"),
-            Claim.reported("L3", "The lowest rate.", "slide 4", results["lowest"], "how far the limiters were pushed down"),
+            Claim(
+                "L1",
+                "With the bit a stopped limiter recovers at least twice as fast.",
+                "slide 4",
+                on["recovery"] <= 0.5 * off["recovery"],
+            ),
+            Claim.reported(
+                "L2",
+                "Time until half the line.",
+                "slide 4 (no figures)",
+                results["recovery"],
+                "the slides name no times",
+            ),
+            Claim.reported(
+                "L3", "The lowest rate.", "slide 4", results["lowest"], "how far the limiters were pushed down"
+            ),
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
@@ -92,7 +117,13 @@ def _draw(results: Results) -> Drawing:
     with plot.style():
         for index, bit in enumerate(("on", "off")):
             times, rates = cast(tuple[list[float], list[float]], results.trace("rate", bit=bit))
-            axes.plot(times, [1e-6 * r for r in rates], color=plot.COLOURS[index], label=f"Solicit bit {bit}", drawstyle="steps-post")
+            axes.plot(
+                times,
+                [1e-6 * r for r in rates],
+                color=plot.COLOURS[index],
+                label=f"Solicit bit {bit}",
+                drawstyle="steps-post",
+            )
         axes.axhline(100, color="#666666", linestyle="--", linewidth=0.9)
         axes.set_yscale("log")
         axes.set_xlabel("time since the link fell free (ms)")

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tailback.gallery import Axis, Claim, Experiment, Figure, Metric, Point, Profile, ProfileName, Results, Settings, grid
+from tailback.gallery import (
+    Axis,
+    Claim,
+    Experiment,
+    Figure,
+    Metric,
+    Point,
+    Profile,
+    ProfileName,
+    Results,
+    Settings,
+    grid,
+)
 from tailback.gallery import figures as fig
 from tailback.gallery import metrics as m
 from tailback.gallery.datacentre.network import (
@@ -86,7 +98,7 @@ class Udp(Experiment):
             ),
             Claim(
                 "U7",
-                "Throughput × (latency + wait) is 1 within 3 % for bulk and the second reference connection.",
+                "Throughput times (latency + wait) is 1 within 3 % for bulk and the second reference connection.",
                 "derived: a closed loop",
                 results["bulk_loop"].within(0.97, 1.03) & results["ref2_loop"].within(0.97, 1.03),
             ),
@@ -105,5 +117,9 @@ class Udp(Experiment):
             claims=("U6", "U9", "U10"),
         )
         yield fig.compare(
-            {"offered": results["udp_offered"], "carried": results["udp"]}, "udp", "UDP", x="policy", claims=("U4", "U5", "U8")
+            {"offered": results["udp_offered"], "carried": results["udp"]},
+            "udp",
+            "UDP",
+            x="policy",
+            claims=("U4", "U5", "U8"),
         )
