@@ -14,10 +14,13 @@ __all__ = [
     "ColourRow",
     "ColoursRow",
     "ConditionerRow",
+    "CongestionPointRow",
+    "CongestionRow",
     "Counter",
     "DelayRow",
     "DropRow",
     "FlowRow",
+    "LimitersRow",
     "NodeRow",
     "PortClassRow",
     "PortRow",
@@ -213,6 +216,46 @@ class NodeRow(TypedDict):
     dropped_packets: int
 
 
+class CongestionPointRow(_Class):
+    """One congestion point: frames that arrived, those sampled, and messages sent by what they ask."""
+
+    port: str
+    number: int
+    arrived: int
+    sampled: int
+    stop: int
+    slower: int
+    faster: int
+    solicited: int
+
+
+class LimitersRow(_Class):
+    """The rate limiters of one port in one class; bytes are of the limiters' queues."""
+
+    port: str
+    created: int
+    removed: int
+    mean_active: float
+    stop: int
+    slower: int
+    faster: int
+    ignored: int
+    tcp_above: int
+    tcp_signalled: int
+    udp_refused: int
+    most_udp: int
+    mean_bytes: float
+    max_bytes: int
+
+
+class CongestionRow(TypedDict):
+    """Congestion notification; `unheard` counts messages that found no rate limiters."""
+
+    points: list[CongestionPointRow]
+    limiters: list[LimitersRow]
+    unheard: int
+
+
 class PortSeries(TypedDict):
     """One port, sampled."""
 
@@ -266,6 +309,7 @@ class ReportData(TypedDict):
     ports: list[PortRow]
     nodes: list[NodeRow]
     conditioners: list[ConditionerRow]
+    congestion: NotRequired[CongestionRow]
     series: SeriesData | None
 
 
@@ -382,6 +426,12 @@ class Report:
             known = ", ".join(found) or "no group; set `run.delay-variation = true`"
             raise KeyError(f"the variation of {group!r} was not measured, but that of {known}")
         return found[group]
+
+    def congestion(self) -> CongestionRow:
+        """Return what congestion points and rate limiters have done; KeyError where there are none."""
+        if "congestion" not in self.data:
+            raise KeyError("the scenario has neither congestion points nor rate limiters")
+        return self.data["congestion"]
 
     def port_loss(self, port: str) -> float:
         """Packets dropped per packet that arrived at the matching ports, 0 to 1; 0 when none arrived."""

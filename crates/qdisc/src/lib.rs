@@ -6,13 +6,15 @@
 //!
 //! [`classify`] sorts packets into the classes of the disciplines that have some.
 //! `law/` holds the control laws (RED, Blue, CoDel, PIE …), which own no packets: numbers in, a
-//! decision out. `discipline/` holds the queues that apply them.
+//! decision out. `discipline/` holds the queues that apply them. `cn/` holds congestion notification:
+//! points that watch queues, laws that set rates, and the rate limiters between.
 //!
 //! Adding a discipline takes one file in `discipline/` and one line in `registry.rs`.
 
 mod accounting;
 mod check;
 pub mod classify;
+pub mod cn;
 mod cx;
 pub mod discipline;
 mod fifo;

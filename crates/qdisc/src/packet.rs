@@ -208,9 +208,9 @@ impl Packet {
     #[inline]
     pub fn colour(&self) -> Colour {
         match self.flow_traits >> Packet::COLOUR_SHIFT & 0b11 {
-            0 => Colour::Green,
-            1 => Colour::Yellow,
-            _ => Colour::Red,
+            0b01 => Colour::Yellow,
+            0b10 => Colour::Red,
+            _ => Colour::Green,
         }
     }
     /// What a label switch reads: the three bits of a label's traffic class field (RFC 5462; EXP before).
@@ -225,6 +225,17 @@ impl Packet {
         let difference = (exp ^ self.code >> 3) & 0b111;
         self.code = self.code & 0x3f | difference << 6;
         self.beyond = self.beyond & BEYOND | (difference & 0b100) << 5;
+    }
+    /// Whether its colour is the one of the four values of two bits that is none.
+    #[inline]
+    pub(crate) fn has_spare_colour(&self) -> bool {
+        self.flow_traits >> Packet::COLOUR_SHIFT & 0b11 == 0b11
+    }
+    /// Sets its colour to that value, or to green.
+    #[inline]
+    pub(crate) fn set_spare_colour(&mut self, spare: bool) {
+        let bits = 0b11 << Packet::COLOUR_SHIFT;
+        self.flow_traits = self.flow_traits & !bits | if spare { bits } else { 0 };
     }
     /// Gives it a colour.
     #[inline]

@@ -146,7 +146,7 @@ mod tests {
         const RATE: u64 = 5_000_000;
         const BYTE: i128 = 8_000_000_000_000;
         let (burst, accounting) = (4_000, 18);
-        let plan = ShaperPlan { rate: Rate(RATE), burst, accounting };
+        let plan = ShaperPlan { rate: Rate(RATE), burst, accounting: Accounting::new(accounting as i32) };
         let mut egress = Egress::new(ring, Some(&plan)).expect("a shaper");
         let (mut rng, gate) = (Rng::named(seed, "test"), Gate::default());
         let mut waiting: VecDeque<Packet> = VecDeque::new();

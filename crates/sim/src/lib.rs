@@ -13,6 +13,7 @@
 mod accounts;
 mod agenda;
 mod conditioning;
+mod congestion_point;
 mod crossbar;
 mod detector;
 mod egress;
@@ -28,7 +29,8 @@ mod ring;
 mod world;
 
 pub use report::{
-    ApplicationReport, ClassReport, ColourReport, ColourReports, ConditionerReport, Counts, Delay, DropReport,
-    FlowReport, NodeReport, PortClassReport, PortReport, Report, Series, Slowdown, TransportReport,
+    ApplicationReport, ClassReport, ColourReport, ColourReports, ConditionerReport, CongestionPointReport,
+    CongestionReport, Counts, Delay, DropReport, FlowReport, LimitersReport, NodeReport, PortClassReport, PortReport,
+    Report, Series, Slowdown, TransportReport,
 };
 pub use world::{Status, World};

@@ -1,6 +1,7 @@
 //! Control frames: what a congested queue tells a neighbour, and how long it takes on the wire.
 
 use crate::plan::Scope;
+use tailback_qdisc::cn::{Feedback, Frame};
 
 /// The congested queue in whose name a notification is sent: several may stop the same port, and
 /// each clears only what it stopped.
@@ -15,7 +16,7 @@ pub(crate) struct Cause {
 }
 
 /// The contents of a control frame.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Notice {
     /// Idealised XOFF: stop (or slow) what is in scope until `On` from the same cause.
     Off(Body),
@@ -30,6 +31,19 @@ pub(crate) enum Notice {
         /// Quanta by class.
         quanta: [u16; 8],
     },
+    /// What a congestion point asks of a frame's source, on its way there.
+    Feedback(Message),
+}
+
+/// A message of a congestion point.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Message {
+    /// Number of the congestion point, 1 to 255.
+    pub point: u8,
+    pub feedback: Feedback,
+    /// The frame that it is about, and who sent that.
+    pub frame: Frame,
+    pub source: u16,
 }
 
 /// Cause and scope of an idealised notification.
@@ -57,7 +71,7 @@ impl Notice {
     pub fn wire(&self) -> u16 {
         let frame = match self {
             Notice::Off(body) | Notice::On(body) => HEADER + LIST_HEAD + 6 * body.destinations.len(),
-            Notice::Pause(_) | Notice::PriorityPause { .. } => MIN_FRAME,
+            Notice::Pause(_) | Notice::PriorityPause { .. } | Notice::Feedback(_) => MIN_FRAME,
         };
         u16::try_from(frame.max(MIN_FRAME) + OVERHEAD).expect("an address list is split over frames of 1518 bytes")
     }

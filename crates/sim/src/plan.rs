@@ -5,6 +5,9 @@
 
 use std::sync::Arc;
 use tailback_qdisc::classify::Match;
+#[expect(unused_imports, reason = "for the documentation")]
+use tailback_qdisc::cn::Tag;
+use tailback_qdisc::cn::{LimitersSpec, point};
 use tailback_traffic::{Application, Model};
 use tailback_transport::Tcp;
 use tailback_units::{Dur, Rate, Time};
@@ -154,6 +157,8 @@ pub enum NodeKind {
 pub struct HostPlan {
     /// Whether it obeys back-pressure notifications.
     pub obeys: bool,
+    /// Rate limiters in its ports; none has no reaction point here.
+    pub limiters: Option<LimitersSpec>,
 }
 
 /// A switch's parameters.
@@ -165,6 +170,11 @@ pub struct SwitchPlan {
     pub fabric: Fabric,
     /// What it does about congestion; none does nothing but drop.
     pub backpressure: Option<BackPressure>,
+    /// The congestion points at its output queues, but for those with rate limiters; none has none. In all
+    /// the network there are at most [`Tag::MAX_POINTS`] of them.
+    pub notification: Option<point::Spec>,
+    /// Rate limiters in its ports towards other switches; none has no reaction points.
+    pub limiters: Option<LimitersSpec>,
 }
 
 /// A switch's memory and crossing.

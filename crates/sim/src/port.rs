@@ -7,6 +7,7 @@
 //! the enqueue to the start of transmission.
 
 use crate::accounts::Accounts;
+use crate::congestion_point::CongestionPoint;
 use crate::detector::Detector;
 use crate::egress::Egress;
 use crate::ledger::Count;
@@ -15,6 +16,7 @@ use crate::plan::NodeId;
 use crate::responder::Responder;
 use crate::ring::Ring;
 use std::collections::VecDeque;
+use tailback_qdisc::cn::Limiters;
 use tailback_qdisc::discipline::by_destination::ByDestination;
 use tailback_qdisc::{Cx, Discipline, Gate, Packet, Qdisc};
 use tailback_random::Rng;
@@ -148,13 +150,16 @@ pub(crate) struct ClassQueue {
     /// When `backlog` last changed.
     touched: Time,
     pub detector: Option<Detector>,
+    /// The congestion point that watches it, if any.
+    pub point: Option<Box<CongestionPoint>>,
 }
 
-/// A discipline, or drop-tail by destination where back-pressure names addresses.
+/// A discipline, the queues of a reaction point, or drop-tail by destination where back-pressure names addresses.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "nearly all are disciplines, and an indirection would cost each packet")]
 pub(crate) enum Waiting {
     Discipline(Discipline),
+    Limited(Box<Limiters>),
     ByDestination(ByDestination),
 }
 
@@ -162,18 +167,21 @@ impl Waiting {
     pub fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut Cx<'_>) {
         match self {
             Waiting::Discipline(q) => q.enqueue(now, packet, cx),
+            Waiting::Limited(q) => q.enqueue(now, packet, cx),
             Waiting::ByDestination(q) => q.enqueue(now, packet, cx),
         }
     }
     pub fn dequeue(&mut self, now: Time, gate: &Gate, cx: &mut Cx<'_>) -> Option<Packet> {
         match self {
             Waiting::Discipline(q) => q.dequeue(now, gate, cx),
+            Waiting::Limited(q) => q.dequeue(now, gate, cx),
             Waiting::ByDestination(q) => q.dequeue(now, gate, cx),
         }
     }
     pub fn visit(&self, f: &mut dyn FnMut(&Packet)) {
         match self {
             Waiting::Discipline(q) => q.visit(f),
+            Waiting::Limited(q) => q.visit(f),
             Waiting::ByDestination(q) => q.visit(f),
         }
     }
@@ -182,7 +190,37 @@ impl Waiting {
     pub fn next_wakeup(&self) -> Option<Time> {
         match self {
             Waiting::Discipline(q) => q.next_wakeup(),
+            Waiting::Limited(q) => q.next_wakeup(),
             Waiting::ByDestination(_) => None,
+        }
+    }
+    /// Bytes in rate limiters' queues, where there are any; else none.
+    #[inline]
+    pub fn limited_bytes(&self) -> Option<u64> {
+        if let Waiting::Limited(q) = self { Some(q.limited_bytes()) } else { None }
+    }
+    /// The instant that it asked for has come.
+    pub fn wake(&mut self, now: Time, cx: &mut Cx<'_>) {
+        match self {
+            Waiting::Discipline(q) => q.wake(now, cx),
+            Waiting::Limited(q) => q.wake(now, cx),
+            Waiting::ByDestination(_) => {}
+        }
+    }
+    /// The link's rate has changed.
+    pub fn set_rate(&mut self, rate: Rate) {
+        match self {
+            Waiting::Discipline(q) => q.set_rate(rate),
+            Waiting::Limited(q) => q.set_rate(rate),
+            Waiting::ByDestination(_) => {}
+        }
+    }
+    /// Shows the state for time series.
+    pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        match self {
+            Waiting::Discipline(q) => q.probe(f),
+            Waiting::Limited(q) => q.probe(f),
+            Waiting::ByDestination(_) => {}
         }
     }
 }
@@ -236,7 +274,15 @@ impl Fifo {
 impl ClassQueue {
     pub fn new(waiting: Waiting, limit: u64, detector: Option<Detector>) -> ClassQueue {
         let watches_idle = matches!(&waiting, Waiting::Discipline(d) if d.watches_idle());
-        ClassQueue { waiting, limit, backlog: Count::default(), watches_idle, touched: Time::ZERO, detector }
+        ClassQueue {
+            waiting,
+            limit,
+            backlog: Count::default(),
+            watches_idle,
+            touched: Time::ZERO,
+            detector,
+            point: None,
+        }
     }
     /// Brings the account's integral up to `now`, before the backlog changes.
     #[inline]
@@ -409,6 +455,16 @@ impl Port {
             let settled = self.settled(now, class);
             self.base.classes[class] = settled;
             self.classes[class].max = self.backlog_at(now, class);
+        }
+        if let Queue::Managed(m) = &mut self.queue {
+            for queue in &mut m.queues {
+                if let Waiting::Limited(limiters) = &mut queue.waiting {
+                    limiters.reset(now);
+                }
+                if let Some(point) = &mut queue.point {
+                    point.counters = Default::default();
+                }
+            }
         }
         self.base.busy = self.busy_at(now);
         self.base.blocked = self.blocked_at(now);

@@ -121,6 +121,8 @@ impl Responder {
                     self.class_paused_until[class] = now + quanta_time(quanta[class], rate);
                 }
             }
+            // It is for rate limiters, and never comes here.
+            Notice::Feedback(_) => {}
         }
         self.refresh(now);
     }

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{Config, RngSeed};
 use std::sync::Arc;
-use tailback_qdisc::{Spec, discipline::drop_head, discipline::drop_tail};
+use tailback_qdisc::{Accounting, Spec, discipline::drop_head, discipline::drop_tail};
 use tailback_sim::Report;
 use tailback_sim::plan::*;
 use tailback_traffic::{Application, Bernoulli, Model};
@@ -288,7 +288,11 @@ fn built(case: &Case, pressed: bool) -> Net {
                 queue.discipline = told.spec.clone();
             }
             queue.ring = told.ring;
-            queue.shaper = told.shaper.map(|mbit| ShaperPlan { rate: Rate::mbit(mbit), burst: 4_000, accounting: 0 });
+            queue.shaper = told.shaper.map(|mbit| ShaperPlan {
+                rate: Rate::mbit(mbit),
+                burst: 4_000,
+                accounting: Accounting::default(),
+            });
         }
     }
     for told in &case.flows {

@@ -67,6 +67,12 @@ EXPERIMENTS = (
     "edge-red-udp",
     "edge-intserv",
     "edge-slm",
+    "datacentre-seed",
+    "datacentre-derivative",
+    "datacentre-solicit",
+    "datacentre-loop",
+    "datacentre-red",
+    "datacentre-udp",
 )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ mod flows;
 mod labels;
 mod links;
 mod nodes;
+mod notification;
 mod queues;
 mod routes;
 mod settings;
@@ -44,6 +45,7 @@ pub(crate) fn plan(document: &Document) -> Result<Plan, Vec<Complaint>> {
     let before = builder.complaints.count();
     let links = builder.links(&nodes);
     let mut queues = builder.queues(&nodes, &links, &framing);
+    builder.notification(&nodes, &links, &framing);
     let links_sound = builder.complaints.count() == before;
     let routes = if links_sound { builder.routes(&nodes, &links) } else { None };
     builder.samples(links.len());

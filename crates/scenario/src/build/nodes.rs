@@ -1,7 +1,7 @@
 //! Hosts and switches: counts become names, names become indices.
 
 use super::Builder;
-use crate::document::{Host, Switch};
+use crate::document::{Host, RateLimiters, Switch};
 use crate::glob::{Glob, is_pattern, natural_order};
 use std::collections::BTreeMap;
 use tailback_document::{Path, listed, suggest};
@@ -169,7 +169,10 @@ impl<'a> Nodes<'a> {
         let mut switches = switches.into_iter();
         let plan = |node: Node<'_>| {
             let kind = match node.what {
-                What::Host(host) => NodeKind::Host(HostPlan { obeys: host.obeys }),
+                What::Host(host) => NodeKind::Host(HostPlan {
+                    obeys: host.obeys,
+                    limiters: host.rate_limiters.as_ref().map(RateLimiters::plan),
+                }),
                 What::Switch(_) => NodeKind::Switch(switches.next().expect("one plan for each switch")),
             };
             NodePlan { name: node.name, kind }

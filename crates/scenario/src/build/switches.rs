@@ -3,7 +3,8 @@
 use super::Builder;
 use super::nodes::Nodes;
 use crate::document::{
-    Addresses, BackPressure, Detection, Document, FramingTable, Notify, Response, Scope, Signal, Switch, SwitchModel,
+    Addresses, BackPressure, Detection, Document, FramingTable, Notify, RateLimiters, Response, Scope, Signal, Switch,
+    SwitchModel,
 };
 use tailback_document::{Checked, Path};
 use tailback_sim::plan::{self, Fabric, SwitchPlan};
@@ -42,6 +43,8 @@ impl<'a> Builder<'a> {
                 latency: switch.latency,
                 fabric: self.fabric(&node.path().join("model"), &switch.model, framing),
                 backpressure: self.document.backpressure_of(switch).and_then(planned),
+                notification: switch.congestion_notification.clone(),
+                limiters: switch.rate_limiters.as_ref().map(RateLimiters::plan),
             });
         }
         plans

@@ -8,6 +8,7 @@ mod backpressure;
 mod flows;
 mod mpls;
 mod network;
+mod notification;
 mod run;
 mod timeline;
 mod topology;
@@ -20,6 +21,7 @@ pub use backpressure::{
 pub use flows::{FlowGroup, Marking, Pair, Per, Transport};
 pub use mpls::{Imposition, Mpls, Tunnel};
 pub use network::{FrameLength, Framing, FramingTable, Network, Routing, default_discipline};
+pub use notification::RateLimiters;
 pub use run::{Engine, Metric, Precision, Run, Warmup};
 pub use timeline::{Change, State};
 pub use topology::{

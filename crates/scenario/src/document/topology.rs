@@ -1,6 +1,6 @@
 //! `[hosts]`, `[switches]` and `[[links]]`.
 
-use super::{BackPressure, Delays, Length, Limit, Limits, Mpls, Per, Rates};
+use super::{BackPressure, Delays, Length, Limit, Limits, Mpls, Per, RateLimiters, Rates};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use tailback_diffserv::{Colour, Dscp, Meter};
 use tailback_document::{DecodeError, Invalid, Path, decode, kinds};
 use tailback_qdisc::classify::Match;
+use tailback_qdisc::cn::point;
 use tailback_qdisc::{Accounting, Burst, Spec};
 use tailback_units::{Dur, Fraction, Rate, Size};
 
@@ -26,6 +27,9 @@ pub struct Host {
     /// Whether it obeys back-pressure notifications, where hosts get any (`end-stations`).
     #[serde(default = "yes")]
     pub obeys: bool,
+    /// Rate limiters in its ports, that obey the congestion points of switches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_limiters: Option<RateLimiters>,
 }
 
 fn unlimited() -> Limit {
@@ -58,6 +62,13 @@ pub struct Switch {
     /// In place of `[backpressure]` as a whole; `{ scope = "none" }` switches it off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backpressure: Option<BackPressure>,
+    /// Makes each class of each output port a congestion point: it tells the sources of some frames to send slower or faster,
+    /// or to stop. Ports with rate limiters are none. At most 255 in all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub congestion_notification: Option<point::Spec>,
+    /// Rate limiters in its ports towards other switches, that obey the congestion points of those.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_limiters: Option<RateLimiters>,
     /// Overrides for the output ports towards given neighbours, by name or pattern; a name goes before a pattern.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub ports: BTreeMap<String, Port>,

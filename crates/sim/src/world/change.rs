@@ -3,8 +3,8 @@
 use super::World;
 use crate::agenda::Kind;
 use crate::plan::ChangeKind;
-use crate::port::{Queue, Waiting};
-use tailback_qdisc::{Qdisc, Reason};
+use crate::port::Queue;
+use tailback_qdisc::Reason;
 
 impl World {
     /// Applies all changes that are due.
@@ -32,9 +32,7 @@ impl World {
                     let Queue::Managed(m) = &mut p.queue else { continue };
                     let rate = m.egress.as_ref().map_or(rate, |egress| egress.rate(rate));
                     for queue in &mut m.queues {
-                        if let Waiting::Discipline(d) = &mut queue.waiting {
-                            d.set_rate(rate);
-                        }
+                        queue.waiting.set_rate(rate);
                     }
                 }
             }

@@ -5,6 +5,7 @@ mod arrive;
 mod change;
 mod condition;
 mod emit;
+mod feedback;
 mod new;
 mod notify;
 mod observe;
@@ -26,6 +27,7 @@ use emit::Flow;
 use observe::Recorder;
 use std::sync::Arc;
 use tailback_qdisc::Dropped;
+use tailback_qdisc::cn::Origins;
 use tailback_units::Time;
 pub(crate) use transport::Transports;
 
@@ -53,6 +55,12 @@ pub struct World {
     pub(crate) recorder: Option<Recorder>,
     pub(crate) plan: Plan,
     next_change: usize,
+    /// Whether there are congestion points.
+    feeds_back: bool,
+    /// By flow, where its packets come from; empty where nobody asks.
+    origins: Origins,
+    /// Messages of congestion points that found no reaction point.
+    pub(crate) unheard: u64,
     pub(crate) events: u64,
     done: bool,
 }

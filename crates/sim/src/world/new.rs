@@ -8,6 +8,7 @@ use super::{FabricState, Node, World};
 use crate::accounts::Accounts;
 use crate::agenda::{Agenda, Key, Kind};
 use crate::conditioning::Conditioning;
+use crate::congestion_point::CongestionPoint;
 use crate::crossbar::Crossbar;
 use crate::detector::Detector;
 use crate::egress::Egress;
@@ -16,13 +17,14 @@ use crate::ledger::{Count, Keep, Ledger};
 use crate::notice::Notices;
 use crate::plan::{
     ApplicationPlan, BackPressure, Change, ChangeKind, Engine, Fabric, Framing, LinkPlan, NO_ROUTE, NodeKind, NodePlan,
-    Place, Plan, Row, Scope,
+    Place, Plan, Row, Scope, SwitchPlan,
 };
 use crate::port::{Base, ClassQueue, Fifo, Loss, Managed, Port, Queue, Settled, Waiting};
 use crate::responder::Responder;
 use crate::ring::Ring;
 use std::collections::VecDeque;
 use std::sync::Arc;
+use tailback_qdisc::cn::{Limiters, LimitersSpec, Origin, Origins};
 use tailback_qdisc::discipline::by_destination::ByDestination;
 use tailback_qdisc::{Discipline, Packet, Site, Spec};
 use tailback_random::Rng;
@@ -38,8 +40,11 @@ impl World {
         assert!(plan.sample.is_none_or(|interval| interval > Dur::ZERO), "samples some time apart");
         draw(&mut plan);
         let nodes = plan.nodes.len();
-        let mut ports: Vec<Port> =
-            plan.links.iter().enumerate().flat_map(|(l, link)| [0, 1].map(|side| port(&plan, l, link, side))).collect();
+        let origins = origins(&plan);
+        let mut ports: Vec<Port> = (plan.links.iter().enumerate())
+            .flat_map(|(l, link)| [0, 1].map(|side| port(&plan, l, link, side, &origins)))
+            .collect();
+        let points = number_points(&mut ports);
         let mut outputs = vec![Vec::new(); nodes];
         for (number, port) in ports.iter_mut().enumerate() {
             let siblings = &mut outputs[usize::from(port.from)];
@@ -87,6 +92,9 @@ impl World {
             dropped: Vec::new(),
             recorder: plan.sample.map(|_| Recorder::default()),
             next_change: 0,
+            feeds_back: points > 0,
+            origins,
+            unheard: 0,
             events: 0,
             done: false,
             plan,
@@ -184,7 +192,57 @@ fn by_address(scope: Scope) -> bool {
     matches!(scope, Scope::Destination | Scope::ClassDestination)
 }
 
-fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize) -> Port {
+/// Whether any switch has congestion points.
+fn feeds_back(plan: &Plan) -> bool {
+    plan.nodes.iter().any(|n| matches!(&n.kind, NodeKind::Switch(s) if s.notification.is_some()))
+}
+
+/// By flow, the acknowledgements' behind the others, where packets come from; empty where no
+/// congestion point and no rate limiter asks.
+fn origins(plan: &Plan) -> Origins {
+    let limits = |n: &NodePlan| match &n.kind {
+        NodeKind::Host(host) => host.limiters.is_some(),
+        NodeKind::Switch(switch) => switch.limiters.is_some(),
+    };
+    if !feeds_back(plan) && !plan.nodes.iter().any(limits) {
+        return Vec::new().into();
+    }
+    let data = plan.flows.iter().map(|f| Origin { source: f.from, tcp: f.transport.is_some() });
+    let carried = plan.flows.iter().filter(|f| f.transport.is_some());
+    data.chain(carried.map(|f| Origin { source: f.to, tcp: true })).collect()
+}
+
+/// Gives the congestion points their numbers, and returns how many there are.
+fn number_points(ports: &mut [Port]) -> usize {
+    let mut count = 0;
+    for port in ports {
+        let Queue::Managed(m) = &mut port.queue else { continue };
+        for point in m.queues.iter_mut().filter_map(|queue| queue.point.as_mut()) {
+            count += 1;
+            point.number = u8::try_from(count).expect("at most 255 congestion points");
+        }
+    }
+    count
+}
+
+/// What reacts to congestion points at a port: the limiters of a switch are in its ports towards other switches.
+fn limiters<'a>(plan: &'a Plan, from: u16, to: u16) -> Option<&'a LimitersSpec> {
+    match (&plan.nodes[usize::from(from)].kind, &plan.nodes[usize::from(to)].kind) {
+        (NodeKind::Host(host), _) => host.limiters.as_ref(),
+        (NodeKind::Switch(switch), NodeKind::Switch(_)) => switch.limiters.as_ref(),
+        (NodeKind::Switch(_), NodeKind::Host(_)) => None,
+    }
+}
+
+/// Whether messages of congestion points may leave by a port. An edge that reacts and has no points of its own keeps
+/// all that are for its hosts.
+fn carries_feedback(plan: &Plan, own: Option<&SwitchPlan>, to: u16) -> bool {
+    let to_host = matches!(plan.nodes[usize::from(to)].kind, NodeKind::Host(_));
+    let keeps = |own: &SwitchPlan| to_host && own.limiters.is_some() && own.notification.is_none();
+    feeds_back(plan) && own.is_some_and(|own| !keeps(own))
+}
+
+fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize, origins: &Origins) -> Port {
     let (from, to) = (link.ends[side], link.ends[1 - side]);
     let name = format!("{}->{} #{l}", plan.nodes[usize::from(from)].name, plan.nodes[usize::from(to)].name);
     let queue = &link.queue[side];
@@ -200,6 +258,8 @@ fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize) -> Port {
     };
     let neighbour = neighbour_backpressure(plan, from, to);
     let own_pressure = own.and_then(|s| s.backpressure.as_ref());
+    let limiters = limiters(plan, from, to);
+    let notification = own.and_then(|s| s.notification.as_ref()).filter(|_| limiters.is_none());
     let l32 = l as u32;
     let changes = |c: &Change| matches!(c.what, ChangeKind::LinkDown(x) | ChangeKind::LinkUp(x) | ChangeKind::LinkRate(x, _) | ChangeKind::LinkDelay(x, _) if x == l32);
     let plain_fifo = plan.engine == Engine::Merged
@@ -213,6 +273,8 @@ fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize) -> Port {
         && link.jitter == Dur::ZERO
         && cut.is_none()
         && own.is_none_or(|s| s.fabric == Fabric::OutputQueued)
+        && limiters.is_none()
+        && !carries_feedback(plan, own, to)
         && !plan.timeline.iter().any(changes)
         && !Labelling::concern(plan, 2 * l32 + side as u32)
         && !plan.conditioners.iter().any(|c| c.place == Place::Egress { port: 2 * l32 + side as u32 });
@@ -224,17 +286,27 @@ fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize) -> Port {
         // Who names addresses stops them upstream: there the queues are kept by destination. A
         // switch of its own keeps the same order of queues, so that its list of addresses is right.
         let selective = [neighbour, own_pressure].into_iter().flatten().find(|b| by_address(b.scope));
-        let class_queue = |(&limit, &packets): (&u64, &u64)| {
-            let waiting = match selective {
-                Some(b) if own.is_some() => Waiting::ByDestination(ByDestination::new(limit, b.partition)),
-                Some(_) => Waiting::ByDestination(ByDestination::new(limit, false)),
-                None => Waiting::Discipline(queue.discipline.build(&Site { bytes: limit, packets, rate })),
+        let class_queue = |(class, (&limit, &packets)): (usize, (&u64, &u64))| {
+            let site = Site { bytes: limit, packets, rate };
+            let stream = |what: &str| Rng::named(plan.seed, &format!("{what} {name} class {class}"));
+            let waiting = match (limiters, selective) {
+                (Some(spec), _) => {
+                    let rng = stream("reaction point");
+                    let made = Limiters::new(spec.clone(), &queue.discipline, &site, origins.clone(), rng);
+                    Waiting::Limited(Box::new(made))
+                }
+                (None, Some(b)) if own.is_some() => Waiting::ByDestination(ByDestination::new(limit, b.partition)),
+                (None, Some(_)) => Waiting::ByDestination(ByDestination::new(limit, false)),
+                (None, None) => Waiting::Discipline(queue.discipline.build(&site)),
             };
-            let detector = own_pressure.map(|b| Detector::new(b.detection, limit));
-            ClassQueue::new(waiting, limit, detector)
+            let pool = limiters.map_or(limit, |spec| spec.buffer);
+            let detector = own_pressure.map(|b| Detector::new(b.detection, pool));
+            let mut made = ClassQueue::new(waiting, pool, detector);
+            made.point = notification.map(|spec| Box::new(CongestionPoint::new(spec, stream("congestion point"))));
+            made
         };
         Queue::Managed(Box::new(Managed {
-            queues: queue.limits.iter().zip(&queue.places).map(class_queue).collect(),
+            queues: queue.limits.iter().zip(&queue.places).enumerate().map(class_queue).collect(),
             tx_pending: false,
             up: true,
             jitter: link.jitter,

@@ -17,10 +17,12 @@ fn has_addresses(scope: Scope) -> bool {
     matches!(scope, Scope::Destination | Scope::ClassDestination)
 }
 
-/// What a detector is fed: the bytes that share a limit with a packet to `destination`.
+/// What a detector is fed: the bytes that share a limit with a packet to `destination`; of a reaction point those in the
+/// pool of its rate limiters.
 fn level(queue: &ClassQueue, destination: u16) -> (u64, Option<u16>) {
     match &queue.waiting {
         Waiting::ByDestination(q) if q.is_partitioned() => (q.bytes_to(destination), Some(destination)),
+        Waiting::Limited(q) => (q.limited_bytes(), None),
         _ => (queue.backlog.bytes, None),
     }
 }
@@ -38,7 +40,7 @@ impl World {
         let now = self.now;
         let queue = self.class_queue(port, class);
         let (bytes, congested_destination) = level(queue, destination);
-        let empty = queue.backlog.packets == 0;
+        let empty = queue.backlog.packets == 0 || bytes == 0 && matches!(queue.waiting, Waiting::Limited(_));
         let Some(detector) = &mut queue.detector else { return };
         let turn = detector.observe(now, bytes, congested_destination);
         if empty && via.is_none() {
@@ -135,7 +137,7 @@ impl World {
             }
             (None, Addresses::Buffer) => match &self.class_queue(port, class).waiting {
                 Waiting::ByDestination(q) => q.destinations().collect(),
-                Waiting::Discipline(_) => Vec::new(),
+                Waiting::Discipline(_) | Waiting::Limited(_) => Vec::new(),
             },
         }
     }
@@ -238,7 +240,7 @@ impl World {
 
     /// Hands a notice to the transmitter. Over a link that is down nothing is said: what still holds
     /// when it comes up is said then.
-    fn send_notice(&mut self, port: u32, notice: Notice) {
+    pub(super) fn send_notice(&mut self, port: u32, notice: Notice) {
         let Queue::Managed(m) = &mut self.ports[port as usize].queue else { return };
         if !m.up || m.control.back_mut().is_some_and(|waiting| waiting.overtaken_by(&notice)) {
             return;

@@ -6,7 +6,6 @@ use crate::port::{Queue, Waiting};
 use crate::report::QualitySeries;
 use std::collections::BTreeMap;
 use tailback_measure::Variation;
-use tailback_qdisc::Qdisc;
 use tailback_units::Time;
 
 /// Samples so far.
@@ -70,11 +69,23 @@ impl World {
             recorder.marked[at].push(marked);
             if let Queue::Managed(m) = &port.queue {
                 for (class, queue) in m.queues.iter().enumerate() {
-                    let Waiting::Discipline(d) = &queue.waiting else { continue };
-                    d.probe(&mut |name, value| {
-                        let name = if m.queues.len() > 1 { format!("{class} {name}") } else { name.to_owned() };
-                        recorder.state[at].entry(name).or_default().push(value);
+                    let named = |name: String| if m.queues.len() > 1 { format!("{class} {name}") } else { name };
+                    let state = &mut recorder.state[at];
+                    queue.waiting.probe(&mut |name, value| {
+                        state.entry(named(name.to_owned())).or_default().push(value);
                     });
+                    if let Some(point) = &queue.point {
+                        state.entry(named("messages".to_owned())).or_default().push(point.said as f64);
+                    }
+                    let Waiting::Limited(limiters) = &queue.waiting else { continue };
+                    for (key, rate) in limiters.rates() {
+                        let host = |node: u16| self.plan.nodes[usize::from(node)].name.clone();
+                        let name = format!("rate_bps {}", limiters.spec().label(key, host));
+                        let series = state.entry(named(name)).or_default();
+                        // Before there was a limiter, there was the line.
+                        series.resize(recorder.times.len() - 1, limiters.line());
+                        series.push(rate);
+                    }
                 }
             }
             let stopped = match &port.queue {

@@ -2,8 +2,9 @@
 
 use super::World;
 use crate::agenda::Kind;
-use crate::port::{Queue, Waiting};
-use tailback_qdisc::{Cx, Packet, Qdisc};
+use crate::notice::Notice;
+use crate::port::Queue;
+use tailback_qdisc::{Cx, Packet};
 use tailback_units::{Dur, Time};
 
 impl World {
@@ -12,6 +13,9 @@ impl World {
     pub(super) fn receive_notice(&mut self, port: u32, frame: Packet) {
         let notice = self.notices.take(frame.seq);
         let (sender, receiver) = (self.ports[port as usize].from, self.ports[port as usize].to);
+        if let Notice::Feedback(message) = notice {
+            return self.receive_feedback(receiver, message);
+        }
         if !self.nodes[usize::from(receiver)].obeys {
             return;
         }
@@ -75,10 +79,9 @@ impl World {
         m.wake_at = Time::NEVER;
         let mut change = Time::NEVER;
         for (queue, account) in m.queues.iter_mut().zip(p.classes.iter_mut()) {
-            if let Waiting::Discipline(d) = &mut queue.waiting
-                && d.next_wakeup().is_some_and(|at| at <= now)
-            {
-                d.wake(now, &mut Cx { rng: &mut m.rng, dropped: &mut self.dropped, marked: &mut account.marked });
+            if queue.waiting.next_wakeup().is_some_and(|at| at <= now) {
+                let cx = &mut Cx { rng: &mut m.rng, dropped: &mut self.dropped, marked: &mut account.marked };
+                queue.waiting.wake(now, cx);
             }
             // Not at this instant again: what wants that has just been called.
             change = change.min(queue.waiting.next_wakeup().filter(|at| *at > now).unwrap_or(Time::NEVER));

@@ -37,6 +37,9 @@ impl World {
             let Some(passed) = self.condition_egress(port, packet) else { return };
             packet = passed;
         }
+        if self.feeds_back {
+            self.judge_arrival(port, &packet);
+        }
         let p = &mut self.ports[port as usize];
         let class = usize::from(packet.class());
         let (size, destination) = (u64::from(packet.size), packet.dst);
@@ -61,9 +64,12 @@ impl World {
             egress.arrived(&packet);
         }
         let cx = &mut Cx { rng: &mut m.rng, dropped: &mut self.dropped, marked: &mut account.marked };
+        let limited = queue.waiting.limited_bytes();
         queue.waiting.enqueue(now, packet, cx);
+        let feeds = limited.is_none_or(|before| queue.waiting.limited_bytes() > Some(before));
         let wakeup = queue.waiting.next_wakeup();
         if let (Some(detector), Some(via)) = (&mut queue.detector, via)
+            && feeds
             && !detector.feeders.contains(&via)
         {
             detector.feeders.push(via);
@@ -79,7 +85,8 @@ impl World {
         let backlog = m.queues[class].backlog.bytes;
         p.classes[class].max = p.classes[class].max.max(backlog);
         if m.queues[class].detector.is_some() {
-            self.detect(port, class, destination, via);
+            // What takes the default path past rate limiters feeds nothing that is watched.
+            self.detect(port, class, destination, via.filter(|_| feeds));
         }
     }
 

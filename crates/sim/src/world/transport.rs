@@ -202,6 +202,11 @@ impl Transports {
         self.of_flow.len() as u32 + connection
     }
 
+    /// The receiving host's port towards the sender.
+    pub fn ack_port(&self, connection: u32) -> u32 {
+        self.incoming[connection as usize].port
+    }
+
     pub fn end_warmup(&mut self) {
         for out in &mut self.outgoing {
             out.base = out.sender.statistics();

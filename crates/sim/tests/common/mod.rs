@@ -100,10 +100,16 @@ impl Net {
         (self.plan.nodes.len() - 1) as NodeId
     }
     pub fn host(&mut self, name: &str) -> NodeId {
-        self.node(name, NodeKind::Host(HostPlan { obeys: true }))
+        self.node(name, NodeKind::Host(HostPlan { obeys: true, limiters: None }))
     }
     pub fn switch(&mut self, name: &str) -> NodeId {
-        let plan = SwitchPlan { latency: Dur::ZERO, fabric: Fabric::OutputQueued, backpressure: None };
+        let plan = SwitchPlan {
+            latency: Dur::ZERO,
+            fabric: Fabric::OutputQueued,
+            backpressure: None,
+            notification: None,
+            limiters: None,
+        };
         self.node(name, NodeKind::Switch(plan))
     }
     /// The plan of a switch, to be changed.

@@ -101,7 +101,7 @@ impl Key for ByFlow {
 /// A bijection of 64 bits in which each bit of the argument flips each bit of the result with
 /// probability near 1/2 (the finaliser of MurmurHash3 by Appleby).
 #[inline]
-pub(super) fn mix(mut x: u64) -> u64 {
+pub(crate) fn mix(mut x: u64) -> u64 {
     x = (x ^ (x >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
     x = (x ^ (x >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
     x ^ (x >> 33)

@@ -14,7 +14,7 @@ mod tagged;
 pub use buckets::Buckets;
 pub use conversation::{ByConversation, KeyBy};
 pub use fifos::{Fifos, Item};
-use key::mix;
+pub(crate) use key::mix;
 pub use key::{ByFlow, Key, Weights, check_weights};
 pub use new_old::NewOld;
 pub use round::Round;

@@ -1,0 +1,75 @@
+//! Congestion points: each watches one output queue and says what to tell the source of an arriving
+//! frame. Numbers in, a message out.
+
+pub mod bcn;
+pub mod ecm;
+mod occupancy;
+
+use super::Feedback;
+use crate::law::Backlog;
+pub use occupancy::Occupancy;
+use tailback_random::Rng;
+
+/// An arriving frame as a congestion point sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    /// What waits already, without this frame.
+    pub queued: Backlog,
+    /// Its buffer bytes.
+    pub size: u16,
+    /// Its tag's Solicit bit, if it has a tag of this point; none without a tag or with another's.
+    pub limited: Option<bool>,
+}
+
+/// What a congestion point answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Answer {
+    /// Whether the frame was sampled.
+    pub sampled: bool,
+    /// What to tell its source; none is nothing.
+    pub feedback: Option<Feedback>,
+}
+
+/// A law of a congestion point.
+pub trait Watch {
+    /// A frame arrives, whether or not there will be room for it.
+    fn judge(&mut self, arrival: &Arrival, rng: &mut Rng) -> Answer;
+}
+
+/// Makes the document's enum ([`Spec`]) and the run-time enum ([`Point`]) from one list.
+macro_rules! points {
+    ($($name:literal => $variant:ident($params:path => $state:ty)),+ $(,)?) => {
+        tailback_document::kinds! {
+            /// A congestion point's law and its parameters.
+            pub enum Spec { $($name => $variant($params)),+ }
+        }
+
+        /// A congestion point at work.
+        #[derive(Debug)]
+        pub enum Point {
+            $(
+                #[doc = concat!("`", $name, "`")]
+                $variant($state),
+            )+
+        }
+
+        impl Spec {
+            /// The point at work. The parameters have passed `check`.
+            pub fn build(&self) -> Point {
+                match self { $(Spec::$variant(params) => Point::$variant(params.build()),)+ }
+            }
+        }
+
+        impl Watch for Point {
+            #[inline]
+            fn judge(&mut self, arrival: &Arrival, rng: &mut Rng) -> Answer {
+                match self { $(Point::$variant(point) => point.judge(arrival, rng),)+ }
+            }
+        }
+    };
+}
+
+points! {
+    "bcn" => Bcn(bcn::Params => bcn::Bcn),
+    "ecm" => Ecm(ecm::Params => ecm::Ecm),
+}

@@ -1,0 +1,96 @@
+//! Reaction laws: each sets the rate of one rate limiter. Messages in, a rate out.
+
+pub mod aimd;
+pub mod bcn;
+pub mod ecm;
+
+use super::Feedback;
+use tailback_random::Rng;
+use tailback_units::{Rate, Time};
+
+/// A law of a reaction point, for one limiter. It starts at the line's rate.
+pub trait React {
+    /// A message of congestion point `point` (1 to 255); whether it was obeyed.
+    fn hear(&mut self, now: Time, point: u8, feedback: Feedback, rng: &mut Rng) -> bool;
+    /// A frame of so many wire bytes has left the limiter.
+    fn sent(&mut self, _now: Time, _bytes: u16) {}
+    /// Brings what changes by time alone up to `now`.
+    fn advance(&mut self, _now: Time) {}
+    /// The rate, bit/s, above 0 and at most the line's.
+    fn rate(&self) -> f64;
+    /// Nothing is sent before this instant.
+    fn stopped_until(&self) -> Time;
+    /// The congestion point that last slowed it, none before any has.
+    fn point(&self) -> u8;
+    /// Whether frames should ask for more rate.
+    fn solicits(&self) -> bool {
+        false
+    }
+    /// Whether it limits nothing any more.
+    fn is_over(&self) -> bool;
+}
+
+/// Makes the document's enum ([`Spec`]) and the run-time enum ([`Reaction`]) from one list.
+macro_rules! reactions {
+    ($($name:literal => $variant:ident($params:path => $state:ty)),+ $(,)?) => {
+        tailback_document::kinds! {
+            /// A reaction law and its parameters.
+            pub enum Spec { $($name => $variant($params)),+ }
+        }
+
+        /// A reaction law at work.
+        #[derive(Debug)]
+        pub enum Reaction {
+            $(
+                #[doc = concat!("`", $name, "`")]
+                $variant($state),
+            )+
+        }
+
+        impl Spec {
+            /// The law of a new limiter on a line of this rate. The parameters have passed `check`.
+            pub fn build(&self, line: Rate, now: Time) -> Reaction {
+                match self { $(Spec::$variant(params) => Reaction::$variant(params.build(line, now)),)+ }
+            }
+        }
+
+        impl React for Reaction {
+            fn hear(&mut self, now: Time, point: u8, feedback: Feedback, rng: &mut Rng) -> bool {
+                match self { $(Reaction::$variant(law) => law.hear(now, point, feedback, rng),)+ }
+            }
+            #[inline]
+            fn sent(&mut self, now: Time, bytes: u16) {
+                match self { $(Reaction::$variant(law) => law.sent(now, bytes),)+ }
+            }
+            #[inline]
+            fn advance(&mut self, now: Time) {
+                match self { $(Reaction::$variant(law) => law.advance(now),)+ }
+            }
+            #[inline]
+            fn rate(&self) -> f64 {
+                match self { $(Reaction::$variant(law) => law.rate(),)+ }
+            }
+            #[inline]
+            fn stopped_until(&self) -> Time {
+                match self { $(Reaction::$variant(law) => law.stopped_until(),)+ }
+            }
+            #[inline]
+            fn point(&self) -> u8 {
+                match self { $(Reaction::$variant(law) => law.point(),)+ }
+            }
+            #[inline]
+            fn solicits(&self) -> bool {
+                match self { $(Reaction::$variant(law) => law.solicits(),)+ }
+            }
+            #[inline]
+            fn is_over(&self) -> bool {
+                match self { $(Reaction::$variant(law) => law.is_over(),)+ }
+            }
+        }
+    };
+}
+
+reactions! {
+    "bcn" => Bcn(bcn::Params => aimd::Aimd),
+    "ecm" => Ecm(ecm::Params => aimd::Aimd),
+}

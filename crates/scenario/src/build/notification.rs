@@ -1,0 +1,151 @@
+//! Congestion points and rate limiters: whether they can do their work, and together.
+
+use super::links::LinkOf;
+use super::nodes::{Node, Nodes, What};
+use super::{Builder, entry};
+use crate::document::{FramingTable, RateLimiters, Scope, SwitchModel};
+use tailback_document::{Checked, Path};
+use tailback_qdisc::cn::{LimitersSpec, Tag};
+use tailback_sim::plan::NodeId;
+
+impl RateLimiters {
+    /// For the engine.
+    pub(super) fn plan(&self) -> LimitersSpec {
+        LimitersSpec {
+            filter: self.filter,
+            queues: self.queues,
+            law: self.law.clone(),
+            aqm: self.aqm.clone(),
+            discipline: self.discipline.clone(),
+            buffer: self.buffer.0,
+        }
+    }
+}
+
+fn limiters<'a>(node: &Node<'a>) -> Option<&'a RateLimiters> {
+    match node.what {
+        What::Host(host) => host.rate_limiters.as_ref(),
+        What::Switch(switch) => switch.rate_limiters.as_ref(),
+    }
+}
+
+impl<'a> Builder<'a> {
+    /// Checks what there is of congestion notification.
+    pub(super) fn notification(&mut self, nodes: &Nodes<'a>, links: &[LinkOf<'a>], framing: &FramingTable) {
+        let (mut first_point, mut first_limiter, mut points) = (None, None, 0);
+        for id in nodes.ids() {
+            let node = nodes.get(id);
+            if let Some(found) = limiters(node) {
+                let path = node.path().join("rate-limiters");
+                self.rate_limiters(&path, found, framing, nodes, links, id);
+                first_limiter.get_or_insert(path);
+            }
+            if let Some(switch) = node.switch()
+                && let Some(law) = &switch.congestion_notification
+            {
+                let path = node.path().join("congestion-notification");
+                self.complaints.invalid(&path, law.check());
+                if matches!(switch.model, SwitchModel::InputFifo(_) | SwitchModel::VirtualOutputQueues(_)) {
+                    self.complaints.value(
+                        node.path().join("model"),
+                        "congestion points watch output queues, and in a crossbar switch frames wait at the inputs",
+                        "take another model, or remove `congestion-notification`",
+                    );
+                }
+                let limited =
+                    |link: &&LinkOf<'_>| switch.rate_limiters.is_some() && !nodes.get(link.other(id)).is_host();
+                let ports = links.iter().filter(|link| link.ends.contains(&id)).filter(|link| !limited(link)).count();
+                points += ports * usize::from(self.document.network.classes);
+                if points > Tag::MAX_POINTS {
+                    self.complaints.key(
+                        path.clone(),
+                        format!("with `{}` there are {points} congestion points", node.name),
+                        format!(
+                            "a tag tells {} apart, one for each class of each output port; have them at fewer switches",
+                            Tag::MAX_POINTS
+                        ),
+                    );
+                    return;
+                }
+                first_point.get_or_insert(path);
+            }
+        }
+        match (&first_point, &first_limiter) {
+            (Some(path), None) => self.complaints.key(
+                path.clone(),
+                "no rate limiters would hear the congestion points",
+                "add `rate-limiters = { law = { kind = \"bcn\" }, buffer = \"150kB\" }` to the switches at the edge, or to the hosts",
+            ),
+            (None, Some(path)) => self.complaints.key(
+                path.clone(),
+                "no congestion point would tell the rate limiters anything",
+                "add `congestion-notification = { kind = \"bcn\" }` to the switches whose queues are to be watched",
+            ),
+            (Some(_), Some(_)) => self.untagged_colours(nodes),
+            (None, None) => {}
+        }
+    }
+
+    fn rate_limiters(
+        &mut self,
+        path: &Path,
+        found: &RateLimiters,
+        framing: &FramingTable,
+        nodes: &Nodes<'a>,
+        links: &[LinkOf<'a>],
+        id: NodeId,
+    ) {
+        self.complaints.invalid(path, found.check());
+        self.holds_a_frame(path.join("buffer"), found.buffer, framing);
+        self.complaints.invalid(&path.join("law"), found.law.check());
+        self.complaints.invalid(&path.join("discipline"), Checked::check(&found.discipline));
+        if let Some(aqm) = &found.aqm {
+            self.complaints.invalid(&path.join("aqm"), aqm.check());
+        }
+        let node = nodes.get(id);
+        let neighbours = links.iter().filter(|link| link.ends.contains(&id)).map(|link| nodes.get(link.other(id)));
+        let limited: Vec<_> = neighbours.filter(|to| node.is_host() || !to.is_host()).collect();
+        if limited.is_empty() {
+            self.complaints.key(
+                path.clone(),
+                format!("`{}` has no link to another switch, where its rate limiters would be", node.name),
+                "give them to the hosts instead, or to the switches that have such links",
+            );
+        }
+        let by_destination = |to: &&&Node<'a>| {
+            let scope = to.switch().map_or(Scope::None, |switch| self.document.scope_of(switch));
+            matches!(scope, Scope::Destination | Scope::ClassDestination)
+        };
+        let own = node.switch().map_or(Scope::None, |switch| self.document.scope_of(switch));
+        let asks = limited.iter().find(by_destination).map(|to| to.name.clone());
+        let asks =
+            asks.or_else(|| matches!(own, Scope::Destination | Scope::ClassDestination).then(|| node.name.clone()));
+        if let Some(name) = asks {
+            self.complaints.key(
+                path.clone(),
+                format!("rate limiters cannot stop single destinations, as the back-pressure of `{name}` asks them to"),
+                "use back-pressure with scope \"plain\" or \"class\" there",
+            );
+        }
+    }
+
+    /// The tag takes the room of code point and colour in a packet.
+    fn untagged_colours(&mut self, nodes: &Nodes<'a>) {
+        let help = "leave out one of the two: a tag takes the place of the colour";
+        let message = "frames cannot have a colour in a network whose rate limiters tag them";
+        for (i, group) in self.document.flows.iter().enumerate() {
+            if group.marking.is_some() {
+                self.complaints.key(entry("flows", i).join("marking"), message, help);
+            }
+        }
+        for node in &nodes.list {
+            let Some(switch) = node.switch() else { continue };
+            for (neighbour, port) in &switch.ports {
+                if !port.conditioners.is_empty() {
+                    let path = node.path().join("ports").join(neighbour.as_str()).join("conditioners");
+                    self.complaints.key(path, message, help);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Congestion points tell the sources of frames, hop by hop on the way back, and the rate limiters
+//! on that way obey.
+
+use super::World;
+use crate::notice::{Message, Notice};
+use crate::plan::NO_ROUTE;
+use crate::port::{Queue, Waiting};
+use tailback_qdisc::cn::{Frame, Heard};
+use tailback_qdisc::{Packet, Qdisc};
+use tailback_units::Time;
+
+impl World {
+    /// A packet is about to be queued at `port`: asks its congestion point, if it has one, and sends off what
+    /// that says.
+    pub(super) fn judge_arrival(&mut self, port: u32, packet: &Packet) {
+        let Queue::Managed(m) = &mut self.ports[port as usize].queue else { return };
+        let queue = &mut m.queues[usize::from(packet.class())];
+        let Some(point) = &mut queue.point else { return };
+        let Some(feedback) = point.judge(queue.backlog, packet.size, packet.tag()) else { return };
+        let (point, frame) = (point.number, Frame::of(packet));
+        let source = self.origins[frame.flow as usize].source;
+        let node = self.ports[port as usize].from;
+        self.pass_back(node, Message { point, feedback, frame, source });
+    }
+
+    /// Sends a message on from a switch towards the source of the frame that it is about.
+    fn pass_back(&mut self, node: u16, message: Message) {
+        let out = self.route(node, message.source);
+        if out == NO_ROUTE {
+            self.unheard += 1;
+            return;
+        }
+        self.send_notice(out, Notice::Feedback(message));
+    }
+
+    /// A message has arrived at a node: its rate limiters obey if the frame left by them, else it goes on.
+    pub(super) fn receive_feedback(&mut self, node: u16, message: Message) {
+        let frame = message.frame;
+        let is_host = self.nodes[usize::from(node)].is_host;
+        let out = if is_host { self.first_port(frame.flow) } else { self.route(node, frame.destination) };
+        if out != NO_ROUTE
+            && let Queue::Managed(m) = &mut self.ports[out as usize].queue
+            && let Waiting::Limited(limiters) = &mut m.queues[usize::from(frame.class)].waiting
+        {
+            if limiters.hear(self.now, frame, message.point, message.feedback) == Heard::Obeyed {
+                let wakeup = limiters.next_wakeup();
+                self.wake_at(out, wakeup.unwrap_or(Time::NEVER));
+                self.kick(out);
+            }
+        } else if is_host {
+            self.unheard += 1;
+        } else {
+            self.pass_back(node, message);
+        }
+    }
+
+    /// The port by which a flow's packets, or its acknowledgements, leave their host.
+    fn first_port(&self, flow: u32) -> u32 {
+        let flows = self.plan.flows.len() as u32;
+        match flow.checked_sub(flows) {
+            None => self.flow_port(flow),
+            Some(connection) => self.transports.ack_port(connection),
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! BCN in a network: equilibrium, fairness, no lock-up, frames on the wire, and flow control from the edge.
+
+mod common;
+
+use common::*;
+use tailback_qdisc::cn::{Filter, LimitersSpec, point, reaction};
+use tailback_sim::plan::*;
+use tailback_sim::{CongestionPointReport, Report};
+use tailback_units::{Dur, Rate, Time};
+
+const QEQ: f64 = 16.0;
+
+fn limiters() -> LimitersSpec {
+    LimitersSpec {
+        filter: Filter::Destination,
+        queues: None,
+        law: reaction::Spec::Bcn(reaction::bcn::Params::default()),
+        aqm: None,
+        discipline: tailback_qdisc::Spec::default(),
+        buffer: 150_000,
+    }
+}
+
+/// `n` hosts that send `mbit` each, an edge switch for each, one core, one sink; all links of 10 Gbit/s, 0.5 us
+/// long, all switches of 1 us: the control loop of the slides.
+fn star(n: usize, mbit: u64, end: u64) -> Net {
+    let mut net = Net::new(ETHERNET);
+    let (core, sink) = (net.switch("core"), net.host("d"));
+    net.at_switch(core).notification = Some(point::Spec::Bcn(point::bcn::Params::default()));
+    net.at_switch(core).latency = Dur::from_us(1);
+    let bottleneck = net.link(core, sink, 10_000);
+    net.plan.links[bottleneck as usize].delay = Dur::from_ns(500);
+    net.queue(core, sink).limits = vec![100 * FRAME];
+    for k in 0..n {
+        let (host, edge) = (net.host(&format!("h{k}")), net.switch(&format!("e{k}")));
+        net.at_switch(edge).limiters = Some(limiters());
+        net.at_switch(edge).latency = Dur::from_us(1);
+        for (a, b) in [(host, edge), (edge, core)] {
+            let link = net.link(a, b, 10_000);
+            net.plan.links[link as usize].delay = Dur::from_ns(500);
+        }
+        net.flow(host, sink, 0, cbr(1500, mbit * 1_000_000));
+    }
+    net.plan.warmup = ms(end / 5);
+    net.plan.end = ms(end);
+    net
+}
+
+fn bottleneck(report: &Report) -> &CongestionPointReport {
+    let points = &report.congestion.as_ref().expect("there are congestion points").points;
+    points.iter().find(|p| p.port == "core->d").expect("the bottleneck is one")
+}
+
+/// Bytes that each edge has sent to the core.
+fn shares(report: &Report) -> Vec<f64> {
+    let edges = report.ports.iter().filter(|p| p.node.starts_with('e') && p.to == "core");
+    edges.map(|p| p.classes[0].sent.bytes as f64).collect()
+}
+
+fn jain(x: &[f64]) -> f64 {
+    x.iter().sum::<f64>().powi(2) / (x.len() as f64 * x.iter().map(|x| x * x).sum::<f64>())
+}
+
+#[test]
+fn from_2_to_50_sources_share_the_line_equally_and_the_queue_stays_near_its_equilibrium() {
+    for (n, mbit, end) in [(2, 9_000, 1_000), (12, 3_000, 800), (50, 1_000, 1_200)] {
+        let report = star(n, mbit, end).run_merged();
+        let port = port(&report, "core->d");
+        let queue = port.classes[0].mean_bytes / FRAME as f64;
+        assert!(port.utilisation > 0.99, "{n} sources: utilisation {}", port.utilisation);
+        assert!((0.5 * QEQ..1.5 * QEQ).contains(&queue), "{n} sources: mean queue of {queue} frames");
+        let fair = jain(&shares(&report));
+        assert!(fair > 0.95, "{n} sources: Jain's index {fair}");
+        assert_eq!(port.classes[0].dropped.packets, 0, "{n} sources: drops after the start");
+        let p = bottleneck(&report);
+        let (mean, sd) = (p.arrived as f64 * 0.01, (p.arrived as f64 * 0.01 * 0.99).sqrt());
+        assert!((p.sampled as f64 - mean).abs() < 3.3 * sd, "{n} sources: {} of {} sampled", p.sampled, p.arrived);
+    }
+}
+
+#[test]
+fn a_start_of_50_sources_into_a_full_queue_ends_in_no_lock_up() {
+    let mut net = star(50, 3_000, 100);
+    // All begin at once and most frames are lost: everybody is stopped again and again.
+    net.plan.warmup = ms(50);
+    let report = net.run();
+    let port = port(&report, "core->d");
+    assert!(port.utilisation > 0.98, "utilisation {}", port.utilisation);
+    let before = {
+        net.plan.warmup = Time::ZERO;
+        net.run()
+    };
+    assert!(bottleneck(&before).stop > 0, "the start was to fill the queue");
+}
+
+#[test]
+fn sources_that_are_left_alone_at_an_empty_queue_take_the_whole_line() {
+    let mut net = star(10, 6_000, 200);
+    // Eight of ten end at 50 ms, with the others at a tenth of the line.
+    for flow in &mut net.plan.flows[2..] {
+        flow.stop = ms(50);
+    }
+    net.plan.warmup = ms(120);
+    let report = net.run();
+    let port = port(&report, "core->d");
+    assert!(port.utilisation > 0.98, "utilisation {}", port.utilisation);
+}
+
+#[test]
+fn each_message_is_a_frame_of_64_bytes_on_one_link_back_and_takes_effect_at_its_arrival() {
+    // One source above the line's rate of a bottleneck of half the rate.
+    let mut net = star(1, 9_000, 40);
+    net.plan.links[0].rate = [Rate::mbit(5_000); 2];
+    net.plan.warmup = Time::ZERO;
+    let report = net.run();
+    let p = bottleneck(&report);
+    let sent = p.stop + p.slower + p.faster;
+    let l = &report.congestion.as_ref().expect("limiters").limiters;
+    let edge = l.iter().find(|l| l.port == "e0->core").expect("the edge's");
+    let heard = edge.stop + edge.slower + edge.faster + edge.ignored;
+    assert!(sent > 5 && sent - heard <= 1, "{sent} sent, {heard} heard");
+    assert_eq!(report.control_frames, sent, "each crosses one link, to the edge");
+    let back = report.ports.iter().find(|p| p.name == "core->e0").expect("the way back");
+    let busy = back.utilisation * 40e-3 * 1e10 / 8.0;
+    assert!((busy - 84.0 * sent as f64).abs() < 84.0, "{busy} bytes on the way back for {sent} messages");
+}
+
+#[test]
+fn an_edge_whose_pool_fills_stops_its_hosts_and_loses_nothing() {
+    let mut net = star(4, 9_000, 50);
+    let pressed = BackPressure { end_stations: true, notify: Notify::Feeding, ..PLAIN };
+    for node in 0..net.plan.nodes.len() as u16 {
+        if net.plan.nodes[usize::from(node)].name.starts_with('e') {
+            net.press(node, pressed.clone());
+        }
+    }
+    net.plan.warmup = ms(10);
+    let report = net.run();
+    let dropped: u64 = report.ports.iter().map(|p| p.classes[0].dropped.packets).sum();
+    assert_eq!(dropped, 0);
+    // Four offer 36 Gbit/s to a line of 10 and are measured for 40 ms each.
+    let stopped: f64 = report.ports.iter().filter(|p| p.node.starts_with('h')).map(|p| p.stopped_s).sum();
+    assert!(stopped > 0.5 * 0.16, "{stopped} s of waiting in all");
+    let limited = &report.congestion.as_ref().expect("limiters").limiters;
+    assert!(limited.iter().all(|l| l.max_bytes < 150_000), "{limited:?}");
+}
+
+#[test]
+fn limiters_may_be_in_the_hosts() {
+    let mut net = star(4, 6_000, 200);
+    for node in &mut net.plan.nodes {
+        match &mut node.kind {
+            NodeKind::Host(host) if node.name != "d" => host.limiters = Some(limiters()),
+            NodeKind::Host(_) => {}
+            NodeKind::Switch(switch) => switch.limiters = None,
+        }
+    }
+    let report = net.run();
+    let port = port(&report, "core->d");
+    assert!(port.utilisation > 0.99, "utilisation {}", port.utilisation);
+    assert_eq!(report.congestion.as_ref().expect("limiters").unheard, 0);
+    let sent = bottleneck(&report).slower;
+    assert!(sent > 0);
+}
+
+#[test]
+fn messages_that_nobody_hears_are_counted() {
+    let mut net = star(2, 9_000, 5);
+    for node in &mut net.plan.nodes {
+        if let NodeKind::Switch(switch) = &mut node.kind {
+            switch.limiters = None;
+        }
+    }
+    net.plan.warmup = Time::ZERO;
+    let report = net.run();
+    let p = bottleneck(&report);
+    let unheard = report.congestion.as_ref().expect("points").unheard;
+    assert!(p.stop > 0 && p.stop + p.slower - unheard <= 4, "{unheard} of {}", p.stop + p.slower);
+}
+
+#[test]
+fn frames_are_never_reordered_by_limiters_that_come_and_go() {
+    let mut net = star(3, 9_000, 100);
+    // Bursts between idle times, in which limiters end.
+    let fast = reaction::bcn::Params { increase: Rate::mbit(3_000), ..reaction::bcn::Params::default() };
+    for node in &mut net.plan.nodes {
+        if let NodeKind::Switch(switch) = &mut node.kind
+            && let Some(limiters) = &mut switch.limiters
+        {
+            limiters.law = reaction::Spec::Bcn(fast.clone());
+        }
+    }
+    for flow in &mut net.plan.flows {
+        flow.model = bursts(300_000, 3_400_000_000);
+    }
+    net.plan.warmup = Time::ZERO;
+    let report = net.run();
+    let limited = &report.congestion.as_ref().expect("limiters").limiters;
+    assert!(limited.iter().map(|l| l.removed).sum::<u64>() > 10, "{limited:?}");
+    assert!(report.flows.iter().all(|f| f.reordered == 0));
+}

@@ -1,0 +1,1 @@
+"""Signals with and without the derivative rule."""

@@ -1,0 +1,1 @@
+"""The control loop, measured and made longer."""

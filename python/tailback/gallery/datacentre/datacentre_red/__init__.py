@@ -1,0 +1,1 @@
+"""RED in the rate limiters' queues against the simple queue management."""

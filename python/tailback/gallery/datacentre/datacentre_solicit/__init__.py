@@ -1,0 +1,1 @@
+"""Recovery with and without the Solicit bit."""

@@ -1,0 +1,1 @@
+"""The simulation of July 2005 with TCP and UDP."""

@@ -1,0 +1,125 @@
+"""The second workload of July 2005: a fifth of the bottleneck's load is UDP in bursts of variable length."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tailback.gallery import (
+    Axis,
+    Claim,
+    Experiment,
+    Figure,
+    Metric,
+    Point,
+    Profile,
+    ProfileName,
+    Results,
+    Settings,
+    grid,
+)
+from tailback.gallery import figures as fig
+from tailback.gallery import metrics as m
+from tailback.gallery.datacentre.network import (
+    BOTTLENECK,
+    POLICIES,
+    WAITS_US,
+    identity,
+    latency,
+    limiters,
+    mean_limited,
+    policy,
+    tps,
+)
+from tailback.report import Report
+
+
+def _most_udp(report: Report) -> float:
+    return float(max(row["most_udp"] for row in limiters(report)))
+
+
+class Udp(Experiment):
+    """TCP as in the first workload, and 2 Gbit/s of UDP to the same destination."""
+
+    id = "datacentre-udp"
+    title = "BCN with TCP and UDP under four policies of the rate limiters"
+    reference = "Bergamasco, IEEE 802 Plenary, July 2005, slide 9, workload 2 (no results there)"
+    axes = (Axis("policy", "policy"),)
+    quick = Profile(duration="1050ms", warmup="50ms", replications=3, max_replications=5, cpu_s=30)
+    full = Profile(duration="1050ms", warmup="50ms", replications=10, max_replications=40, cpu_s=400)
+    metrics = (
+        *(tps(group) for group in WAITS_US),
+        *(latency(group) for group in WAITS_US),
+        *(identity(group) for group in ("bulk", "ref2")),
+        m.loss("udp", name="udp_loss", label="UDP lost"),
+        m.throughput("udp", name="udp", label="UDP carried"),
+        m.offered("udp", name="udp_offered", label="UDP offered"),
+        Metric("most_udp", "most UDP frames in a limiter's queue", "frames", _most_udp),
+        m.drops_at("core->*", name="core_drops", label="frames lost in the core"),
+        m.utilisation(BOTTLENECK),
+        mean_limited(),
+    )
+
+    def points(self, profile: ProfileName) -> Iterable[Point]:
+        """The four policies."""
+        del profile
+        return grid(policy=POLICIES)
+
+    def settings(self, point: Point, profile: ProfileName) -> Settings:
+        """A policy."""
+        del profile
+        return policy(str(point["policy"]))
+
+    def claims(self, results: Results) -> Iterable[Claim]:
+        """Checks of our own: the slides have no results for this workload."""
+        none, flow, drop, mark = (results.where(policy=name) for name in POLICIES)
+        managed = results.where(policy=["drop", "mark"])
+        own = "derived: the slides have no results for workload 2"
+        return [
+            Claim(
+                "U1",
+                "With queue management no limiter ever holds more than 11 frames of UDP: the threshold and the one that meets it.",
+                "slide 7",
+                managed["most_udp"] <= 11,
+            ),
+            Claim("U2", "Under every policy the bottleneck carries more than 99 %.", own, results["utilisation"] > 99),
+            Claim("U3", "The core loses nothing.", own, results["core_drops"].is_zero()),
+            Claim("U4", "With flow control alone no UDP is lost.", own, flow["udp_loss"].is_zero()),
+            Claim(
+                "U5",
+                "UDP, which does not respond, loses more with queue management than without any or with flow control.",
+                own,
+                (drop["udp_loss"] > none["udp_loss"]) & (mark["udp_loss"] > none["udp_loss"]),
+            ),
+            Claim(
+                "U6",
+                "What UDP loses TCP gains: on/off connections get more with queue management than without flow control.",
+                own,
+                (drop["onoff_tps"] > none["onoff_tps"]) & (mark["onoff_tps"] > none["onoff_tps"]),
+            ),
+            Claim(
+                "U7",
+                "Throughput times (latency + wait) is 1 within 3 % for bulk and the second reference connection.",
+                "derived: a closed loop",
+                results["bulk_loop"].within(0.97, 1.03) & results["ref2_loop"].within(0.97, 1.03),
+            ),
+            Claim.reported("U8", "UDP carried.", own, results["udp"], "for comparison with the 2 Gbit/s offered"),
+            Claim.reported("U9", "Bulk throughput.", own, results["bulk_tps"], "for comparison with workload 1"),
+            Claim.reported("U10", "On/off throughput.", own, results["onoff_tps"], "for comparison with workload 1"),
+        ]
+
+    def figures(self, results: Results) -> Iterable[Figure]:
+        """Who gets what."""
+        yield fig.compare(
+            {"bulk": results["bulk_tps"], "on/off": results["onoff_tps"]},
+            "tcp",
+            "TCP transactions per second and connection",
+            x="policy",
+            claims=("U6", "U9", "U10"),
+        )
+        yield fig.compare(
+            {"offered": results["udp_offered"], "carried": results["udp"]},
+            "udp",
+            "UDP",
+            x="policy",
+            claims=("U4", "U5", "U8"),
+        )

@@ -1,0 +1,146 @@
+"""The network of July 2005: policies of the rate limiters, and what its experiments read from reports."""
+
+from __future__ import annotations
+
+from math import nan
+from typing import cast
+
+from tailback.gallery.design import Settings
+from tailback.gallery.metrics import Metric
+from tailback.report import CongestionPointRow, LimitersRow, Report
+from tailback.scenario import Value
+
+__all__ = [
+    "BOTTLENECK",
+    "DRAIN_S",
+    "EDGES",
+    "POLICIES",
+    "WAITS_US",
+    "edge_settings",
+    "identity",
+    "latency",
+    "limiters",
+    "mean_limited",
+    "messages",
+    "point",
+    "policy",
+    "series",
+    "tps",
+    "trace",
+    "transactions",
+]
+
+POLICIES = ("no flow control", "flow control", "drop", "mark")
+"""No link-level flow control, with it, and with it and the simple queue management that drops or marks."""
+EDGES = ("es1", "es2", "es3", "es4")
+"""The switches with the senders of bulk and on/off transfers."""
+BOTTLENECK = "core->es6"
+WAITS_US = {"bulk": 0.0, "on/off": 10_000.0, "ref1": 16.0, "ref2": 1.0}
+"""Time from the end of a transaction to the next one's beginning."""
+DRAIN_S = 0.1
+"""From the last transaction's beginning to the end of the run, where identities are measured."""
+CONNECTIONS = {"bulk": 12, "on/off": 12, "ref1": 1, "ref2": 1}
+
+
+def edge_settings(key: str, value: Value) -> dict[str, Value]:
+    """Set one thing at all six edge switches."""
+    return {f"switches.es{k}.{key}": value for k in range(1, 7)}
+
+
+def policy(name: str) -> Settings:
+    """One of `POLICIES`; the queue management has its defaults, 10 frames and 1 %."""
+    settings: dict[str, Value] = {}
+    if name != "no flow control":
+        settings["backpressure.scope"] = "plain"
+    if name in ("drop", "mark"):
+        settings |= edge_settings("rate-limiters.aqm", {"kind": "simple", "ecn": name == "mark"})
+    if name == "mark":
+        settings |= {f"flows[{flow}].transport.ecn": "classic" for flow in WAITS_US}
+    return settings
+
+
+def transactions(report: Report, group: str) -> float:
+    """Transactions per second and connection: those begun, since those under way at the end are many for short runs."""
+    return report.application(group)["begun"] / report.measured_s / CONNECTIONS[group]
+
+
+def _latency_us(report: Report, group: str) -> float:
+    return 1e6 * (report.application(group)["time"]["mean_s"] or nan)
+
+
+def tps(group: str) -> Metric:
+    """Transactions per second and connection of a group."""
+    name = group.replace("/", "")
+    return Metric(f"{name}_tps", f"{group} throughput", "Tps", lambda report: transactions(report, group))
+
+
+def latency(group: str) -> Metric:
+    """Mean time of a transaction of a group."""
+    name = group.replace("/", "")
+    return Metric(f"{name}_latency", f"{group} latency", "us", lambda report: _latency_us(report, group))
+
+
+def identity(group: str) -> Metric:
+    """Tps times (latency + wait), which is 1 for a closed loop.
+
+    Measured where all transactions were ended before the run was: those under way at its end are the long ones.
+    """
+    name = group.replace("/", "")
+
+    def value(report: Report) -> float:
+        found = report.application(group)
+        if found["begun"] != found["time"]["count"]:
+            return nan
+        throughput = found["begun"] / (report.measured_s - DRAIN_S) / CONNECTIONS[group]
+        return throughput * (_latency_us(report, group) + WAITS_US[group]) * 1e-6
+
+    return Metric(f"{name}_loop", f"{group}: throughput times (latency + wait)", "", value)
+
+
+def point(report: Report, port: str = BOTTLENECK) -> CongestionPointRow:
+    """The congestion point at a port."""
+    return next(row for row in report.congestion()["points"] if row["port"] == port)
+
+
+def messages(report: Report, port: str = BOTTLENECK) -> int:
+    """Messages that the congestion point at a port has sent."""
+    row = point(report, port)
+    return row["stop"] + row["slower"] + row["faster"]
+
+
+def limiters(report: Report) -> list[LimitersRow]:
+    """The rate limiters of the edges with bulk and on/off transfers."""
+    return [row for row in report.congestion()["limiters"] if row["port"].removesuffix("->core") in EDGES]
+
+
+def mean_limited() -> Metric:
+    """Mean bytes in the limiters' queues of one edge."""
+
+    def value(report: Report) -> float:
+        rows = limiters(report)
+        return 1e-3 * sum(row["mean_bytes"] for row in rows) / len(rows)
+
+    return Metric("limited", "mean queue of the rate limiters at an edge", "kB", value)
+
+
+def series(report: Report) -> object:
+    """What figures need of the first replication: times, bottleneck's queue, and one edge's limiters."""
+    found = report.data["series"]
+    assert found is not None, "the point sets no run.sample"
+    edge = found["ports"]["es1->core"]["state"]
+    rates = {key.removeprefix("rate_bps "): values for key, values in edge.items() if key.startswith("rate_bps ")}
+    return (
+        found["time_s"],
+        [1e-3 * x for x in found["ports"][BOTTLENECK]["queue_bytes"]],
+        [1e-3 * x for x in edge["limited_bytes"]],
+        {key: [1e-9 * x for x in values] for key, values in rates.items()},
+    )
+
+
+Trace = tuple[list[float], list[float], list[float], dict[str, list[float]]]
+"""Times in s, queue of the bottleneck and of the limiters of es1 in kB, rates of these in Gbit/s by destination."""
+
+
+def trace(kept: object) -> Trace:
+    """What `series` has kept."""
+    return cast(Trace, kept)
