@@ -91,8 +91,9 @@ impl FromStr for Dscp {
                 _ => word.parse().ok().and_then(Dscp::new),
             },
         };
-        named
-            .ok_or_else(|| format!("`{text}` is no codepoint; write af11 to af43, ef, va, cs0 to cs7, default, or 0 to 63"))
+        named.ok_or_else(|| {
+            format!("`{text}` is no codepoint; write af11 to af43, ef, va, cs0 to cs7, default, or 0 to 63")
+        })
     }
 }
 
