@@ -283,6 +283,18 @@ class Scenario:
         """Hash of the canonical document."""
         return self.native.hash
 
+    @property
+    def folder(self) -> str:
+        """The folder that the files which the scenario names are relative to."""
+        return self._folder
+
+    @property
+    def files(self) -> dict[int, str]:
+        """The files that its flows name, traces of video, by the flows' place in the document."""
+        flows = cast(list[dict[str, dict[str, object]]], json.loads(self.native.to_json()).get("flows", []))
+        named = {index: flow.get("source", {}) for index, flow in enumerate(flows)}
+        return {index: str(source["file"]) for index, source in named.items() if source.get("kind") == "trace"}
+
     def check(self) -> Scenario:
         """Check the scenario and return it; raises ScenarioError with all that is wrong."""
         _ = self.native

@@ -303,6 +303,12 @@ const MEANT: &[Mistake] = &[
         "network.framing.mtu",
         "lower `mtu` by 4483B or more",
     ),
+    (
+        "classes = 3",
+        "classes = 3\nframing = { overhead = ‸\"300B\" }",
+        "network.framing.overhead",
+        "or a smaller header and overhead",
+    ),
     // back-pressure
     ("high = 0.8, low = 0.7", "high = 0.6, low = ‸0.7", "backpressure.detection.low", "lower `low` or raise `high`"),
     (
@@ -675,6 +681,16 @@ fn json_errors_have_a_path_and_syntax_errors_a_line() {
     assert!(e.rendered().contains("<scenario>, run.duration"), "{e}");
     let e = Scenario::from_json("{\n  \"tailback\": 1,\n}").unwrap_err();
     assert_eq!(e.first().line, Some(3), "{e}");
+}
+
+#[test]
+fn a_value_set_inside_a_table_that_is_not_written_finds_its_default_kind() {
+    let bare = Scenario::from_toml(
+        &RIGHT.replacen("detection = { kind = \"watermark\", high = 0.8, low = 0.7 }\n", "", 1),
+        "lan.toml",
+    );
+    let set = bare.unwrap().with_set(&[("backpressure.detection.high", "0.9")]).unwrap();
+    assert!(set.to_toml().contains("high = 0.9"), "{}", set.to_toml());
 }
 
 #[test]
