@@ -16,7 +16,7 @@ const SIZE: u16 = 1000;
 /// in packets of 1500 B: `average = old · (1 − 2^−n) + queue · 2^−n`; drop at random between the
 /// thresholds of the packet's profile, with 1 / denominator at the upper one.
 struct Transcription {
-    n: i32,
+    n: u32,
     limit: usize,
     /// By colour: min, max, denominator.
     profiles: [(f64, f64, f64); 3],
@@ -31,7 +31,7 @@ struct Transcription {
 
 impl Queue for Transcription {
     fn arrive(&mut self, arrival: &Arrival, log: &mut Log) {
-        let w = 2f64.powi(-self.n);
+        let w = 1.0 / f64::from(1u32 << self.n);
         let queue = self.queue.len() as f64;
         if let Some(since) = self.idle_since.take() {
             let m = (arrival.at.since(since).as_secs() * RATE.0 as f64 / 12_000.0).floor();

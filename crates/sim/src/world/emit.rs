@@ -23,6 +23,7 @@ pub(super) struct Flow {
     to: u16,
     /// Traits of packets that are only carried, and of those that are measured.
     traits: [Traits; 2],
+    /// Code point of its packets.
     code: u8,
     seq: u32,
     /// The last payload, with its bytes in a buffer and on the wire: mostly all are alike.
@@ -40,8 +41,8 @@ impl Flow {
             stop: flow.stop,
             port,
             to: flow.to,
-            traits: [false, true].map(|measured| Traits::data(flow.class, measured)),
             code: flow.code,
+            traits: [false, true].map(|measured| Traits::data(flow.class, measured)),
             seq: 0,
             last: (0, 0, 0),
             conditioner: NONE,
