@@ -58,16 +58,22 @@ class Schema:
                 return [found for part in node[choice] for found in self.alternatives(part)]
         return [] if node.get("type") == "null" else [node]
 
-    def tables(self, node: Node) -> list[Node]:
-        """Return the tables that may stand at a node, those in lists and under free names included."""
+    def tables(self, node: Node, within: tuple[str, ...] = ()) -> list[Node]:
+        """Return the tables that may stand at a node, those in lists and under free names included.
+
+        `within` are the references that have been followed: what contains itself is not opened again.
+        """
+        if node.get("$ref") in within:
+            return []
+        within = (*within, node["$ref"]) if "$ref" in node else within
         found: list[Node] = []
         for part in self.alternatives(node):
             if "properties" in part:
                 found.append(part)
             elif isinstance(part.get("additionalProperties"), dict):
-                found += self.tables(part["additionalProperties"])
+                found += self.tables(part["additionalProperties"], within)
             elif "items" in part and part.get("type") == "array":
-                found += self.tables(part["items"])
+                found += self.tables(part["items"], within)
         return found
 
 

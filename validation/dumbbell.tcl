@@ -4,7 +4,7 @@
 # Prints one JSON object: what happened at the bottleneck from t0 to t1, and what each flow delivered.
 array set o {
     flows 16 rate 10e6 delay 10e-3 d0 9e-3 d1 29e-3 access 100e6 queue 100 aqm DropTail ecn 0
-    min 20 max 80 maxp 0.1 weight 0.002 tcp Newreno segment 1000 window 10000 tick 0.01 minrto 0.2 t0 20 t1 120 seed 1
+    min 20 max 80 maxp 0.1 weight 0.002 tcp Newreno segment 1000 window 10000 tick 0.01 minrto 0.2 t0 20 t1 120 seed 1 overhead 0
 }
 foreach a $argv {
     set at [string first = $a]
@@ -24,7 +24,7 @@ Agent/TCP set windowInit_ 2
 Agent/TCP set minrto_ $o(minrto)
 Agent/TCP set tcpTick_ $o(tick)
 Agent/TCP set ecn_ $o(ecn)
-Agent/TCP set overhead_ 0
+Agent/TCP set overhead_ $o(overhead)
 Queue/RED set bytes_ false
 Queue/RED set queue_in_bytes_ false
 Queue/RED set thresh_ $o(min)

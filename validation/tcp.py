@@ -53,6 +53,13 @@ class Case:
     warmup: float = 20
     end: float = 120
     """What happens from the one to the other counts, in seconds."""
+    jitter: float = 0
+    """Up to so many packet times at the bottleneck what a sender transmits is delayed at random: `overhead_` in ns-2."""
+
+    @property
+    def jitter_s(self) -> float:
+        """The largest random delay, in seconds."""
+        return self.jitter * (self.segment + 40) * 8 / (self.rate * 1e6)
 
     @property
     def name(self) -> str:
@@ -64,12 +71,19 @@ class Case:
         if self.thresholds != usual["thresholds"]:
             rest.append("min={:g}% max={:g}%".format(*(100 * at for at in self.thresholds)))
         rest += [f"{key}={getattr(self, key):g}" for key in ("maxp", "weight") if getattr(self, key) != usual[key]]
+        if self.jitter:
+            rest.append(f"jitter={self.jitter:g}")
         if (self.warmup, self.end) != (usual["warmup"], usual["end"]):
             rest.append(f"from {self.warmup:g} to {self.end:g} s")
         return f"{self.flows} {self.recovery} {self.aqm} {self.rate:g} Mbit/s {rtt} ms {' '.join(rest)}"
 
 
 SHORT, MIDDLE, LONG, SPREAD = (5, 4, 4), (10, 9, 29), (60, 39, 39), (5, 4, 94)
+PHASED = [
+    Case(8, 1.5, 30, recovery="sack", segment=500),
+    Case(36, 2.5, 14, delays=(30, 18, 18), segment=1460),
+    Case(20, 1.9, 10, delays=(3, 8, 34), segment=1000),
+]
 CASES = [
     Case(1, 10, 50, delays=MIDDLE),
     Case(1, 10, 100, recovery="sack", delays=LONG),
@@ -121,6 +135,8 @@ CASES = [
     Case(120, 8, 60, delays=(25, 4, 64), segment=1460),
     Case(150, 40, 1000, "red", "sack", SPREAD, thresholds=(0.1, 0.3), weight=0.0005),
     Case(200, 10, 400, recovery="sack", delays=SPREAD, segment=200),
+    # Three that are outside in fairness, for phase: with what one packet time, or two, of random delay leaves of it.
+    *(replace(case, jitter=jitter) for jitter in (1, 2) for case in PHASED),
     # Longer, and without the first timeouts.
     Case(1, 10, 100, recovery="sack", delays=LONG, warmup=100, end=500),
 ]
@@ -208,6 +224,7 @@ def ns2(case: Case, seed: int, answers: Path) -> Outcome:
         "t0": case.warmup,
         "t1": case.end,
         "seed": seed,
+        "overhead": case.jitter_s,
     }
     words = [f"{key}={value}" for key, value in arguments.items()]
     question = hashlib.sha256(" ".join([SCRIPT.read_text(encoding="utf-8"), *words]).encode()).hexdigest()
@@ -245,7 +262,7 @@ def scenario(case: Case) -> tb.Scenario:
         .switch("r0", ports={"r1": bottleneck_port})
         .switch("r1")
         .link(["r0", "r1"], rate=f"{case.rate:g}Mbit/s", delay=bottleneck)
-        .link(["s*", "r0"], rate="100Mbit/s", delay=[first, last])
+        .link(["s*", "r0"], rate="100Mbit/s", delay=[first, last], jitter=f"{case.jitter_s * 1e6:.0f}us")
         .link(["r1", "t*"], rate="100Mbit/s", delay="1ms")
         .flow("tcp", "s*", "t*", tb.source("bulk"), pair="zip", start_spread="1s", transport=transport(case))
     )

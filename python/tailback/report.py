@@ -141,6 +141,7 @@ class FlowRow(_Counted, _Class, _From):
     name: str
     group: str
     to: str
+    dscp: int
     reordered: int
     drops: list[DropRow]
     transport: TransportRow | None

@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from os import PathLike, fspath
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, cast
 
 from tailback import frames
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from tailback.result import Result, TableName
+    from tailback.scenario import Scenario
 
 __all__ = [
     "MANIFEST",
@@ -52,7 +53,7 @@ def write(result: Result, directory: str | PathLike[str], *, replace: bool = Fal
     about = {key: value for key, value in result.manifest().items() if key in ("tailback", "scenario_hash", "digest")}
 
     def fill(folder: Path) -> None:
-        (folder / "scenario.toml").write_text(result.scenario.to_toml(), encoding="utf-8")
+        (folder / "scenario.toml").write_text(_with_its_files(result.scenario, folder).to_toml(), encoding="utf-8")
         for name in _WRITTEN:
             # Through memory, so that a full disk is the system's OSError here and not a message of Polars.
             buffer = io.BytesIO()
@@ -62,6 +63,20 @@ def write(result: Result, directory: str | PathLike[str], *, replace: bool = Fal
         (folder / MANIFEST).write_text(json.dumps(result.manifest(), indent=2) + "\n", encoding="utf-8")
 
     return new_directory(directory, fill, replace=replace)
+
+
+def _with_its_files(scenario: Scenario, folder: Path) -> Scenario:
+    """Copy the files that a scenario names beside it, so that it runs there; those above it stay where they are."""
+    for index, file in scenario.files.items():
+        name, source = PurePath(file), (Path(scenario.folder) / file).absolute()
+        if name.is_absolute():
+            continue
+        if ".." in name.parts:
+            scenario = scenario.set({f"flows[{index}].source.file": str(source)})
+            continue
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, folder / name)
+    return scenario
 
 
 def check_target(directory: str | PathLike[str], *, replace: bool = False) -> Path:
@@ -88,7 +103,7 @@ def new_directory(directory: str | PathLike[str], fill: Callable[[Path], None], 
         aside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent))
         try:
             fill(aside)
-            for file in aside.iterdir():
+            for file in aside.rglob("*"):
                 _sync(file)
             _sync(aside)
             aside.chmod(0o777 & ~_umask())

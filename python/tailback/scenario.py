@@ -153,6 +153,10 @@ class Scenario:
         """Add a switch; options are `buffer`, `discipline`, `latency`, `model`, `backpressure`, `ports`."""
         return self._with("switches", name, _given(count=count, **options))
 
+    def class_map(self, name: str, match: Value) -> Scenario:
+        """Add a class map, such as `{"dscp": "ef"}`, that classes and conditioners name as their `match`."""
+        return self._with("class-maps", name, match)
+
     def link(
         self,
         between: Sequence[str],
@@ -179,6 +183,7 @@ class Scenario:
         *,
         application: Mapping[str, Value] | None = None,
         class_: int | None = None,
+        dscp: str | int | None = None,
         pair: str | None = None,
         count: int | None = None,
         start: str | None = None,
@@ -192,10 +197,11 @@ class Scenario:
 
         An `application`, such as `kind("web")`, takes the place of the source. With a `transport`, such as `tcp()`, the
         source writes and the transport sends as the network allows. `marking` gives packets a colour where they enter
-        the network, as `{"meter": kind("fixed", colour="yellow")}` does.
+        the network, as `{"meter": kind("fixed", colour="yellow")}` does. `dscp` is the code point of all its packets.
         """
         flow: Table = {"name": name, "from": from_, "to": to}
         rest = _given(
+            dscp=dscp,
             pair=pair,
             count=count,
             start=start,
@@ -279,6 +285,18 @@ class Scenario:
         """Hash of the canonical document."""
         return self.native.hash
 
+    @property
+    def folder(self) -> str:
+        """The folder that the files which the scenario names are relative to."""
+        return self._folder
+
+    @property
+    def files(self) -> dict[int, str]:
+        """The files that its flows name, traces of video, by the flows' place in the document."""
+        flows = cast(list[dict[str, dict[str, object]]], json.loads(self.native.to_json()).get("flows", []))
+        named = {index: flow.get("source", {}) for index, flow in enumerate(flows)}
+        return {index: str(source["file"]) for index, source in named.items() if source.get("kind") == "trace"}
+
     def check(self) -> Scenario:
         """Check the scenario and return it; raises ScenarioError with all that is wrong."""
         _ = self.native
@@ -316,7 +334,7 @@ class Scenario:
         made._folder = self._folder
         return made
 
-    def _with(self, key: str, name: str, options: Table) -> Scenario:
+    def _with(self, key: str, name: str, options: Value) -> Scenario:
         table = cast(Mapping[str, Value], self._document.get(key, {}))
         if name in table:
             raise ValueError(f"{key} has {name!r} already; names are unique")

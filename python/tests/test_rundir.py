@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import tailback as tb
 from tailback import OutputError, Scenario, run
 from tailback.rundir import new_directory, read_manifest, read_table, write_file
 
@@ -96,3 +97,18 @@ def test_a_damaged_run_directory_is_named(tmp_path: Path) -> None:
     (tmp_path / "metrics.parquet").write_text("not parquet")
     with pytest.raises(OutputError, match="cannot be read"):
         read_table(tmp_path, "metrics")
+
+
+def test_a_run_takes_the_traces_that_it_names_with_it(merge: Path, tmp_path: Path) -> None:
+    trace = 'kind = "trace", file = "films/film.txt", format = "terse-bytes", fps = 25'
+    merge.write_text(merge.read_text().replace('kind = "uniform-uniform", burst = "12kB", rate = "4Mbit/s"', trace))
+    (merge.parent / "films").mkdir()
+    (merge.parent / "films" / "film.txt").write_text("1000\n2000\n")
+    result = run(tb.load(merge).set(duration="1s"), replications=1)
+    saved = result.write(tmp_path / "run")
+    assert tb.load(saved / "scenario.toml").hash == result.scenario.hash
+    # One that lies above the scenario stays where it is.
+    merge.write_text(merge.read_text().replace("films/film.txt", "../film.txt"))
+    (merge.parent.parent / "film.txt").write_text("1000\n2000\n")
+    saved = run(tb.load(merge).set(duration="1s"), replications=1).write(tmp_path / "above")
+    assert run(tb.load(saved / "scenario.toml"), replications=1).digest

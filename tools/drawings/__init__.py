@@ -1,6 +1,6 @@
 """The figures of the documentation, by what they are about. A new figure is a function here."""
 
-from drawings import lan, marking, queues, sweeps, traffic, transports
+from drawings import edge, lan, marking, queues, sweeps, traffic, transports
 from drawings.common import FIGURES
 
-__all__ = ["FIGURES", "lan", "marking", "queues", "sweeps", "traffic", "transports"]
+__all__ = ["FIGURES", "edge", "lan", "marking", "queues", "sweeps", "traffic", "transports"]

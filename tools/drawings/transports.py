@@ -17,6 +17,8 @@ from tailback import Scenario, discipline, kind, plot, source, tcp
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from tailback.scenario import Table
+
 
 @figure
 def tcp_recovery() -> Figure:
@@ -51,6 +53,78 @@ def tcp_recovery() -> Figure:
         axes.set_xlim(0, 20)
     drawn.axes[-1].set_xlabel("time (s)")
     return drawn
+
+
+def _path(control: Table, queue: Table, rate: str, delay: str, count: int = 1, **settings: str) -> Scenario:
+    """Bulk connections over one bottleneck whose control is this."""
+    options = {"duration": "60s", "sample": "20ms", **settings}
+    transport = tcp(segment="1460B", ecn="classic", congestion_control=control)
+    return (
+        Scenario(**options, framing="none", buffer="unlimited")
+        .host("s", count=count)
+        .host("t", count=count)
+        .switch("r0", ports={"r1": queue})
+        .switch("r1")
+        .link(["s*", "r0"], rate="10Gbit/s", delay="0ms")
+        .link(["r0", "r1"], rate=rate, delay=delay)
+        .link(["r1", "t*"], rate="10Gbit/s", delay="0ms")
+        .flow("tcp", "s*", "t*", source("bulk"), pair="zip", probe=True, transport=transport)
+    )
+
+
+def _window_and_queue(panels: dict[str, tuple[Scenario, str]], segment: float = 1500) -> Figure:
+    """Draw what is outstanding and how much of it waits, a panel each."""
+    drawn = plot.new(1, len(panels), width=8.4, height=1.8, sharex=True, sharey=True)
+    for axes, (title, (scenario, flow)) in zip(drawn.axes, panels.items(), strict=True):
+        found = series(first(scenario))
+        outstanding = found["transports"][flow]["outstanding_segments"]
+        waiting = [bytes_ / segment for bytes_ in found["ports"]["r0->r1"]["queue_bytes"]]
+        labels = ("outstanding", "waiting") if axes is drawn.axes[0] else (None, None)
+        axes.plot(found["time_s"], outstanding, color=BLUE, linewidth=1.0, label=labels[0])
+        axes.plot(found["time_s"], waiting, color=ORANGE, linewidth=0.8, label=labels[1])
+        with plot.style():
+            plot.finish(axes, title=title, x="time (s)", y="segments")
+        axes.set_xlim(0, found["time_s"][-1])
+    return drawn
+
+
+@figure
+def cubic() -> Figure:
+    """One connection over a long path: CUBIC beside NewReno."""
+    queue: Table = {"buffer": "150packets"}
+    names = {"reno": "NewReno", "cubic": "CUBIC"}
+    return _window_and_queue(
+        {title: (_path(kind(name), queue, "50Mbit/s", "50ms"), "tcp") for name, title in names.items()}
+    )
+
+
+@figure
+def dctcp() -> Figure:
+    """Two connections over a queue that marks above 20 packets: DCTCP beside NewReno with ECN."""
+    at = {"min": "30kB", "max": "30kB", "max_p": 1, "above_max": "mark"}
+    red = discipline("red", ecn=True, weight=1, mean_packet="1500B", byte_mode=False, gentle=False, **at)
+    queue: Table = {"buffer": "250packets", "discipline": red}
+    short = {"duration": "200ms", "sample": "200us"}
+    names = {"reno": "NewReno with ECN", "dctcp": "DCTCP"}
+    return _window_and_queue(
+        {
+            title: (_path(kind(name), queue, "1Gbit/s", "100us", count=2, **short), "tcp[1]")
+            for name, title in names.items()
+        }
+    )
+
+
+@figure
+def bbr() -> Figure:
+    """One connection over a buffer of two bandwidth-delay products: both versions beside CUBIC."""
+    queue: Table = {"buffer": "330packets"}
+    names = {"cubic": "CUBIC", "bbr": "BBR version 1", "bbr3": "BBR version 3"}
+    return _window_and_queue(
+        {
+            title: (_path(kind(name), queue, "50Mbit/s", "20ms", duration="30s"), "tcp")
+            for name, title in names.items()
+        }
+    )
 
 
 @figure

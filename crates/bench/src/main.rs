@@ -8,12 +8,13 @@ use tailback_scenario::{Scenario, build};
 use tailback_sim::World;
 
 /// Each workload: its name and its document, which `tailback bench` runs too.
-const WORKLOADS: [(&str, &str); 7] = [
+const WORKLOADS: [(&str, &str); 8] = [
     ("forward", include_str!("../../../python/tailback/bench/forward.toml")),
     ("udpqueue", include_str!("../../../python/tailback/bench/udpqueue.toml")),
     ("red64", include_str!("../../../python/tailback/bench/red64.toml")),
     ("tcp1000", include_str!("../../../python/tailback/bench/tcp1000.toml")),
     ("tcp4000", include_str!("../../../python/tailback/bench/tcp4000.toml")),
+    ("tcp100000", include_str!("../../../python/tailback/bench/tcp100000.toml")),
     ("edge50", include_str!("../../../python/tailback/bench/edge50.toml")),
     ("lan-a1", include_str!("../../../python/tailback/bench/lan-a1.toml")),
 ];

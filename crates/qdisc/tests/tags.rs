@@ -175,6 +175,33 @@ fn a_token_bucket_flow_meets_the_bound_of_parekh_and_gallager() {
     assert!(worst > bound * 10, "{worst}");
 }
 
+#[test]
+fn over_a_million_packets_wfq_never_exceeds_the_bounds_of_parekh_and_gallager() {
+    let weights = [1.0, 1.0, 2.0, 0.3, 5.0, 1.0, 0.7, 3.0];
+    let (mut packets, mut tightest) = (0, f64::INFINITY);
+    for (seed, load) in [(1, 0.7), (2, 0.9), (3, 0.98), (4, 1.2)] {
+        let arrivals = random(seed, 8, 260_000, RATE, load);
+        let (reference, alone) = (fluid(&arrivals, &weights), alone(&arrivals, &weights));
+        let log = served("wfq", &weights, &arrivals);
+        // By flow the largest delay, and sigma / g: that of a link which serves the flow alone at g.
+        let (mut worst, mut burst) = ([0.0f64; 8], [0.0f64; 8]);
+        for d in &log.left {
+            let (end, at, flow) = (d.end.0 as f64, arrivals[d.arrival].at.0 as f64, d.flow as usize);
+            assert!(end <= reference[d.arrival] + LARGEST + ROUNDING, "packet {} lags the fluid", d.arrival);
+            worst[flow] = worst[flow].max(end - at);
+            burst[flow] = burst[flow].max(alone[d.arrival] - at);
+        }
+        for flow in 0..8 {
+            let bound = burst[flow] + LARGEST + ROUNDING;
+            assert!(worst[flow] <= bound, "flow {flow}: {} ps, at most {bound}", worst[flow]);
+            tightest = tightest.min(bound / worst[flow]);
+        }
+        packets += log.left.len();
+    }
+    assert!(packets >= 1_000_000, "{packets} packets");
+    assert!(tightest < 2.0, "the bound says something: {tightest}");
+}
+
 /// Bennett and Zhang's example: flow 0 has half of the link and eleven packets at once, ten others
 /// a twentieth each and one packet.
 fn worst_case() -> (Vec<Arrival>, Vec<f64>) {

@@ -70,13 +70,14 @@ impl Scenario {
     /// see what earlier ones did; checked once, at the end.
     pub fn with_set<P: AsRef<str>, V: AsRef<str>>(&self, pairs: &[(P, V)]) -> Result<Scenario, ScenarioError> {
         let (mut tree, mut origin) = (self.tree.clone(), self.origin.clone());
+        let whole = serde_json::to_value(&self.document).unwrap_or_default();
         for (path, value) in pairs {
             let (path, value) = (path.as_ref(), value.as_ref());
             let text = format!("{path}={value}");
             match set::assignment(&tree, path, value) {
                 Ok(assignment) => {
                     for place in assignment.paths {
-                        set::put(&mut tree, &place, assignment.value.clone());
+                        set::put(&mut tree, &whole, &place, assignment.value.clone());
                         origin.set(place, &text, path.len() + 1);
                     }
                 }

@@ -24,13 +24,20 @@ pub(crate) fn assignment(tree: &Value, path: &str, value: &str) -> Result<Assign
     Ok(Assignment { paths, value: value_of(value.trim()) })
 }
 
-/// Puts `value` at `path`; tables on the way that are missing are made.
-pub(crate) fn put(tree: &mut Value, path: &Path, value: Value) {
+/// Puts `value` at `path`; tables on the way that are missing are made, of the kind that `whole`, the
+/// document with its defaults, has there.
+pub(crate) fn put(tree: &mut Value, whole: &Value, path: &Path, value: Value) {
     let mut at = tree;
+    let mut whole = Some(whole);
     for step in &path.0 {
         if at.is_null() {
-            *at = Value::Object(Map::new());
+            let kind = whole.and_then(|table| table.get("kind")).map(|kind| ("kind".to_owned(), kind.clone()));
+            *at = Value::Object(Map::from_iter(kind));
         }
+        whole = whole.and_then(|table| match step {
+            Step::Key(key) => table.get(key),
+            Step::Index(i) => table.get(i),
+        });
         at = match (step, at) {
             (Step::Key(key), Value::Object(map)) => map.entry(key.clone()).or_insert(Value::Null),
             (Step::Index(i), Value::Array(list)) if *i < list.len() => &mut list[*i],

@@ -114,6 +114,182 @@ const WRITTEN: &[Mistake] = &[
 
 /// Mistakes that are seen in the document as a whole.
 const MEANT: &[Mistake] = &[
+    // the customer edge
+    ("class = 2", "class = 2\ndscp = ‸\"af44\"", "flows[0].dscp", "af11 to af43"),
+    ("[hosts]", "[class-maps]\nvoice = { dscp = ‸\"eff\" }\n\n[hosts]", "class-maps.voice.dscp", "write af11 to af43"),
+    ("[hosts]", "[class-maps]\nvoice = { ‸dcsp = \"ef\" }\n\n[hosts]", "class-maps.voice.dcsp", "did you mean `dscp`?"),
+    ("[hosts]", "[class-maps]\nvoice = { precedence = ‸8 }\n\n[hosts]", "class-maps.voice.precedence", "write 0 to 7"),
+    ("[hosts]", "[class-maps]\nvoice = { any = ‸[] }\n\n[hosts]", "class-maps.voice.any", "name what to match"),
+    ("[hosts]", "[class-maps]\na = ‸{ not = \"a\" }\n\n[hosts]", "class-maps.a", "contains itself"),
+    (
+        "[hosts]",
+        "[class-maps]\na = { flows = ‸\"dta\" }\n\n[hosts]",
+        "class-maps.a.flows",
+        "the groups are `data` and `voice`",
+    ),
+    (
+        "buffer = \"100kB\"",
+        "buffer = \"100kB\", discipline = { kind = \"priority\", levels = [{ match = ‸\"voice\" }] }",
+        "switches.core.ports.server.discipline.levels[0].match",
+        "add [class-maps]",
+    ),
+    (
+        "buffer = \"100kB\"",
+        "buffer = \"100kB\", discipline = { kind = \"priority\", levels = [{ name = \"a\" }], default = ‸\"b\" }",
+        "switches.core.ports.server.discipline.default",
+        "no level is named `b`",
+    ),
+    (
+        "buffer = \"100kB\"",
+        "buffer = \"100kB\", discipline = { kind = \"priority\", levels = [{ limit = ‸\"0packets\" }] }",
+        "switches.core.ports.server.discipline.levels[0].limit",
+        "1packet",
+    ),
+    (
+        "buffer = \"100kB\"",
+        "buffer = \"100kB\", discipline = { kind = \"class-based\", classes = [‸{ match = {} }] }",
+        "switches.core.ports.server.discipline.classes[0]",
+        "what the class gets is not said",
+    ),
+    (
+        "buffer = \"100kB\"",
+        "buffer = \"100kB\", discipline = { kind = \"class-based\", classes = [{ match = {}, bandwidth = ‸\"0%\" }] }",
+        "switches.core.ports.server.discipline.classes[0].bandwidth",
+        "above 0",
+    ),
+    (
+        "buffer = \"100kB\"",
+        "buffer = \"100kB\", discipline = { kind = \"class-based\", classes = [{ match = {}, bandwidth = \"20%\", priority = ‸{} }] }",
+        "switches.core.ports.server.discipline.classes[0].priority",
+        "remove one of the two",
+    ),
+    (
+        "buffer = \"100kB\"",
+        "buffer = \"100kB\", discipline = { kind = \"class-based\", classes = ‸[{ match = {}, bandwidth = \"70%\" }, { match = {}, bandwidth = \"40%\" }] }",
+        "switches.core.ports.server.discipline.classes",
+        "110 %",
+    ),
+    (
+        "buffer = \"100kB\"",
+        "buffer = \"100kB\", discipline = { kind = \"class-based\", classes = [{ match = {}, priority = {}, discipline = ‸{ kind = \"red\" } }] }",
+        "switches.core.ports.server.discipline.classes[0].discipline",
+        "a priority class is a FIFO",
+    ),
+    (
+        "buffer = \"100kB\"",
+        "buffer = \"100kB\", discipline = { kind = \"class-based\", classes = [{ match = {}, priority = { burst = ‸\"1kB\" } }] }",
+        "switches.core.ports.server.discipline.classes[0].priority.burst",
+        "write the rate",
+    ),
+    (
+        "buffer = \"100kB\"",
+        "buffer = \"100kB\", discipline = { kind = \"class-based\", classes = [{ match = {}, priority = { level = ‸3 } }] }",
+        "switches.core.ports.server.discipline.classes[0].priority.level",
+        "from 1 to 2",
+    ),
+    (
+        "buffer = \"100kB\"",
+        "buffer = \"100kB\", discipline = { kind = \"wred\", by = \"dscp\", profiles = { af44 = ‸{ min = 3 } } }",
+        "switches.core.ports.server.discipline.profiles.af44",
+        "names no packets",
+    ),
+    (
+        "buffer = \"100kB\"",
+        "buffer = \"100kB\", discipline = { kind = \"wred\", profiles = { 3 = { min = 50, max = ‸42 } } }",
+        "switches.core.ports.server.discipline.profiles.3.max",
+        "is below `min`",
+    ),
+    (
+        "buffer = \"100kB\"",
+        "buffer = \"100kB\", discipline = { kind = \"wred\", exponent = ‸17 }",
+        "switches.core.ports.server.discipline.exponent",
+        "from 1 to 16",
+    ),
+    (
+        "buffer = \"100kB\"",
+        "buffer = \"100kB\", discipline = { kind = \"htb\", classes = [{ name = \"a\", rate = \"1Mbit/s\", parent = ‸\"root\" }] }",
+        "switches.core.ports.server.discipline.classes[0].parent",
+        "no class above is named `root`",
+    ),
+    (
+        "buffer = \"100kB\"",
+        "buffer = \"100kB\", discipline = { kind = \"htb\", classes = [{ name = \"a\", rate = \"2Mbit/s\", ceil = ‸\"1Mbit/s\" }] }",
+        "switches.core.ports.server.discipline.classes[0].ceil",
+        "is below the rate",
+    ),
+    (
+        "buffer = \"100kB\"",
+        "buffer = \"100kB\", discipline = { kind = \"htb\", default = ‸\"a\", classes = [{ name = \"a\", rate = \"2Mbit/s\" }, { name = \"b\", parent = \"a\", rate = \"1Mbit/s\" }] }",
+        "switches.core.ports.server.discipline.default",
+        "name a leaf",
+    ),
+    (
+        "buffer = \"100kB\"",
+        "buffer = \"100kB\", discipline = { kind = \"wrr\", classes = [{ match = {}, weight = ‸0 }] }",
+        "switches.core.ports.server.discipline.classes[0].weight",
+        "from 1 to 1000000",
+    ),
+    (
+        "buffer = \"100kB\"",
+        "buffer = \"100kB\", discipline = { kind = \"fair-queue\", aggregate = ‸\"40packets\" }",
+        "switches.core.ports.server.discipline.aggregate",
+        "write `individual`, too",
+    ),
+    (
+        "buffer = \"100kB\"",
+        "buffer = \"100kB\", discipline = { kind = \"fair-queue\", threshold = ‸\"64kB\" }",
+        "switches.core.ports.server.discipline.threshold",
+        "this limit counts packets",
+    ),
+    (
+        "buffer = \"100kB\"",
+        "buffer = \"100kB\", discipline = { kind = \"shaper\", rate = ‸\"0bit/s\" }",
+        "switches.core.ports.server.discipline.rate",
+        "a rate is above zero",
+    ),
+    (
+        "buffer = \"100kB\"",
+        "buffer = \"100kB\", discipline = { kind = \"shaper\", discipline = { kind = \"red\", max-p = ‸0.0 } }",
+        "switches.core.ports.server.discipline.discipline.max-p",
+        "above 0",
+    ),
+    ("buffer = \"100kB\"", "buffer = \"100kB\", ring = ‸0", "switches.core.ports.server.ring", "write 1 to 10000"),
+    (
+        "buffer = \"100kB\"",
+        "buffer = \"100kB\", shaper = { rate = \"1Mbit/s\", burst = ‸\"0B\" }",
+        "switches.core.ports.server.shaper.burst",
+        "write 1B to 1000GB",
+    ),
+    (
+        "buffer = \"100kB\"",
+        "buffer = \"100kB\", shaper = { rate = \"1Mbit/s\", accounting = ‸\"5kB\" }",
+        "switches.core.ports.server.shaper.accounting",
+        "0B, 18B",
+    ),
+    (
+        "buffer = \"100kB\"",
+        "buffer = \"100kB\", conditioners = [{ match = { flows = ‸\"dta\" } }]",
+        "switches.core.ports.server.conditioners[0].match.flows",
+        "the groups are `data` and `voice`",
+    ),
+    (
+        "buffer = \"100kB\"",
+        "buffer = \"100kB\", conditioners = [{ conform = { class = ‸3 } }]",
+        "switches.core.ports.server.conditioners[0].conform.class",
+        "raise that, or choose another",
+    ),
+    (
+        "buffer = \"100kB\"",
+        "buffer = \"100kB\", conditioners = [{ exceed = { precedence = ‸9 } }]",
+        "switches.core.ports.server.conditioners[0].exceed.precedence",
+        "write 0 to 7",
+    ),
+    (
+        "buffer = \"100kB\"",
+        "buffer = \"100kB\", conditioners = [{ violate = { dscp = \"ef\", ‸precedence = 5 } }]",
+        "switches.core.ports.server.conditioners[0].violate.precedence",
+        "remove one",
+    ),
     ("tailback = 1", "tailback = ‸2", "tailback", "this program reads format 1"),
     // run
     ("duration = \"60s\"", "duration = ‸\"0s\"", "run.duration", "how long to simulate"),
@@ -151,6 +327,12 @@ const MEANT: &[Mistake] = &[
         "classes = 3\nframing = { mtu = ‸\"40kB\", overhead = \"30kB\" }",
         "network.framing.mtu",
         "lower `mtu` by 4483B or more",
+    ),
+    (
+        "classes = 3",
+        "classes = 3\nframing = { overhead = ‸\"300B\" }",
+        "network.framing.overhead",
+        "or a smaller header and overhead",
     ),
     // back-pressure
     ("high = 0.8, low = 0.7", "high = 0.6, low = ‸0.7", "backpressure.detection.low", "lower `low` or raise `high`"),
@@ -544,6 +726,16 @@ fn json_errors_have_a_path_and_syntax_errors_a_line() {
     assert!(e.rendered().contains("<scenario>, run.duration"), "{e}");
     let e = Scenario::from_json("{\n  \"tailback\": 1,\n}").unwrap_err();
     assert_eq!(e.first().line, Some(3), "{e}");
+}
+
+#[test]
+fn a_value_set_inside_a_table_that_is_not_written_finds_its_default_kind() {
+    let bare = Scenario::from_toml(
+        &RIGHT.replacen("detection = { kind = \"watermark\", high = 0.8, low = 0.7 }\n", "", 1),
+        "lan.toml",
+    );
+    let set = bare.unwrap().with_set(&[("backpressure.detection.high", "0.9")]).unwrap();
+    assert!(set.to_toml().contains("high = 0.9"), "{}", set.to_toml());
 }
 
 #[test]

@@ -111,9 +111,11 @@ impl Egress {
             shaper.bucket.charge(bytes);
         }
     }
-    /// When what the shaper holds back may go.
-    pub fn release(&self) -> Time {
-        self.shaper.as_ref().map_or(Time::NEVER, |shaper| shaper.release)
+    /// When what the shaper holds back may go; never if it is something else that holds it back.
+    pub fn release(&self, now: Time) -> Time {
+        self.shaper
+            .as_ref()
+            .map_or(Time::NEVER, |shaper| if shaper.release > now { shaper.release } else { Time::NEVER })
     }
     /// The rate at which the scheduler is served on a link of `rate`.
     pub fn rate(&self, rate: Rate) -> Rate {
@@ -122,5 +124,68 @@ impl Egress {
     /// Visits the packets in the ring.
     pub fn visit(&self, f: &mut dyn FnMut(&Packet)) {
         self.ring.iter().for_each(f);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailback_qdisc::Traits;
+    use tailback_random::Rng;
+    use tailback_units::Dur;
+
+    fn packet(size: u32) -> Packet {
+        let mut packet = Packet::new(0, Traits::data(0, true), Time::ZERO, 0, 1);
+        packet.set_lengths(size, size);
+        packet
+    }
+
+    /// Offers packets of random sizes at random times and asks whenever something may go; checks what
+    /// goes between any two instants, by way of the least of all credits so far.
+    fn conforms(ring: Option<u32>, seed: u64) {
+        const RATE: u64 = 5_000_000;
+        const BYTE: i128 = 8_000_000_000_000;
+        let (burst, accounting) = (4_000, 18);
+        let plan = ShaperPlan { rate: Rate(RATE), burst, accounting };
+        let mut egress = Egress::new(ring, Some(&plan)).expect("a shaper");
+        let (mut rng, gate) = (Rng::named(seed, "test"), Gate::default());
+        let mut waiting: VecDeque<Packet> = VecDeque::new();
+        let (mut now, mut sent, mut least, mut gone, mut last) = (Time::ZERO, 0i128, i128::MAX, 0, Time::ZERO);
+        while gone < 20_000 {
+            if waiting.len() < 50 && rng.chance(0.6) {
+                let arrival = packet(rng.between(40, 1500) as u32);
+                egress.arrived(&arrival);
+                waiting.push_back(arrival);
+            } else {
+                now += Dur(rng.below(3_000_000_000));
+            }
+            while egress.has_room() && !waiting.is_empty() {
+                egress.push(waiting.pop_front().expect("one waits"));
+            }
+            let next = if egress.has_ring() {
+                egress.pop(now, &gate)
+            } else if !waiting.is_empty() && egress.may_ask(now) {
+                waiting.pop_front()
+            } else {
+                None
+            };
+            let Some(packet) = next else { continue };
+            egress.sent(&packet);
+            let credit = i128::from(RATE) * i128::from(now.0);
+            least = least.min(sent * BYTE - credit);
+            sent += i128::from(packet.size) + i128::from(accounting);
+            assert!(sent * BYTE - credit - least <= i128::from(burst) * BYTE, "packet {gone}");
+            (gone, last) = (gone + 1, now);
+        }
+        assert!(last > Time::ZERO);
+    }
+
+    #[test]
+    fn what_passes_a_shaper_conforms_between_any_two_instants_with_and_without_a_ring() {
+        for seed in 0..5 {
+            conforms(None, seed);
+            conforms(Some(1), seed);
+            conforms(Some(15), seed);
+        }
     }
 }

@@ -87,6 +87,24 @@ fn three_classes_wait_as_cobham_says_and_keep_kleinrocks_conservation_law() {
     for (class, &expected) in waits.iter().enumerate() {
         agrees(over(&reports, |report| wait(report, class)), expected, 0.03);
     }
+    // The discipline `priority` is the same as priority classes of the port, packet by packet.
+    let levels: Vec<_> =
+        (0..3).map(|flow| serde_json::json!({ "match": { "flow": flow }, "limit": "100GB" })).collect();
+    let mut queued = net.clone();
+    queued.plan.classes = 1;
+    queued.plan.flows.iter_mut().for_each(|flow| flow.class = 0);
+    for queue in queued.plan.links.iter_mut().flat_map(|link| &mut link.queue) {
+        queue.limits.truncate(1);
+        queue.places.truncate(1);
+        let document = serde_json::json!({ "kind": "priority", "levels": levels });
+        queue.discipline = tailback_document::decode(document).expect("three levels");
+    }
+    queued.plan.end = ms(20_000);
+    let mut ports = net.clone();
+    ports.plan.end = ms(20_000);
+    let delays =
+        |net: &Net| net.run().flows.iter().map(|flow| (flow.delay.mean_s, flow.delay.max_s)).collect::<Vec<_>>();
+    assert_eq!(delays(&queued), delays(&ports));
     let conserved: f64 = (0..3).map(|k| loads[k] * waits[k]).sum();
     agrees(over(&reports, |report| (0..3).map(|k| loads[k] * wait(report, k)).sum()), conserved, 0.03);
 }

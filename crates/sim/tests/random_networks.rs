@@ -49,6 +49,9 @@ struct LinkCase {
     jitter: Dur,
     limit: u64,
     spec: Spec,
+    /// Transmit ring, and the rate of a shaper in Mbit/s.
+    ring: Option<u32>,
+    shaper: Option<u64>,
 }
 
 #[derive(Clone, Debug)]
@@ -143,12 +146,46 @@ fn link() -> impl Strategy<Value = LinkCase> {
         6 => Just(Spec::default()),
         1 => Just(Spec::DropHead(drop_head::Params {})),
         1 => Just(Spec::DropTail(drop_tail::Params { packets: Some(5), ..drop_tail::Params::default() })),
+        2 => select(classful()),
     ];
+    let ring = prop_oneof![4 => Just(None), 1 => select(vec![Some(1u32), Some(15)])];
+    let shaper = prop_oneof![5 => Just(None), 1 => select(vec![Some(5u64), Some(50)])];
     let loss = select(vec![0.0, 0.0, 0.0, 0.05]);
     let jitter = select(vec![Dur::ZERO, Dur::ZERO, Dur::from_us(200)]);
     let limit = select(vec![3_100u64, 20_000, 50_000, UNLIMITED]);
-    (select(vec![10u64, 33, 100]), micros(500), loss, jitter, limit, spec)
-        .prop_map(|(mbit, delay, loss, jitter, limit, spec)| LinkCase { mbit, delay, loss, jitter, limit, spec })
+    (select(vec![10u64, 33, 100]), micros(500), loss, jitter, limit, spec, ring, shaper).prop_map(
+        |(mbit, delay, loss, jitter, limit, spec, ring, shaper)| LinkCase {
+            mbit,
+            delay,
+            loss,
+            jitter,
+            limit,
+            spec,
+            ring,
+            shaper,
+        },
+    )
+}
+
+/// Disciplines with classes, sorted by flow and by code point.
+fn classful() -> Vec<Spec> {
+    let inner = serde_json::json!({ "kind": "class-based", "classes": [
+        { "match": { "flow": 0 }, "priority": { "rate": "10%", "burst": "3kB" } },
+        { "match": { "dscp": "af31" }, "bandwidth": "30%", "discipline": { "kind": "wred", "by": "dscp" } },
+        { "match": { "not": { "class": 0 } }, "remaining": 2, "discipline": { "kind": "codel" } },
+    ], "default": { "discipline": { "kind": "fair-queue" } } });
+    let documents = [
+        inner.clone(),
+        serde_json::json!({ "kind": "shaper", "rate": "4Mbit/s", "discipline": inner }),
+        serde_json::json!({ "kind": "priority", "levels": [{ "match": { "flow": [1, 2] } }, { "limit": "20packets" }] }),
+        serde_json::json!({ "kind": "wrr", "count": "bytes", "classes": [{ "match": { "dscp": "ef" }, "discipline": { "kind": "pie" } }] }),
+        serde_json::json!({ "kind": "htb", "default": "b", "classes": [
+            { "name": "root", "rate": "5Mbit/s" },
+            { "name": "a", "parent": "root", "match": { "dscp": "ef" }, "rate": "1Mbit/s", "ceil": "5Mbit/s" },
+            { "name": "b", "parent": "root", "rate": "2Mbit/s", "ceil": "3Mbit/s", "prio": 1 },
+        ] }),
+    ];
+    documents.map(|document| tailback_document::decode(document).expect("a discipline")).into()
 }
 
 fn flow() -> impl Strategy<Value = FlowCase> {
@@ -250,6 +287,8 @@ fn built(case: &Case, pressed: bool) -> Net {
             if !addressed {
                 queue.discipline = told.spec.clone();
             }
+            queue.ring = told.ring;
+            queue.shaper = told.shaper.map(|mbit| ShaperPlan { rate: Rate::mbit(mbit), burst: 4_000, accounting: 0 });
         }
     }
     for told in &case.flows {
@@ -258,6 +297,7 @@ fn built(case: &Case, pressed: bool) -> Net {
             let flow = net.flow(from, to, told.class % case.classes, told.model.clone());
             net.plan.flows[flow].start = told.start;
             net.plan.flows[flow].stop = SILENCE;
+            net.plan.flows[flow].code = [0, 46, 26][flow % 3];
         }
     }
     net

@@ -18,6 +18,7 @@ WORKLOADS = {
     "red64": "64 NewReno flows over 10 Mbit/s with RED",
     "tcp1000": "1000 NewReno flows over 100 Mbit/s, drop-tail",
     "tcp4000": "4000 NewReno flows over 400 Mbit/s, drop-tail",
+    "tcp100000": "100,000 NewReno flows over 10 Gbit/s, drop-tail",
     "edge50": "50 flows at a customer edge: low-latency queue, WRED in two classes, transmit ring",
     "lan-a1": "three bursty sources merging under back-pressure",
 }

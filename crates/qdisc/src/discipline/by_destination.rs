@@ -13,6 +13,10 @@ use tailback_units::Time;
 pub struct ByDestination {
     /// One per destination seen so far, in order of first appearance.
     queues: Vec<Virtual>,
+    /// By destination, which of them is its own, [`NONE`] if it has not been seen.
+    of: Vec<u32>,
+    /// Those with packets waiting, in no order.
+    active: Vec<u32>,
     /// Arrivals so far: the age of a packet is its number.
     arrivals: u64,
     bytes: u64,
@@ -29,14 +33,39 @@ struct Virtual {
     waiting: VecDeque<(u64, Packet)>,
 }
 
+/// No queue.
+const NONE: u32 = u32::MAX;
+
 impl ByDestination {
     /// Queues with `limit` buffer bytes in all or, if `partition`, for each destination.
     pub fn new(limit: u64, partition: bool) -> ByDestination {
-        ByDestination { queues: Vec::new(), arrivals: 0, bytes: 0, packets: 0, limit, partition }
+        ByDestination {
+            queues: Vec::new(),
+            of: Vec::new(),
+            active: Vec::new(),
+            arrivals: 0,
+            bytes: 0,
+            packets: 0,
+            limit,
+            partition,
+        }
     }
     /// Buffer bytes waiting for `destination`.
     pub fn bytes_to(&self, destination: u16) -> u64 {
-        self.queues.iter().find(|q| q.destination == destination).map_or(0, |q| q.bytes)
+        let at = self.of.get(usize::from(destination)).copied().unwrap_or(NONE);
+        self.queues.get(at as usize).map_or(0, |q| q.bytes)
+    }
+    /// The queue of a destination, made if need be.
+    fn queue_of(&mut self, destination: u16) -> u32 {
+        let index = usize::from(destination);
+        if index >= self.of.len() {
+            self.of.resize(index + 1, NONE);
+        }
+        if self.of[index] == NONE {
+            self.of[index] = self.queues.len() as u32;
+            self.queues.push(Virtual { destination, bytes: 0, waiting: VecDeque::new() });
+        }
+        self.of[index]
     }
     /// Whether each destination has the limit to itself.
     pub fn is_partitioned(&self) -> bool {
@@ -51,14 +80,8 @@ impl ByDestination {
 impl Qdisc for ByDestination {
     fn enqueue(&mut self, _now: Time, packet: Packet, cx: &mut Cx<'_>) {
         let size = u64::from(packet.size);
-        let at = match self.queues.iter().position(|q| q.destination == packet.dst) {
-            Some(at) => at,
-            None => {
-                self.queues.push(Virtual { destination: packet.dst, bytes: 0, waiting: VecDeque::new() });
-                self.queues.len() - 1
-            }
-        };
-        let queue = &mut self.queues[at];
+        let at = self.queue_of(packet.dst);
+        let queue = &mut self.queues[at as usize];
         if (if self.partition { queue.bytes } else { self.bytes }) + size > self.limit {
             cx.drop(packet, Reason::BufferFull);
             return;
@@ -66,24 +89,30 @@ impl Qdisc for ByDestination {
         queue.bytes += size;
         self.bytes += size;
         self.packets += 1;
+        if queue.waiting.is_empty() {
+            self.active.push(at);
+        }
         queue.waiting.push_back((self.arrivals, packet));
         self.arrivals += 1;
     }
 
     fn dequeue(&mut self, _now: Time, gate: &Gate, _cx: &mut Cx<'_>) -> Option<Packet> {
         // A scan beats a tree: a port has few destinations with packets waiting at a time.
-        let oldest = self
-            .queues
-            .iter_mut()
-            .filter_map(|q| {
-                let (age, head) = q.waiting.front()?;
-                gate.admits(head.class(), head.dst).then_some((*age, q))
+        let head = |at: &u32| self.queues[*at as usize].waiting.front();
+        let oldest = (0..self.active.len())
+            .filter_map(|place| {
+                let (age, head) = head(&self.active[place])?;
+                gate.admits(head.class(), head.dst).then_some((*age, place))
             })
-            .min_by_key(|(age, _)| *age)?
+            .min()?
             .1;
-        let (_, packet) = oldest.waiting.pop_front()?;
+        let queue = &mut self.queues[self.active[oldest] as usize];
+        let (_, packet) = queue.waiting.pop_front()?;
+        if queue.waiting.is_empty() {
+            self.active.swap_remove(oldest);
+        }
         let size = u64::from(packet.size);
-        oldest.bytes -= size;
+        queue.bytes -= size;
         self.bytes -= size;
         self.packets -= 1;
         Some(packet)

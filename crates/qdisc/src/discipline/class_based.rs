@@ -1,6 +1,8 @@
 //! Class-based weighted fair queueing with low-latency queues.
 
-use super::classes::{Classes, DEFAULT_LIMIT, Inside, check_class, check_limit, check_names, joined, site_within};
+use super::classes::{
+    Classes, DEFAULT_LIMIT, Inside, Part, check_class, check_limit, check_names, joined, site_within,
+};
 use crate::classify::{Classifier, Match};
 use crate::{Accounting, Burst, Cx, Gate, Packet, Qdisc, Reason, Share, Site, Spec, check};
 use schemars::JsonSchema;
@@ -247,7 +249,7 @@ impl Params {
         })
     }
     /// Shows the matches and the disciplines of the classes, each with its place.
-    pub(crate) fn each_part(&mut self, f: &mut dyn FnMut(String, Option<&mut Match>, Option<&mut Spec>)) {
+    pub(crate) fn each_part(&mut self, f: &mut Part<'_>) {
         for (i, class) in self.classes.iter_mut().enumerate() {
             f(format!("classes[{i}]"), Some(&mut class.matches), class.discipline.as_deref_mut());
         }

@@ -10,6 +10,10 @@ use tailback_units::{Amount, Rate, Time};
 /// Most classes of one discipline: their number and the default fit into a byte.
 pub const MOST: usize = 250;
 
+/// Hears of the parts of a discipline: the place of each, its match and the discipline inside, where
+/// it has them.
+pub(crate) type Part<'a> = dyn FnMut(String, Option<&mut Match>, Option<&mut Spec>) + 'a;
+
 /// Limit of a class that says nothing.
 pub const DEFAULT_LIMIT: u64 = 64;
 

@@ -1,6 +1,6 @@
 //! Priority queueing: a packet leaves only when nothing waits at a higher level.
 
-use super::classes::{Classes, Inside, check_class, check_names, site_within};
+use super::classes::{Classes, Inside, Part, check_class, check_names, site_within};
 use crate::classify::{Classifier, Match};
 use crate::{Cx, Gate, Packet, Qdisc, Site, Spec};
 use schemars::JsonSchema;
@@ -99,7 +99,7 @@ impl Params {
         }
     }
     /// Shows the matches and the disciplines of the levels, each with its place.
-    pub(crate) fn each_part(&mut self, f: &mut dyn FnMut(String, Option<&mut Match>, Option<&mut Spec>)) {
+    pub(crate) fn each_part(&mut self, f: &mut Part<'_>) {
         for (i, level) in self.levels.iter_mut().enumerate() {
             f(format!("levels[{i}]"), level.matches.as_mut(), level.discipline.as_deref_mut());
         }

@@ -1,7 +1,6 @@
 //! A shaper over another discipline: hierarchical shaping.
 
-use super::classes::joined;
-use crate::classify::Match;
+use super::classes::{Part, joined};
 use crate::{Accounting, Burst, Cx, Discipline, Gate, Packet, Qdisc, Site, Spec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -73,7 +72,7 @@ impl Params {
         self.discipline.as_deref().map_or(Ok(()), |spec| Checked::check(spec).map_err(|e| joined("discipline", e)))
     }
     /// Shows the child, with its place.
-    pub(crate) fn each_part(&mut self, f: &mut dyn FnMut(String, Option<&mut Match>, Option<&mut Spec>)) {
+    pub(crate) fn each_part(&mut self, f: &mut Part<'_>) {
         f(String::new(), None, self.discipline.as_deref_mut());
     }
 }

@@ -1,6 +1,8 @@
 //! Weighted round robin over classes, by packets or by bytes.
 
-use super::classes::{Classes, DEFAULT_LIMIT, Inside, check_class, check_limit, check_names, joined, site_within};
+use super::classes::{
+    Classes, DEFAULT_LIMIT, Inside, Part, check_class, check_limit, check_names, joined, site_within,
+};
 use super::drr::{check_quantum, default_quantum};
 use crate::classify::{Classifier, Match};
 use crate::{Cx, Gate, Packet, Qdisc, Site, Spec, check};
@@ -118,7 +120,7 @@ impl Params {
         inner.map_or(Ok(()), |spec| Checked::check(spec).map_err(|e| joined("default.discipline", e)))
     }
     /// Shows the matches and the disciplines of the classes, each with its place.
-    pub(crate) fn each_part(&mut self, f: &mut dyn FnMut(String, Option<&mut Match>, Option<&mut Spec>)) {
+    pub(crate) fn each_part(&mut self, f: &mut Part<'_>) {
         for (i, class) in self.classes.iter_mut().enumerate() {
             f(format!("classes[{i}]"), Some(&mut class.matches), class.discipline.as_deref_mut());
         }

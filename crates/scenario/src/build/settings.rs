@@ -180,11 +180,14 @@ impl Builder<'_> {
             FrameLength::Frame => table.overhead.0,
             FrameLength::Wire => 0,
         };
-        if sound && beyond > u64::from(Packet::MAX_BEYOND) {
+        if sound && wire <= LONGEST && beyond > u64::from(Packet::MAX_BEYOND) {
             self.complaints.value(
-                at("buffer"),
+                at("overhead"),
                 format!("the wire may count {beyond} bytes more for a packet than its buffers"),
-                format!("at most {} are carried; write \"wire\", or a smaller header and overhead", Packet::MAX_BEYOND),
+                format!(
+                    "at most {} are carried; write `buffer = \"wire\"`, or a smaller header and overhead",
+                    Packet::MAX_BEYOND
+                ),
             );
         }
         table

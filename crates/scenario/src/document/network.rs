@@ -93,7 +93,8 @@ pub struct FramingTable {
     /// A shorter frame is padded to this, 0 B to 65535 B.
     #[serde(default = "min_frame")]
     pub min_frame: Size,
-    /// Added to the frame on the wire, 0 B to 65535 B; a full frame takes at most 65535 B there.
+    /// Added to the frame on the wire, 0 B to 65535 B; a full frame takes at most 65535 B there, and no packet more than 255 B
+    /// above what buffers count.
     #[serde(default = "overhead")]
     pub overhead: Size,
     /// What a buffer's limit counts.

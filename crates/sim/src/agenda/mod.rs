@@ -6,9 +6,11 @@
 //! stale entry behind that its owner recognises by its time and ignores.
 
 mod entry;
+mod near;
 mod wheel;
 
 use entry::Entry;
+use near::Near;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use tailback_units::Time;
@@ -86,8 +88,6 @@ impl Key {
 
 /// Events pending beyond which a list in order is slower than slots of time.
 const MANY: usize = 48;
-/// Events of one slot beyond which others that are added to it go to a heap.
-const CROWD: usize = 64;
 /// The width of a slot is looked at each time that so many events have come.
 const RETUNE: usize = 8192;
 /// Slots are at most 2^43 ps wide, 9 s.
@@ -100,15 +100,15 @@ const WIDEST: u32 = 43;
 /// the kind of store nor the width of a slot can be seen from outside.
 #[derive(Debug)]
 pub(crate) struct Agenda {
-    /// Without slots all events; with them those of the slot that has come last. The next is last.
-    today: Vec<Entry>,
+    /// Without slots all events; with them those of the slot that has come last.
+    today: Near,
     /// That slot; the last one of all while there are no slots.
     current: u64,
     /// A slot is 2^shift picoseconds wide.
     shift: u32,
     /// Events of later slots.
     later: Wheel,
-    /// Events that came too late for a crowded slot.
+    /// Those for which `today` has no room.
     crowd: BinaryHeap<Reverse<Entry>>,
     come: Come,
 }
@@ -136,7 +136,7 @@ struct Come {
 impl Default for Agenda {
     fn default() -> Agenda {
         Agenda {
-            today: Vec::with_capacity(CROWD),
+            today: Near::default(),
             current: u64::MAX,
             shift: 0,
             later: Wheel::default(),
@@ -162,7 +162,7 @@ impl Agenda {
     #[inline(never)]
     fn push_today(&mut self, entry: Entry) {
         if self.today.len() < MANY {
-            insert(&mut self.today, entry);
+            self.today.insert(entry);
         } else {
             self.push_to_crowd(entry);
         }
@@ -170,10 +170,10 @@ impl Agenda {
 
     #[cold]
     fn push_to_crowd(&mut self, entry: Entry) {
-        if self.today.len() < CROWD {
-            insert(&mut self.today, entry);
-        } else {
+        if self.today.is_full() {
             self.crowd.push(Reverse(entry));
+        } else {
+            self.today.insert(entry);
         }
         if self.current == u64::MAX {
             self.begin_slots();
@@ -191,13 +191,13 @@ impl Agenda {
             let next = self.pop_among_crowd(end);
             return next.map(|next| (Time(next.time), Key(next.key)));
         }
-        let next = *self.today.last()?;
+        let next = self.today.first()?;
         if next.time > end.0 {
             return None;
         }
-        self.today.pop();
+        self.today.pop_first();
         if self.current != u64::MAX
-            && let Some(after) = self.today.last()
+            && let Some(after) = self.today.first()
         {
             ahead(Ahead::Next, Key(after.key));
         }
@@ -207,13 +207,13 @@ impl Agenda {
     #[cold]
     fn pop_among_crowd(&mut self, end: Time) -> Option<Entry> {
         let &Reverse(crowded) = self.crowd.peek()?;
-        let listed = self.today.last().copied().filter(|listed| *listed < crowded);
+        let listed = self.today.first().filter(|listed| *listed < crowded);
         let next = listed.unwrap_or(crowded);
         if next.time > end.0 {
             return None;
         }
         if listed.is_some() {
-            self.today.pop();
+            self.today.pop_first();
         } else {
             self.crowd.pop();
         }
@@ -225,15 +225,21 @@ impl Agenda {
     fn turn(&mut self, ahead: &impl Fn(Ahead, Key)) -> bool {
         let Some(slot) = self.later.next_slot(self.current, self.shift) else { return false };
         self.current = slot;
-        let today = &mut self.today;
+        let Agenda { today, crowd, come, .. } = self;
         self.later.take(slot, self.shift, |entry| {
             ahead(Ahead::Soon, Key(entry.key));
-            today.push(entry);
+            come.events += 1;
+            if today.is_full() {
+                // So many are mostly at one instant.
+                come.ties += 1;
+                crowd.push(Reverse(entry));
+            } else {
+                let place = today.insert(entry);
+                come.ties += usize::from(today.has_ties(place));
+            }
         });
         self.later.look(slot, |key| ahead(Ahead::Later, Key(key)));
-        self.come.ties += sort_backwards(today);
         self.come.slots += 1;
-        self.come.events += today.len();
         if self.come.events > RETUNE.max(self.later.len()) {
             self.retune();
         }
@@ -258,7 +264,7 @@ impl Agenda {
     fn begin_slots(&mut self) {
         // A quarter of the events say how dense they lie; timers far off do not count.
         let quarter = self.today.len() / 4;
-        let (first, later) = (self.today[self.today.len() - 1], self.today[self.today.len() - 1 - quarter]);
+        let (first, later) = (self.today.get(0), self.today.get(quarter));
         let apart = (later.time - first.time) / quarter as u64;
         self.rebuild((4 * apart).max(1).ilog2());
     }
@@ -266,13 +272,12 @@ impl Agenda {
     /// Puts all events where they belong with slots of 2^shift picoseconds.
     #[cold]
     fn rebuild(&mut self, shift: u32) {
-        let today = std::mem::replace(&mut self.today, Vec::with_capacity(CROWD));
+        let today = self.today.drain();
         let crowd: Vec<Entry> = self.crowd.drain().map(|Reverse(entry)| entry).collect();
         let mut entries = [today, crowd, self.later.take_all()].concat();
-        // The last ones first, so that each is the next.
-        entries.sort_unstable_by(|a, b| b.cmp(a));
+        entries.sort_unstable();
         self.shift = shift.min(WIDEST);
-        self.current = entries.last().map_or(0, |first| first.time >> self.shift);
+        self.current = entries.first().map_or(0, |first| first.time >> self.shift);
         if entries.len() <= MANY / 2 {
             self.shift = 0;
             self.current = u64::MAX;
@@ -287,42 +292,6 @@ impl Agenda {
     pub fn len(&self) -> usize {
         self.today.len() + self.crowd.len() + self.later.len()
     }
-}
-
-/// Adds an entry to some in order, the last one first.
-#[inline]
-fn insert(entries: &mut Vec<Entry>, entry: Entry) {
-    entries.push(entry);
-    sink(entries, entry);
-}
-
-/// Lets the entry at the end, which is `entry`, sink to its place among the others, which are in
-/// order, the last one first. Says whether the one before it is at the same time.
-#[inline]
-fn sink(entries: &mut [Entry], entry: Entry) -> bool {
-    let mut at = entries.len() - 1;
-    while at > 0 && entries[at - 1] < entry {
-        entries[at] = entries[at - 1];
-        at -= 1;
-    }
-    entries[at] = entry;
-    at > 0 && entries[at - 1].time == entry.time
-}
-
-/// Sorts entries, the last one first, and counts those at the time of another. They are few, but
-/// for many at one instant.
-#[inline]
-fn sort_backwards(entries: &mut [Entry]) -> usize {
-    if entries.len() > 24 {
-        entries.sort_unstable_by(|a, b| b.cmp(a));
-        return entries.windows(2).filter(|two| two[0].time == two[1].time).count();
-    }
-    let mut ties = 0;
-    for n in 2..=entries.len() {
-        let last = entries[n - 1];
-        ties += usize::from(sink(&mut entries[..n], last));
-    }
-    ties
 }
 
 #[cfg(test)]

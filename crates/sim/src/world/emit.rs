@@ -21,9 +21,13 @@ pub(super) struct Flow {
     /// The sending host's port towards the receiver.
     port: u32,
     to: u16,
-    class: u8,
+    /// Traits of packets that are only carried, and of those that are measured.
+    traits: [Traits; 2],
+    /// Code point of its packets.
     code: u8,
     seq: u32,
+    /// The last payload, with its bytes in a buffer and on the wire: mostly all are alike.
+    last: (u32, u32, u32),
     /// The conditioner at its entry.
     pub conditioner: u32,
 }
@@ -37,9 +41,10 @@ impl Flow {
             stop: flow.stop,
             port,
             to: flow.to,
-            class: flow.class,
             code: flow.code,
+            traits: [false, true].map(|measured| Traits::data(flow.class, measured)),
             seq: 0,
+            last: (0, 0, 0),
             conditioner: NONE,
         }
     }
@@ -146,31 +151,38 @@ impl World {
     /// Hands `bytes` of a flow without a transport to the network, in full packets and a remainder.
     #[inline]
     pub(super) fn send_packets(&mut self, index: u32, bytes: u64) {
-        let now = self.now;
-        let (first, packets) = self.next_packets(index, bytes);
         let mtu = u64::from(self.plan.framing.mtu);
-        let flow = &mut self.flows[index as usize];
-        let (port, to, class, code, rule) = (flow.port, flow.to, flow.class, flow.code, flow.conditioner);
-        flow.seq = first.wrapping_add(packets);
         let mut left = bytes;
-        let traits = Traits::data(class, now >= self.plan.warmup);
-        let mut seq = first;
-        while left > 0 {
-            let payload = left.min(mtu) as u32;
-            left -= u64::from(payload);
-            let (size, wire) = self.plan.framing.lengths(payload);
-            let mut packet = Packet::new(index, traits, now, seq, to);
-            seq = seq.wrapping_add(1);
-            packet.payload = payload as u16;
-            packet.code = code;
-            packet.set_lengths(size, wire);
-            if rule != NONE {
-                let Some(passed) = self.enter(port, rule, None, packet) else { continue };
-                packet = passed;
-            } else {
-                self.ledger.offer(&packet);
-            }
-            self.enqueue(port, packet, None);
+        while left > mtu {
+            self.send_packet(index, mtu as u32);
+            left -= mtu;
         }
+        if left > 0 {
+            self.send_packet(index, left as u32);
+        }
+    }
+
+    #[inline]
+    fn send_packet(&mut self, index: u32, payload: u32) {
+        let now = self.now;
+        let flow = &mut self.flows[index as usize];
+        if flow.last.0 != payload {
+            let (size, wire) = self.plan.framing.lengths(payload);
+            flow.last = (payload, size, wire);
+        }
+        let traits = flow.traits[usize::from(now >= self.plan.warmup)];
+        let mut packet = Packet::new(index, traits, now, flow.seq, flow.to);
+        flow.seq = flow.seq.wrapping_add(1);
+        packet.payload = payload as u16;
+        packet.code = flow.code;
+        packet.set_lengths(flow.last.1, flow.last.2);
+        let (port, rule) = (flow.port, flow.conditioner);
+        if rule != NONE {
+            let Some(passed) = self.enter(port, rule, None, packet) else { return };
+            packet = passed;
+        } else {
+            self.ledger.offer(&packet);
+        }
+        self.enqueue(port, packet, None);
     }
 }

@@ -280,7 +280,7 @@ impl World {
         m.blocked_since.get_or_insert(now);
         let wakeups = m.queues.iter().filter_map(|q| q.waiting.next_wakeup());
         let gate = m.responder.as_ref().map_or(Time::NEVER, |r| r.next_change(now));
-        let release = m.egress.as_ref().map_or(Time::NEVER, |egress| egress.release());
+        let release = m.egress.as_ref().map_or(Time::NEVER, |egress| egress.release(now));
         let at = wakeups.chain([gate, release]).min().unwrap_or(Time::NEVER);
         self.wake_at(port, at);
     }

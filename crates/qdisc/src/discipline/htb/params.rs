@@ -2,7 +2,7 @@
 
 use super::Htb;
 use crate::classify::Match;
-use crate::discipline::classes::{check_class, check_names};
+use crate::discipline::classes::{Part, check_class, check_names};
 use crate::{Accounting, Burst, Site, Spec, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -161,7 +161,7 @@ impl Params {
         }
     }
     /// Shows the matches and the disciplines of the classes, each with its place.
-    pub(crate) fn each_part(&mut self, f: &mut dyn FnMut(String, Option<&mut Match>, Option<&mut Spec>)) {
+    pub(crate) fn each_part(&mut self, f: &mut Part<'_>) {
         for (i, class) in self.classes.iter_mut().enumerate() {
             f(format!("classes[{i}]"), class.matches.as_mut(), class.discipline.as_deref_mut());
         }

@@ -26,7 +26,7 @@ pub struct Htb {
     leaves: Vec<usize>,
     classes: Classes,
     /// By level of the lender and priority, the leaf whose turn it is.
-    turns: [[usize; 8]; TOP + 1],
+    turns: [[u8; 8]; TOP + 1],
     /// By class, whether it has held back its packets since the last one was sent.
     silent: Vec<bool>,
     accounting: Accounting,
@@ -179,9 +179,9 @@ impl Htb {
                 && self.nodes[leaf].prio == prio
                 && self.lender(leaf) == Some(level)
         };
-        let first = self.turns[level][prio];
+        let first = usize::from(self.turns[level][prio]);
         let class = (0..count).map(|k| (first + k) % count).find(fits)?;
-        self.turns[level][prio] = class;
+        self.turns[level][prio] = class as u8;
         Some((class, level))
     }
 }
@@ -211,7 +211,7 @@ impl Qdisc for Htb {
             node.left[level] -= i64::from(packet.wire());
             if node.left[level] < 0 {
                 node.left[level] += node.quantum;
-                self.turns[level][node.prio] = (class + 1) % self.leaves.len();
+                self.turns[level][node.prio] = ((class + 1) % self.leaves.len()) as u8;
             }
             self.charge(leaf, level, self.accounting.bytes(&packet));
             return Some(packet);

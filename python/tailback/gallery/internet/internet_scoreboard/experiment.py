@@ -44,11 +44,15 @@ DELAY_TARGET = ("codel", "pie", "cobalt", "dualpi2")
 """Disciplines of one queue that are told the delay they shall keep."""
 
 
+OF_CLASSES = ("priority", "class-based", "wrr", "htb", "shaper")
+"""Disciplines that serve others: by themselves they are FIFOs."""
+
+
 @cache
 def disciplines() -> tuple[str, ...]:
-    """Every registered discipline, in the registry's order."""
+    """Every registered discipline that is more than a frame for others, in the registry's order."""
     names: dict[str, list[str]] = json.loads(_native.names())
-    return tuple(names["disciplines"])
+    return tuple(name for name in names["disciplines"] if name not in OF_CLASSES)
 
 
 @cache

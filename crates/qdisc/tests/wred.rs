@@ -1,0 +1,180 @@
+//! Weighted RED against a literal transcription, decision by decision, and against its equilibrium.
+
+mod common;
+
+use common::*;
+use serde_json::json;
+use std::collections::VecDeque;
+use tailback_qdisc::{Colour, Reason, Spec};
+use tailback_random::{Rng, maths};
+use tailback_units::{Rate, Time};
+
+const RATE: Rate = Rate(10_000_000);
+const SIZE: u16 = 1000;
+
+/// The law in the words of the vendor's documents and of Floyd and Jacobson, with the idle time counted
+/// in packets of 1500 B: `average = old · (1 − 2^−n) + queue · 2^−n`; drop at random between the
+/// thresholds of the packet's profile, with 1 / denominator at the upper one.
+struct Transcription {
+    n: u32,
+    limit: usize,
+    /// By colour: min, max, denominator.
+    profiles: [(f64, f64, f64); 3],
+    spread: bool,
+    average: f64,
+    /// By colour: packets since the last drop.
+    count: [u64; 3],
+    idle_since: Option<Time>,
+    queue: VecDeque<Held>,
+    rng: Rng,
+}
+
+impl Queue for Transcription {
+    fn arrive(&mut self, arrival: &Arrival, log: &mut Log) {
+        let w = 1.0 / f64::from(1u32 << self.n);
+        let queue = self.queue.len() as f64;
+        if let Some(since) = self.idle_since.take() {
+            let m = (arrival.at.since(since).as_secs() * RATE.0 as f64 / 12_000.0).floor();
+            self.average = self.average * maths::pow(1.0 - w, m + 1.0) + w * queue;
+        } else {
+            self.average = self.average * (1.0 - w) + w * queue;
+        }
+        let kind = arrival.colour as usize;
+        let (min, max, denominator) = self.profiles[kind];
+        let held = Held::new(arrival);
+        let fate = if self.average < min {
+            self.count[kind] = 0;
+            None
+        } else if self.average >= max {
+            self.count[kind] = 0;
+            Some(Fate::Dropped(Reason::Early))
+        } else {
+            let mut p = (1.0 / denominator) * (self.average - min) / (max - min);
+            if p > 0.0 {
+                if self.spread {
+                    let spent = p * self.count[kind] as f64;
+                    self.count[kind] += 1;
+                    p = if spent < 1.0 { p / (1.0 - spent) } else { 1.0 };
+                }
+                if self.rng.uniform() < p {
+                    self.count[kind] = 0;
+                    Some(Fate::Dropped(Reason::Early))
+                } else {
+                    None
+                }
+            } else {
+                None
+            }
+        };
+        if self.queue.len() >= self.limit {
+            log.push((held.seq, Fate::Dropped(Reason::BufferFull)));
+        } else if let Some(fate) = fate {
+            log.push((held.seq, fate));
+        } else {
+            self.queue.push_back(held);
+        }
+    }
+    fn leave(&mut self, _now: Time, log: &mut Log) -> Option<u16> {
+        let held = self.queue.pop_front()?;
+        log.push((held.seq, held.sent()));
+        Some(held.size)
+    }
+    fn idle(&mut self, now: Time, _log: &mut Log) {
+        self.idle_since.get_or_insert(now);
+    }
+}
+
+#[test]
+fn each_decision_is_that_of_the_transcription() {
+    let colours: &'static [Colour] = &[Colour::Green, Colour::Yellow, Colour::Red];
+    for (seed, n, spread, limit) in [(1, 9, false, 64), (2, 1, false, 30), (3, 6, true, 64), (4, 9, true, 38)] {
+        let document = json!({ "kind": "wred", "by": "colour", "exponent": n, "spread": spread, "profiles": {
+            "green": { "min": 26, "max": 42 }, "yellow": { "min": 20, "max": 40, "denominator": 4 },
+            "red": { "min": 1, "max": 35, "denominator": 1 },
+        } });
+        let spec: Spec = tailback_document::decode(document).unwrap();
+        let traffic = Traffic { colours, packets: 200_000, ..Traffic::default() }.draw(seed);
+        let mut rig = Rig::new(&spec, &places(limit, RATE), Rng::named(seed, "port"));
+        let ours = serve(&mut rig, RATE, &traffic, |_, _| {});
+        let mut transcription = Transcription {
+            n,
+            limit: limit as usize,
+            profiles: [(26.0, 42.0, 10.0), (20.0, 40.0, 4.0), (1.0, 35.0, 1.0)],
+            spread,
+            average: 0.0,
+            count: [0; 3],
+            idle_since: None,
+            queue: VecDeque::new(),
+            rng: Rng::named(seed, "port"),
+        };
+        let reference = serve(&mut transcription, RATE, &traffic, |_, _| {});
+        assert_same(&ours, &reference);
+        let [sent, _, early, ..] = tally(&ours);
+        assert!(sent > 100_000 && early > 10_000, "both kinds happen: {:?}", tally(&ours));
+    }
+}
+
+/// Mean of the law's average over the second half of a constant overload: `x` of what is offered must go.
+fn equilibrium(x: f64) -> (f64, f64) {
+    let document = json!({ "kind": "wred", "by": "precedence", "profiles": { "0": { "min": 24, "max": 42 } } });
+    let spec: Spec = tailback_document::decode(document).unwrap();
+    let gap = SIZE as f64 * 8.0 / RATE.0 as f64 * (1.0 - x);
+    let packet = |seq: u32| Arrival {
+        at: Time((f64::from(seq) * gap * 1e12) as u64),
+        seq,
+        flow: 0,
+        size: SIZE,
+        ecn: tailback_qdisc::Ecn::NotEct,
+        colour: Colour::Green,
+    };
+    let traffic: Vec<Arrival> = (0..200_000).map(packet).collect();
+    let mut rig = Rig::new(&spec, &places(64, RATE), Rng::named(1, "port"));
+    let (mut sum, mut samples) = (0.0, 0u32);
+    let half = traffic[100_000].at;
+    let log = serve(&mut rig, RATE, &traffic, |rig, now| {
+        if now >= half {
+            sum += rig.state("average_packets");
+            samples += 1;
+        }
+    });
+    let early = tally(&log)[2] as f64 / 200_000.0;
+    (sum / f64::from(samples), early)
+}
+
+#[test]
+fn the_average_settles_where_the_profile_drops_what_must_go() {
+    // Below 1/10 the slope does it: min + x · 10 · (max − min).
+    for x in [0.02, 0.05, 0.08] {
+        let (average, lost) = equilibrium(x);
+        let expected = 24.0 + x * 10.0 * 18.0;
+        assert!((average - expected).abs() < 1.0, "{x}: {average}, expected {expected}");
+        assert!((lost - x).abs() < 0.003, "{x}: {lost} lost");
+    }
+    // Above it, only the end of the slope does: the average stays at max.
+    for x in [0.217, 0.413] {
+        let (average, lost) = equilibrium(x);
+        assert!((average - 42.0).abs() < 1.0, "{x}: {average}");
+        assert!((lost - x).abs() < 0.003, "{x}: {lost} lost");
+    }
+}
+
+#[test]
+fn what_does_not_conform_goes_first() {
+    let document = json!({ "kind": "wred", "by": "dscp", "nonconforming": { "min": 5, "max": 15 } });
+    let spec: Spec = tailback_document::decode(document).unwrap();
+    let colours: &'static [Colour] = &[Colour::Green, Colour::Red];
+    // Of 1.3 times the link, half conforms.
+    let traffic = Traffic { colours, loads: &[1.3], packets: 50_000, ..Traffic::default() }.draw(5);
+    let mut rig = Rig::new(&spec, &places(64, RATE), Rng::named(1, "port"));
+    let log = serve(&mut rig, RATE, &traffic, |_, _| {});
+    let lost = |colour| {
+        let dropped = log.iter().filter(|(_, fate)| matches!(fate, Fate::Dropped(_)));
+        dropped.filter(|(seq, _)| traffic[*seq as usize].colour == colour).count()
+    };
+    assert!(
+        lost(Colour::Red) > 8_000 && lost(Colour::Green) < 100,
+        "{} and {}",
+        lost(Colour::Red),
+        lost(Colour::Green)
+    );
+}
