@@ -288,7 +288,11 @@ fn built(case: &Case, pressed: bool) -> Net {
                 queue.discipline = told.spec.clone();
             }
             queue.ring = told.ring;
-            queue.shaper = told.shaper.map(|mbit| ShaperPlan { rate: Rate::mbit(mbit), burst: 4_000, accounting: 0 });
+            queue.shaper = told.shaper.map(|mbit| ShaperPlan {
+                rate: Rate::mbit(mbit),
+                burst: 4_000,
+                accounting: tailback_qdisc::Accounting::default(),
+            });
         }
     }
     for told in &case.flows {
