@@ -11,7 +11,7 @@ fn tunnel(mode: &str) -> Report {
         r#"
 tailback = 1
 run = {{ duration = "4s" }}
-network = {{ framing = {{ mtu = "1500B", header = "18B", overhead = "20B" }}, buffer = "20packets" }}
+network = {{ framing = {{ mtu = "1500B", header = "18B", overhead = "20B" }}, buffer = "unlimited" }}
 hosts = {{ a = {{}}, b = {{}} }}
 links = [
   {{ between = ["a", "pe1"], rate = "100Mbit/s" }},
@@ -22,9 +22,9 @@ links = [
 [switches.pe1.ports.pe2]
 mpls = {{ labels = 2, mode = "{mode}", exp = {{ ef = 0, default = 7 }} }}
 [switches.pe2.ports.ce]
-discipline = {{ kind = "priority", levels = [{{ name = "high", match = {{ exp = [5, 6, 7] }} }}, {{ name = "low" }}], default = "low" }}
+discipline = {{ kind = "priority", levels = [{{ name = "high", limit = "20packets", match = {{ exp = [5, 6, 7] }} }}, {{ name = "low", limit = "20packets" }}], default = "low" }}
 [switches.ce.ports.b]
-discipline = {{ kind = "priority", levels = [{{ name = "high", match = {{ precedence = [5, 6, 7] }} }}, {{ name = "low" }}], default = "low" }}
+discipline = {{ kind = "priority", levels = [{{ name = "high", limit = "20packets", match = {{ precedence = [5, 6, 7] }} }}, {{ name = "low", limit = "20packets" }}], default = "low" }}
 [[flows]]
 name = "gold"
 from = "a"
