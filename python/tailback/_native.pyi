@@ -169,7 +169,7 @@ def video_score(rate_bps: float, loss: float, frame_rate: float, codec: str) -> 
     """Video quality by ITU-T G.1070, 1 to 5; raises ValueError for a codec that is not known."""
 
 def y1541_limits(class_: int) -> tuple[float | None, float | None, float | None]:
-    """Mean delay, variation (both in seconds) and loss that class 0 to 5 of ITU-T Y.1541 allows; none is unspecified."""
+    """Mean delay and variation in seconds, and loss, that class 0 to 5 of ITU-T Y.1541 allows; none is unspecified."""
 
 def y1541_violations(class_: int, delay_s: float, variation_s: float, loss: float) -> list[str]:
     """Return which of `delay`, `variation` and `loss` exceed what a class of ITU-T Y.1541 allows."""

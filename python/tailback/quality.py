@@ -30,8 +30,8 @@ class Speech:
 def call(delay_s: float, loss: float = 0.0, *, burst_ratio: float = 1.0, codec: str = "g.711") -> Speech:
     """Rate a call by its mouth-to-ear delay in seconds and its loss (0 to 1).
 
-    `burst_ratio` is the mean run of losses per that of independent losses; the codec is `g.711`, `g.711-plc`, `g.723.1`,
-    `g.729a` or `gsm-efr`.
+    `burst_ratio` is the mean run of losses per that of independent losses; the codec is `g.711`, `g.711-plc`,
+    `g.723.1`, `g.729a` or `gsm-efr`.
     """
     rating = _native.speech_rating(delay_s, loss, burst_ratio, codec)
     return Speech(rating, _native.mos(rating))
@@ -41,8 +41,8 @@ def speech(report: Report, group: str, *, terminal_s: float = 0.05, codec: str =
     """Rate the calls of a group of flows.
 
     Mouth to ear takes the mean delay, a play-out buffer as long as the 99th percentile of the delay variation, and
-    `terminal_s` for coding and packetisation in the terminals; the 1 % that comes later than the buffer allows counts as
-    lost where delays vary at all.
+    `terminal_s` for coding and packetisation in the terminals; the 1 % that comes later than the buffer allows counts
+    as lost where delays vary at all.
     """
     row = report.variation(group)
     mean = row["delay"]["mean_s"] or 0.0

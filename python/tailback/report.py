@@ -120,7 +120,7 @@ class ConditionerRow(TypedDict):
 
 
 class VariationRow(TypedDict):
-    """How delays vary, in seconds: RFC 3550's jitter, RFC 5481's PDV (above the least) and IPDV (of consecutive packets).
+    """How delays vary, in seconds: jitter (RFC 3550), PDV above the least and IPDV of consecutive packets (RFC 5481).
 
     `burst_ratio` is the mean run of losses per that of independent losses (BurstR of ITU-T G.107).
     """
@@ -268,7 +268,10 @@ class PortSeries(TypedDict):
 
 
 class FlowSeries(TypedDict):
-    """One group of flows, sampled; all but the first where `delay-variation` is on, of packets born after the warm-up."""
+    """One group of flows, sampled.
+
+    All but the first are there with `delay-variation`, of packets born after the warm-up.
+    """
 
     delivered_bytes: list[int]
     offered_packets: NotRequired[list[int]]

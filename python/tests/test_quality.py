@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 import tailback
-from tailback import quality
+from tailback import quality, service_levels
+from tailback.gallery import synchronisation
 from tailback.measures import measures
+from tailback.report import ReportData
+from tailback.service_levels import Target
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
 CALLS = """
@@ -98,3 +102,34 @@ def test_calls_over_a_short_queue_are_good_and_meet_class_0(report: tailback.Rep
     assert quality.service_class(report, "call") == 0
     assert quality.violations(report, "call", 0) == []
     assert not math.isnan(quality.video(report, "data"))
+
+
+def test_targets_are_checked_in_every_interval(report: tailback.Report) -> None:
+    kept, missed = service_levels.check(report, [Target("call", delay_s=1.0, loss=0.5), Target("call", delay_s=1e-9)])
+    assert (kept.intervals, kept.compliance, kept.violations) == (19, 1.0, ())
+    assert missed.compliance == 0.0
+    assert {violation.what for violation in missed.violations} == {("delay",)}
+    observed = service_levels.observe(report, "call")
+    delivered = sum(one.throughput_pps * (one.end_s - one.start_s) for one in observed)
+    assert delivered == pytest.approx(report.variation("call")["delay"]["count"], rel=0.02)
+
+
+def test_a_break_point_is_where_the_value_passes_its_limit() -> None:
+    assert service_levels.break_point(lambda load: load**2, 0.25, 0.0, 1.0) == pytest.approx(0.5, abs=0.002)
+    assert service_levels.break_point(lambda load: load, 2.0, 0.0, 1.0) is None
+    assert service_levels.break_point(lambda load: load + 1, 0.5, 0.0, 1.0) == 0.0
+
+
+def test_epochs_are_told_by_who_backs_off_within_one(report: tailback.Report) -> None:
+    # Two sources: both are cut at 4 and 4.1 s, one at 10 s.
+    times = [0.1 * i for i in range(200)]
+    windows = {"a": [10.0] * 200, "b": [10.0] * 200}
+    windows["a"][40:] = [5.0] * 160
+    windows["b"][41:] = [5.0] * 159
+    windows["b"][100:] = [2.0] * 100
+    rows = {name: {"window_segments": window} for name, window in windows.items()}
+    series = {**(report.data["series"] or {}), "time_s": times, "transports": rows}
+    made = tailback.Report(cast(ReportData, {**report.data, "series": series}))
+    shares = synchronisation.backoff_shares(made, 0.2)
+    assert shares == [1.0, 0.5]
+    assert synchronisation.synchronisation_index(shares) == 0.5

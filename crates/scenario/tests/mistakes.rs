@@ -49,7 +49,7 @@ const WRITTEN: &[Mistake] = &[
         "buffer = \"100kB\" }",
         "mpls = { mode = ‸\"short\" } }",
         "switches.core.ports.server.mpls.mode",
-        "the choices here are",
+        "did you mean `short-pipe`?",
     ),
     (
         "buffer = \"100kB\" }",

@@ -145,8 +145,8 @@ mod tests {
     fn conforms(ring: Option<u32>, seed: u64) {
         const RATE: u64 = 5_000_000;
         const BYTE: i128 = 8_000_000_000_000;
-        let (burst, accounting) = (4_000, 18);
-        let plan = ShaperPlan { rate: Rate(RATE), burst, accounting: Accounting::new(accounting as i32) };
+        let (burst, accounting) = (4_000, Accounting::new(18));
+        let plan = ShaperPlan { rate: Rate(RATE), burst, accounting };
         let mut egress = Egress::new(ring, Some(&plan)).expect("a shaper");
         let (mut rng, gate) = (Rng::named(seed, "test"), Gate::default());
         let mut waiting: VecDeque<Packet> = VecDeque::new();
@@ -173,7 +173,7 @@ mod tests {
             egress.sent(&packet);
             let credit = i128::from(RATE) * i128::from(now.0);
             least = least.min(sent * BYTE - credit);
-            sent += i128::from(packet.size) + i128::from(accounting);
+            sent += i128::from(accounting.bytes(&packet));
             assert!(sent * BYTE - credit - least <= i128::from(burst) * BYTE, "packet {gone}");
             (gone, last) = (gone + 1, now);
         }

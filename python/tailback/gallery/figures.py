@@ -193,5 +193,12 @@ def _finish(
     y_top = 1.0 if quantity.unit == "%" else 0.0
     title_y = f"{label} ({quantity.unit})" if quantity.unit else label
     plot.finish(
-        axes, title=title, x=quantity.axis(x).title, y=title_y, y_scale=y_scale, y_top=y_top, ticks=numbers, legend=legend
+        axes,
+        title=title,
+        x=quantity.axis(x).title,
+        y=title_y,
+        y_scale=y_scale,
+        y_top=y_top,
+        ticks=numbers,
+        legend=legend,
     )

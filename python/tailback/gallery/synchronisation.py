@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from statistics import fmean
 
 from tailback.report import Report
@@ -13,16 +12,17 @@ BACKED_OFF = 0.8
 """A window that falls below this share of itself from one sample to the next has been cut."""
 
 
-def backoff_shares(report: Report, epoch_s: float, wanted: Callable[[str], bool] = lambda _: True) -> list[float]:
+def backoff_shares(report: Report, epoch_s: float, wanted: str = "") -> list[float]:
     """Of each congestion epoch return the share of the sources that back off in it.
 
     An epoch begins with a source that backs off and lasts for `epoch_s`, a round trip with the longest queue, and a
-    sample more, since a cut is seen up to one sample late. Sources are the flows with `probe = true` that are wanted.
+    sample more, since a cut is seen up to one sample late. Sources are the flows with `probe = true` whose names begin
+    with `wanted`.
     """
     series = report.data["series"]
     assert series is not None
     times = series["time_s"]
-    found = [series["transports"][name] for name in series["transports"] if wanted(name)]
+    found = [series["transports"][name] for name in series["transports"] if name.startswith(wanted)]
     cuts: list[tuple[float, int]] = []
     for source, values in enumerate(found):
         window = values["window_segments"]

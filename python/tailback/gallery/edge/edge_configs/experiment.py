@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tailback.gallery import (
     Axis,
+    AxisValue,
     Claim,
     Condition,
     Figure,
@@ -85,7 +86,7 @@ class Configurations(ce.AtTheEdge):
     def points(self, profile: ProfileName) -> Iterable[Point]:
         """Every configuration; then the ring, the overhead and the sources for those that depend on them."""
         del profile
-        usual = {"ring": [RING], "overhead": [0], "source": [JITTER]}
+        usual: dict[str, list[AxisValue]] = {"ring": [RING], "overhead": [0], "source": [JITTER]}
         return [
             *grid(configuration=[FIFO, WFQ, WRED, VPN[WRED]], inside=[NONE], **usual),
             *grid(configuration=[CBWFQ, LLQ, VPN[CBWFQ], VPN[LLQ]], inside=[FLAT, FAIR], **usual),
@@ -136,14 +137,16 @@ class Configurations(ce.AtTheEdge):
             lambda: _draw_table(usual),
             claims=("T1", "T2"),
         )
+        every = {group.upper(): group for group in (*CONGESTED, *ce.CLASSES["AF1x"])}
+        least = "Figure 10 by another measure: p99.9 of the delay above the least"
         for name, title, y, what, claims in (
             ("figure-6", "Figure 6: delay of voice and video", "delay", real_time, ("D1", "D2", "D3", "D4")),
             ("figure-7", "Figure 7: delay of data", "delay", data, ("D5", "D6", "D7", "D8")),
             ("figure-8", "Figure 8: loss of voice and video", "loss", real_time, ("L1", "L2", "L3")),
-            ("figure-9", "Figure 9: loss of data", "loss", {g.upper(): g for g in (*CONGESTED, "af11", "af12", "af13")}, ("L4", "L5", "L6", "L7")),
+            ("figure-9", "Figure 9: loss of data", "loss", every, ("L4", "L5", "L6", "L7", "L8")),
             ("figure-10", "Figure 10: delay variation of voice and video", "jitter", real_time, ("J1", "J2")),
-            ("figure-10-pdv", "Figure 10 by another measure: p99.9 of the delay above the least", "pdv", real_time, ("J1",)),
-        ):  # fmt: skip
+            ("figure-10-pdv", least, "pdv", real_time, ("J1",)),
+        ):
             unit = "%" if y == "loss" else "ms"
             yield Figure(
                 name,
@@ -175,10 +178,10 @@ def _at(usual: Results, configuration: str, inside: str | None = None) -> Result
 
 def _both(at: partial[Results], metric: str, configurations: Iterable[str]) -> list[Quantity]:
     """A metric at configurations, with either discipline within a class where there is a choice."""
-    found = []
+    found: list[Quantity] = []
     for configuration in configurations:
-        for inside in (FLAT, FAIR) if configuration in {CBWFQ, LLQ, VPN[CBWFQ], VPN[LLQ]} else (None,):
-            found.append(at(configuration, inside)[metric])
+        choices = (FLAT, FAIR) if configuration in {CBWFQ, LLQ, VPN[CBWFQ], VPN[LLQ]} else (None,)
+        found += [at(configuration, inside)[metric] for inside in choices]
     return found
 
 
@@ -217,7 +220,7 @@ def _table_1(usual: Results) -> list[Claim]:
 
 
 def _delays(at: partial[Results]) -> list[Claim]:
-    fifo, wfq, cbwfq, llq, wred = (at(c) for c in (FIFO, WFQ, CBWFQ, LLQ, WRED))
+    fifo, cbwfq, llq, wred = (at(c) for c in (FIFO, CBWFQ, LLQ, WRED))
     ef = "delay_ef"
     same = (at(c)[f"delay_{name}"].close_to(at(c)[ef], 0.02) for c in (FIFO, WFQ) for name in ("af41", *DATA))
     twins = (
@@ -226,7 +229,6 @@ def _delays(at: partial[Results]) -> list[Claim]:
         for inside in ((None,) if plain == WRED else (FLAT, FAIR))
         for metric in (ef, "delay_af41")
     )
-    tail = lambda metric: _both(at, metric, (CBWFQ, LLQ))  # noqa: E731
     return [
         Claim.calibrated(
             "D1",
@@ -270,7 +272,11 @@ def _delays(at: partial[Results]) -> list[Claim]:
             "D7",
             "WRED makes the delay of AF3x and of AF2x less than 0.8 of that with tail drop.",
             "figure 7; the bound derived: 42 of 64 packets",
-            _all(wred[f"delay_{name}"] < 0.8 * q for name in ("AF3x", "AF2x") for q in tail(f"delay_{name}")),
+            _all(
+                wred[f"delay_{name}"] < 0.8 * q
+                for name in ("AF3x", "AF2x")
+                for q in _both(at, f"delay_{name}", (CBWFQ, LLQ))
+            ),
         ),
         Claim(
             "D8",
@@ -375,7 +381,8 @@ def _losses(at: partial[Results]) -> list[Claim]:
             "What WRED does to y = 2, which the paper counts with y = 1: loss in v less that in iv.",
             "figure 9",
             wred["loss_af32"] - fair["loss_af32"],
-            "with a fair queue within a class y = 2 is relieved as y = 3 is: this half of the sentence is not reproduced",
+            "with a fair queue within a class y = 2 is relieved as y = 3 is: this half of the sentence is not "
+            "reproduced",
         ),
     ]
 
@@ -412,7 +419,8 @@ def _fluid(at: partial[Results]) -> list[Claim]:
     return [
         Claim(
             f"M{number}",
-            f"{name} loses {expected[name]:.1f} % in iii, iv and v, within a point: its guarantee and its half of the spare "
+            f"{name} loses {expected[name]:.1f} % in iii, iv and v, within a point: its guarantee and its half of the "
+            "spare "
             "47 Mbit/s.",
             "derived: weighted max-min",
             _all(
@@ -451,7 +459,8 @@ def _choices(results: Results) -> list[Claim]:
                 f"Loss of AF2{digit} under FIFO with strictly periodic sources.",
                 "not in the paper",
                 sources.where(source=PERIODIC)[f"loss_af2{digit}"],
-                "sensitivity: phases that never move share losses by chance; with intervals within 10 % of their mean all lose alike",
+                "sensitivity: phases that never move share losses by chance; with intervals within 10 % of their mean "
+                "all lose alike",
             )
             for number, digit in enumerate("13", start=1)
         ),
@@ -494,7 +503,7 @@ def _draw_table(usual: Results) -> Drawing:
         axes.bar(range(len(base)), extra, bottom=base, color=plot.COLOURS[0], alpha=0.4, label="supplementary")
         stated = [ce.TABLE_1[group].rate for group in ce.GROUPS]
         axes.plot(range(len(base)), stated, "D", color="#333333", fillstyle="none", label="Table 1")
-        names = [f"{ce.TABLE_1[group].flows} × {group.upper()}" for group in ce.GROUPS]
+        names = [f"{ce.TABLE_1[group].flows} x {group.upper()}" for group in ce.GROUPS]
         axes.set_xticks(range(len(names)), names, rotation=35, ha="right")
         plot.finish(axes, y="each flow (Mbit/s)")
         axes.legend()

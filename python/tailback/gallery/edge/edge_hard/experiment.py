@@ -62,14 +62,16 @@ class SubBands(ce.AtTheEdge):
             ),
             Claim(
                 "H2",
-                "With sharing the link is full, within 0.3 Mbit/s, while data demand it: 77 Mbit/s of them, voice and bulk, "
+                "With sharing the link is full, within 0.3 Mbit/s, while data demand it: 77 Mbit/s of them, voice and "
+                "bulk, "
                 "and video of 10 or more.",
                 "derived",
                 shared.where(video=[35, 30, 20, 10])["throughput"].within(99.6, 100.1),
             ),
             Claim(
                 "H3",
-                f"With 1 Mbit/s of video hard sub-bands leave {waste - 1} Mbit/s unused, within 1, while AF3x and AF2x lose a "
+                f"With 1 Mbit/s of video hard sub-bands leave {waste - 1} Mbit/s unused, within 1, while AF3x and AF2x "
+                "lose a "
                 "third and a half.",
                 "derived: 100 - 15 - 8 - 2 · 20 - 1",
                 hard.where(video=1)["throughput"].within(100 - waste, 102 - waste)

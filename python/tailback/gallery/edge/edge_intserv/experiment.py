@@ -35,7 +35,8 @@ class Reservations(ce.AtTheEdge):
     id = "edge-intserv"
     title = "Reservations metered, and WRED"
     reference = (
-        'Mitroi and Stroescu, section 3 g: "in the case of IntServ architecture, WRED will discard, first of all, packets '
+        'Mitroi and Stroescu, section 3 g: "in the case of IntServ architecture, WRED will discard, first of all, '
+        "packets "
         'which are not conform"'
     )
     axes = (Axis("profile", "WRED"), Axis("reserved", "reserved by each flow", "Mbit/s"))

@@ -69,22 +69,27 @@ class Starvation(ce.AtTheEdge):
             ),
             Claim(
                 "P3",
-                "With 90 Mbit/s of voice, data of the normal level are eliminated too, and video is left the rest: it loses "
+                "With 90 Mbit/s of voice, data of the normal level are eliminated too, and video is left the rest: it "
+                "loses "
                 "two thirds, within 3 points.",
                 "derived: 10 of 30 Mbit/s are left",
                 (pq.where(voice=90)["loss_AF3x"] > 99) & pq.where(voice=90)["loss_AF41"].within(63.7, 69.7),
             ),
-            Claim("P4", "With 110 Mbit/s of voice it serves only voice.", 'section 3 b: "serves only real time traffic"', _all(
-                pq.where(voice=110)[f"throughput_{name}"] < 0.1 for name in ("AF41", "AF3x", "AF2x", "AF1x")
-            )),
+            Claim(
+                "P4",
+                "With 110 Mbit/s of voice it serves only voice.",
+                'section 3 b: "serves only real time traffic"',
+                _all(pq.where(voice=110)[f"throughput_{name}"] < 0.1 for name in ("AF41", "AF3x", "AF2x", "AF1x")),
+            ),
             Claim(
                 "P5",
-                "LLQ's conditional policer holds voice to its 15 Mbit/s, within 0.5, however much it offers, so AF1x and "
+                "LLQ's conditional policer holds voice to its 15 Mbit/s, within 0.5, however much it offers, so AF1x "
+                "and "
                 "video lose nothing.",
                 "derived",
                 llq["throughput_EF"].within(14.5, 15.5) & llq["loss_AF1x"].is_zero() & llq["loss_AF41"].is_zero(),
             ),
-        ]  # fmt: skip
+        ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
         """Throughput of each class over the voice offered."""

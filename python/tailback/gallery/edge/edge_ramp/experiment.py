@@ -48,7 +48,7 @@ class Ramp(ce.AtTheEdge):
     def claims(self, results: Results) -> Iterable[Claim]:
         """Nothing is lost at base load; the excess hurts its own classes, and under FIFO all."""
         planned = results.where(configuration=[CBWFQ, LLQ, WRED])
-        above = planned.where(extra=lambda extra: extra >= 50)
+        above = planned.where(extra=lambda extra: float(extra) >= 50)
         fifo = results.where(configuration=FIFO)
         return [
             Claim(
@@ -76,7 +76,8 @@ class Ramp(ce.AtTheEdge):
             *(
                 Claim(
                     f"R4-{number}",
-                    f"Under iii, iv and v {name} loses what the fluid model says at each load from half the supplementary "
+                    f"Under iii, iv and v {name} loses what the fluid model says at each load from half the "
+                    "supplementary "
                     "traffic on, within a point.",
                     "derived: weighted max-min",
                     _fluid(above, name),
@@ -91,7 +92,8 @@ class Ramp(ce.AtTheEdge):
             ),
             Claim(
                 "R6",
-                "The delays of EF, AF41 and AF1x at twice the supplementary traffic are within 15 % of those at Table 1's.",
+                "The delays of EF, AF41 and AF1x at twice the supplementary traffic are within 15 % of those at Table "
+                "1's.",
                 "section 5; the bound reconstructed",
                 _all(
                     planned.where(extra=200)[f"delay_{name}"].close_to(planned.where(extra=100)[f"delay_{name}"], 0.15)

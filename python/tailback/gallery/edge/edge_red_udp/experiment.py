@@ -53,7 +53,8 @@ class Droppers(ce.AtTheEdge):
         return [
             Claim(
                 "U1",
-                f"Over capacity both droppers lose {expected:.1f} %, within a point, at every limit: what does not respond "
+                f"Over capacity both droppers lose {expected:.1f} %, within a point, at every limit: what does not "
+                "respond "
                 "loses its excess, whoever chooses.",
                 "section 3 f; derived",
                 steady[loss].within(expected - 1, expected + 1),
@@ -67,13 +68,15 @@ class Droppers(ce.AtTheEdge):
             Claim(
                 "U3",
                 "With tail drop a longer queue loses fewer packets of bursts, and makes them wait longer.",
-                'section 2: "Higher queue length will assure a less packet amount, but it also introduces higher delay"',
+                'section 2: "Higher queue length will assure a less packet amount, but it also introduces higher '
+                'delay"',
                 bursty.where(dropper=TAIL)[loss].non_increasing("limit", tolerance=0.05)
                 & bursty.where(dropper=TAIL)[delay].non_decreasing("limit", tolerance=0.5),
             ),
             Claim(
                 "U4",
-                "Over capacity a longer queue loses as much and only makes what it delivers wait: 256 packets more than three "
+                "Over capacity a longer queue loses as much and only makes what it delivers wait: 256 packets more "
+                "than three "
                 "times as long as 64.",
                 "derived",
                 tail.where(limit=256)[delay] > 3 * tail.where(limit=64)[delay],

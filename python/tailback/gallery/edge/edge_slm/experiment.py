@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 from tailback import service_levels
 from tailback.gallery import (
     Axis,
+    AxisValue,
     Claim,
     Condition,
     Figure,
@@ -183,16 +184,17 @@ def _sentence(name: str, configuration: str, *, planned: bool) -> str:
             f"{configuration}: the target of {name} is forecast to hold at every load, and it holds in every interval."
         )
     return (
-        f"{configuration}: the target of {name} is forecast to break with {at:.0f} % of the supplementary traffic: more than "
+        f"{configuration}: the target of {name} is forecast to break with {at:.0f} % of the supplementary traffic: "
+        "more than "
         "5 points below it is kept in 95 % of the intervals or more, and more than 5 points above in 5 % or less."
     )
 
 
 def _breaks(results: Results, name: str, at: float | None) -> Condition:
-    """Kept in 95 % of the intervals or more below the forecast, in 5 % or less above; nothing is said of loads near it."""
+    """Kept in 95 % of the intervals or more below the forecast, in 5 % or less above; not looked at near it."""
     quantity = results[f"compliance_{name}"]
-    below = [extra for extra in LOADS if at is None or extra < at - NEAR]
-    above = [extra for extra in LOADS if at is not None and extra > at + NEAR]
+    below: list[AxisValue] = [extra for extra in LOADS if at is None or extra < at - NEAR]
+    above: list[AxisValue] = [extra for extra in LOADS if at is not None and extra > at + NEAR]
     found = [quantity.where(extra=below) >= 95] if below else []
     found += [quantity.where(extra=above) <= 5] if above else []
     first, *rest = found

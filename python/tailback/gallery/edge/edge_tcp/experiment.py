@@ -32,6 +32,8 @@ ROUND_TRIP_S = 0.021
 WINDOW_S = 0.2
 """Throughput is looked at in windows so long."""
 SHOWN_S = (10.0, 20.0)
+Trace = tuple[list[float], list[float]]
+"""Times in seconds, and values."""
 
 
 def _thresholds(profile: str) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
@@ -47,11 +49,7 @@ def _thresholds(profile: str) -> tuple[tuple[int, int, int], tuple[int, int, int
 def _index(report: Report) -> float:
     """Mean of both classes' synchronisation indices."""
     epoch = ROUND_TRIP_S + 64 * 12e-3 / 23.5
-    found = [
-        synchronisation_index(backoff_shares(report, epoch, lambda name, key=key: name.startswith(key)))
-        for key in ("af3", "af2")
-    ]
-    return fmean(found)
+    return fmean(synchronisation_index(backoff_shares(report, epoch, key)) for key in ("af3", "af2"))
 
 
 def _rates(report: Report, groups: Sequence[str]) -> list[float]:
@@ -71,7 +69,7 @@ def _fluctuation(report: Report) -> float:
     return 100 * pstdev(rates) / fmean(rates)
 
 
-def _windows(report: Report) -> tuple[list[float], list[float]]:
+def _windows(report: Report) -> Trace:
     """Sum of the windows of AF3x, segments."""
     series = report.data["series"]
     assert series is not None
@@ -138,10 +136,12 @@ class Responsive(ce.AtTheEdge):
         return [
             Claim.reported(
                 "C1",
-                "Synchronisation index with tail drop less that with the paper's WRED; the paper says that tail drop is worse.",
+                "Synchronisation index with tail drop less that with the paper's WRED; the paper says that tail drop "
+                "is worse.",
                 "section 3 e",
                 at[TAIL]["index"] - at[PAPER]["index"],
-                "not reproduced: an average over 512 arrivals lags behind ten flows by several round trips, so that WRED "
+                "not reproduced: an average over 512 arrivals lags behind ten flows by several round trips, so that "
+                "WRED "
                 "drops for as long and then not at all; C1b and the fast average show that it is the lag",
             ),
             Claim(
@@ -177,7 +177,8 @@ class Responsive(ce.AtTheEdge):
             ),
             Claim(
                 "C6",
-                "The data use what the others leave, 47 Mbit/s, to more than 90 %, with tail drop and with the paper's WRED.",
+                "The data use what the others leave, 47 Mbit/s, to more than 90 %, with tail drop and with the paper's "
+                "WRED.",
                 "derived",
                 (at[TAIL]["goodput"] > 42) & (at[PAPER]["goodput"] > 42),
             ),
@@ -199,7 +200,8 @@ class Responsive(ce.AtTheEdge):
         yield Figure(
             "measures",
             "Synchronisation, fluctuation and delay",
-            "Index: share of congestion epochs in which more than half of a class's flows back off. Fluctuation: standard "
+            "Index: share of congestion epochs in which more than half of a class's flows back off. Fluctuation: "
+            "standard "
             "deviation of the data's throughput in windows of 0.2 s, in % of its mean.",
             lambda: _draw(results),
             claims=("C1", "C1b", "C2", "C3", "C4"),
@@ -208,9 +210,9 @@ class Responsive(ce.AtTheEdge):
             "windows",
             "Sum of the congestion windows of AF3x",
             "First replication, ten flows. Deep cuts are many flows that back off together.",
-            partial(_draw_windows, {n: cast("tuple[list[float], list[float]]", results.trace("windows", profile=n)) for n in names}),
+            partial(_draw_windows, {name: cast("Trace", results.trace("windows", profile=name)) for name in names}),
             claims=("C1", "C4"),
-        )  # fmt: skip
+        )
 
 
 def _draw(results: Results) -> Drawing:
@@ -236,7 +238,7 @@ def _draw(results: Results) -> Drawing:
     return figure
 
 
-def _draw_windows(kept: dict[str, tuple[list[float], list[float]]]) -> Drawing:
+def _draw_windows(kept: dict[str, Trace]) -> Drawing:
     from tailback import plot
 
     figure = plot.new(1, len(kept), width=8.0, height=1.7, sharex=True, sharey=True)

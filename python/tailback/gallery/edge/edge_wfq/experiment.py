@@ -88,21 +88,25 @@ class Readings(ce.AtTheEdge):
         """The discipline; only the textbook's and FIFO have the port's limit."""
         reading = str(point["reading"])
         limit = {FIFO: "40packets", TEXTBOOK: "1000packets"}.get(reading, "unlimited")
-        # A conversation over its threshold is refused until it is below a quarter: such swings take long to average out.
+        # A conversation over its threshold is refused until it is below a quarter: it takes long to average that out.
         long: Settings = {"run.duration": "62s"} if profile == "quick" and reading in ORACLES else {}
-        return {ce.DISCIPLINE: READINGS[reading], f"{ce.PORT}.buffer": limit} | long
+        made: Settings = {ce.DISCIPLINE: READINGS[reading], f"{ce.PORT}.buffer": limit}
+        return {**made, **long}
 
     def claims(self, results: Results) -> Iterable[Claim]:
         """One queue is FIFO; the others meet their oracles, and miss the paper."""
         at = {reading: results.where(reading=reading) for reading in READINGS}
         one, fifo = at[ONE], at[FIFO]
-        near = lambda reading, by: _all(  # noqa: E731
-            at[reading][f"loss_{group}"].within(max(loss - 1, 0), loss + 1) for group, loss in expected(by).items()
-        )
+
+        def near(reading: str, *, by_precedence: bool) -> Condition:
+            told = expected(by_precedence).items()
+            return _all(at[reading][f"loss_{g}"].within(max(loss - 1, 0), loss + 1) for g, loss in told)
+
         return [
             Claim(
                 "W1",
-                "(a) With all flows in one queue WFQ is FIFO: the same loss within half a point and the same delay within "
+                "(a) With all flows in one queue WFQ is FIFO: the same loss within half a point and the same delay "
+                "within "
                 "2 %, for every column of Table 1.",
                 "derived",
                 _all(
@@ -114,13 +118,15 @@ class Readings(ce.AtTheEdge):
             ),
             Claim(
                 "W2",
-                "Only (a) has both what the paper reports: voice loses more than 10 %, and all delays are alike, within 2 %.",
+                "Only (a) has both what the paper reports: voice loses more than 10 %, and all delays are alike, "
+                "within 2 %.",
                 "figures 7 and 8",
                 _all([one["loss_ef"] > 10, *(one[f"delay_{g}"].close_to(one["delay_ef"], 0.02) for g in ce.GROUPS)]),
             ),
             Claim(
                 "W3",
-                "(b) With a shared hold queue of 40, fewer than there are flows, voice loses more than 10 % and video more "
+                "(b) With a shared hold queue of 40, fewer than there are flows, voice loses more than 10 % and video "
+                "more "
                 "than 15 %, but the delay of AF2x is more than 1.3 times that of voice.",
                 "derived",
                 (at[HOLD]["loss_ef"] > 10)
@@ -129,30 +135,33 @@ class Readings(ce.AtTheEdge):
             ),
             Claim(
                 "W4",
-                "(c) With equal weights and the usual hold queue of 1000, AF22 waits more than 100 ms, which the paper's "
+                "(c) With equal weights and the usual hold queue of 1000, AF22 waits more than 100 ms, which the "
+                "paper's "
                 "data do not.",
                 "derived",
                 at[EQUAL]["delay_af22"] > 100,
             ),
             Claim(
                 "W5",
-                "Weights by precedence, where the hold queue of 1000 never fills: every column loses what weighted max-min "
+                "Weights by precedence, where the hold queue of 1000 never fills: every column loses what weighted "
+                "max-min "
                 "says, within a point.",
                 "derived: water-filling with weights precedence + 1",
-                near(PRECEDENCE, True),
+                near(PRECEDENCE, by_precedence=True),
             ),
             Claim(
                 "W6",
-                "Equal weights with a hold queue that never fills: every column loses what max-min says, within a point: "
+                "Equal weights with a hold queue that never fills: every column loses what max-min says, within a "
+                "point: "
                 "data have exactly three levels, 0, 22.8 and 42.0 %.",
                 "derived: water-filling",
-                near(LONG_EQUAL, False),
+                near(LONG_EQUAL, by_precedence=False),
             ),
             Claim(
                 "W7",
                 "The textbook's WFQ with a buffer of 1000 that the longest queue pays for meets the same shares.",
                 "derived: water-filling",
-                near(TEXTBOOK, False),
+                near(TEXTBOOK, by_precedence=False),
             ),
             *(
                 Claim.reported(
@@ -171,7 +180,8 @@ class Readings(ce.AtTheEdge):
         yield Figure(
             "loss",
             "Loss under each reading of WFQ",
-            "Diamonds: weighted max-min for the weights of the panel. Only in the first panel does voice lose what the paper "
+            "Diamonds: weighted max-min for the weights of the panel. Only in the first panel does voice lose what the "
+            "paper "
             "reports and the delays (next figure) agree with one another.",
             partial(_draw, results, "loss", "loss (%)"),
             claims=("W1", "W2", "W3", "W5", "W6"),
