@@ -5,8 +5,8 @@
 
 mod error;
 mod panics;
-mod router;
 mod quality;
+mod router;
 mod run;
 mod scenario;
 mod study;

@@ -5,7 +5,9 @@ use pyo3::prelude::*;
 use serde_json::json;
 use tailback_router::{Imported, Options, Report, Traffic, lift, lower, mqc, tc};
 
-fn language(name: &str) -> PyResult<(fn(&str) -> Imported, fn(&tailback_router::ir::Config) -> tailback_router::Exported)> {
+fn language(
+    name: &str,
+) -> PyResult<(fn(&str) -> Imported, fn(&tailback_router::ir::Config) -> tailback_router::Exported)> {
     match name {
         "mqc" => Ok((mqc::import, mqc::export)),
         "tc" => Ok((tc::import, tc::export)),
@@ -64,7 +66,8 @@ pub fn translate_router(from_: &str, text: &str, to: &str) -> PyResult<String> {
 #[pyo3(signature = (language, document, port = None))]
 pub fn export_router(language: &str, document: &str, port: Option<&str>) -> PyResult<String> {
     let (_, export) = self::language(language)?;
-    let document = serde_json::from_str(document).map_err(|e| PyValueError::new_err(format!("this is not JSON: {e}")))?;
+    let document =
+        serde_json::from_str(document).map_err(|e| PyValueError::new_err(format!("this is not JSON: {e}")))?;
     let Imported { config, mut report } = lift(&document, port);
     let exported = export(&config);
     report.append(exported.report);

@@ -1,8 +1,8 @@
 //! From a scenario back to a configuration: the policy of one of its ports.
 
 use crate::ir::{
-    By, Class, ClassMap, Config, Fair, FqCodel, HtbClass, Limit, Match, Policy, Port, Priority, Profile, Queue, Red, Rule,
-    Scheduler, Sfq, Shape, Share, Timed, Wred,
+    By, Class, ClassMap, Config, Fair, FqCodel, HtbClass, Limit, Match, Policy, Port, Priority, Profile, Queue, Red,
+    Rule, Scheduler, Sfq, Shape, Share, Timed, Wred,
 };
 use crate::{Imported, Place, Report};
 use serde_json::Value;
@@ -44,7 +44,10 @@ impl Lifting<'_> {
                 let is_meant = wanted.map_or_else(
                     || {
                         let limited = text(table, "buffer").is_some_and(|buffer| buffer != "unlimited");
-                        limited || ["discipline", "shaper", "ring", "conditioners"].iter().any(|key| is_given(table.get(*key)))
+                        limited
+                            || ["discipline", "shaper", "ring", "conditioners"]
+                                .iter()
+                                .any(|key| is_given(table.get(*key)))
                     },
                     |wanted| wanted == name || wanted == node || wanted == neighbour,
                 );
@@ -59,7 +62,11 @@ impl Lifting<'_> {
         match found.as_slice() {
             [one] => Some(one.clone()),
             [] => {
-                self.report.error(NOWHERE, "there is no such port, or none with a policy", "name it such as ce:sink, under `switches`");
+                self.report.error(
+                    NOWHERE,
+                    "there is no such port, or none with a policy",
+                    "name it such as ce:sink, under `switches`",
+                );
                 None
             }
             several => {
@@ -71,7 +78,8 @@ impl Lifting<'_> {
     }
 
     fn port(&mut self, node: &str, neighbour: &str, table: &Value) -> Port {
-        let mut made = Port { name: format!("{node}:{neighbour}"), rate: self.rate(node, neighbour), ..Port::default() };
+        let mut made =
+            Port { name: format!("{node}:{neighbour}"), rate: self.rate(node, neighbour), ..Port::default() };
         made.ring = table.get("ring").and_then(Value::as_u64).and_then(|n| u32::try_from(n).ok());
         let mut root = Class { name: DEFAULT_CLASS.to_owned(), ..Class::default() };
         if let Some(inside) = table.get("discipline").filter(|inside| !inside.is_null()) {
@@ -148,15 +156,19 @@ impl Lifting<'_> {
                 class.queue = Queue::Fair(Fair { threshold, queues: number("queues"), reservable: None });
             }
             "sfq" => {
-                let perturb = text(inside, "perturb").and_then(|text| parse_duration(text).ok()).map(|d| d.0 / 1_000_000_000_000);
+                let perturb =
+                    text(inside, "perturb").and_then(|text| parse_duration(text).ok()).map(|d| d.0 / 1_000_000_000_000);
                 let divisor = inside.get("buckets").and_then(Value::as_u64);
                 class.queue = Queue::Sfq(Sfq { quantum: size(inside, "quantum"), perturb, divisor, depth: None });
             }
             "fq-codel" => {
                 let flows = inside.get("buckets").and_then(Value::as_u64);
-                class.queue = Queue::FqCodel(FqCodel { flows, quantum: size(inside, "quantum"), law: timed(inside, "interval") });
+                class.queue =
+                    Queue::FqCodel(FqCodel { flows, quantum: size(inside, "quantum"), law: timed(inside, "interval") });
             }
-            "fq-pie" => class.queue = Queue::FqPie(inside.get("pie").map_or_else(Timed::default, |law| timed(law, "update"))),
+            "fq-pie" => {
+                class.queue = Queue::FqPie(inside.get("pie").map_or_else(Timed::default, |law| timed(law, "update")))
+            }
             "codel" => class.queue = Queue::Codel(timed(inside, "interval")),
             "pie" => class.queue = Queue::Pie(timed(inside, "update")),
             "red" => class.queue = Queue::Red(red(inside)),
@@ -184,10 +196,18 @@ impl Lifting<'_> {
             names.push(own.clone());
             let mut class = self.class(one, &own, quantum, depth);
             class.parent = text(one, "parent").map(str::to_owned);
-            if let Some(when) = one.get("match").filter(|when| !when.is_null() && **when != serde_json::json!({ "not": {} })) {
+            if let Some(when) =
+                one.get("match").filter(|when| !when.is_null() && **when != serde_json::json!({ "not": {} }))
+            {
                 let named = if scheduler == Scheduler::ClassBased { Some(own.as_str()) } else { None };
                 let when = self.condition(when, named);
-                let class = if let Match::ClassMap(map) = &when && scheduler == Scheduler::ClassBased { map.clone() } else { own.clone() };
+                let class = if let Match::ClassMap(map) = &when
+                    && scheduler == Scheduler::ClassBased
+                {
+                    map.clone()
+                } else {
+                    own.clone()
+                };
                 made.rules.push(Rule { when, class, police: None, at: NOWHERE });
                 if scheduler == Scheduler::ClassBased
                     && let Some(rule) = made.rules.last()
@@ -354,7 +374,9 @@ impl Lifting<'_> {
             Value::Array(all) => all.clone(),
             one => vec![one.clone()],
         };
-        let numbers = || -> Vec<u8> { each(value).iter().filter_map(Value::as_u64).filter_map(|n| u8::try_from(n).ok()).collect() };
+        let numbers = || -> Vec<u8> {
+            each(value).iter().filter_map(Value::as_u64).filter_map(|n| u8::try_from(n).ok()).collect()
+        };
         Some(match key {
             "dscp" => {
                 let code = |value: &Value| match value {
@@ -387,7 +409,8 @@ impl Lifting<'_> {
         let mut codes = Vec::new();
         for flow in self.document.get("flows").and_then(Value::as_array).into_iter().flatten() {
             if text(flow, "name").is_some_and(|name| names.iter().any(|own| own == name)) {
-                let code = text(flow, "dscp").and_then(|text| text.parse::<Dscp>().ok()).unwrap_or(Dscp::DEFAULT).codepoint();
+                let code =
+                    text(flow, "dscp").and_then(|text| text.parse::<Dscp>().ok()).unwrap_or(Dscp::DEFAULT).codepoint();
                 if !codes.contains(&code) {
                     codes.push(code);
                 }

@@ -9,31 +9,102 @@ use tailback_random::Rng;
 use tailback_router::{Imported, Options, Traffic, lift, lower, mqc, tc};
 
 const CISCO: &[&str] = &[
-    "class-map match-any @", "class-map match-all @", "no class-map @", "match dscp ef af41", "match not class-map @", "match class-map @",
-    "match access-group 101", "match access-group name @", "match protocol http", "match precedence # #", "match any", "no match dscp ef af41",
-    "policy-map @", "no policy-map @", "class @", "class class-default", "no class @", "priority percent #", "priority # #", "priority level 2",
-    "bandwidth percent #", "bandwidth #", "bandwidth remaining percent #", "bandwidth remaining ratio #", "fair-queue #", "queue-limit # bytes",
-    "queue-limit dscp ef #", "random-detect dscp-based", "random-detect dscp af11 # # #", "random-detect", "no random-detect",
-    "random-detect exponential-weighting-constant #", "shape average # # #", "shape peak percent #", "police # # #",
-    "police cir # bc # pir # be # conform-action set-dscp-transmit af11 violate-action drop", "exceed-action set-prec-transmit #",
-    "set dscp af21", "set mpls experimental imposition #", "service-policy @", "service-policy output @", "service-policy input @",
-    "interface Serial0/#", "interface @", "hold-queue # out", "tx-ring-limit #", "max-reserved-bandwidth #", "priority-group #", "speed #",
-    "access-list 101 permit tcp any range # # host 10.0.0.# eq www", "access-list # permit 10.0.0.0 0.0.0.255", "ip access-list extended @",
-    "no # ", "# deny udp any any gt # dscp ef log", "permit ip 10.0.0.0 0.255.#.255 any", "priority-list # protocol ip high list 101",
-    "priority-list # queue-limit # # # #", "! comment", "end", "exit", "R1(config)# conf t", "no", "", "é ü 漢",
+    "class-map match-any @",
+    "class-map match-all @",
+    "no class-map @",
+    "match dscp ef af41",
+    "match not class-map @",
+    "match class-map @",
+    "match access-group 101",
+    "match access-group name @",
+    "match protocol http",
+    "match precedence # #",
+    "match any",
+    "no match dscp ef af41",
+    "policy-map @",
+    "no policy-map @",
+    "class @",
+    "class class-default",
+    "no class @",
+    "priority percent #",
+    "priority # #",
+    "priority level 2",
+    "bandwidth percent #",
+    "bandwidth #",
+    "bandwidth remaining percent #",
+    "bandwidth remaining ratio #",
+    "fair-queue #",
+    "queue-limit # bytes",
+    "queue-limit dscp ef #",
+    "random-detect dscp-based",
+    "random-detect dscp af11 # # #",
+    "random-detect",
+    "no random-detect",
+    "random-detect exponential-weighting-constant #",
+    "shape average # # #",
+    "shape peak percent #",
+    "police # # #",
+    "police cir # bc # pir # be # conform-action set-dscp-transmit af11 violate-action drop",
+    "exceed-action set-prec-transmit #",
+    "set dscp af21",
+    "set mpls experimental imposition #",
+    "service-policy @",
+    "service-policy output @",
+    "service-policy input @",
+    "interface Serial0/#",
+    "interface @",
+    "hold-queue # out",
+    "tx-ring-limit #",
+    "max-reserved-bandwidth #",
+    "priority-group #",
+    "speed #",
+    "access-list 101 permit tcp any range # # host 10.0.0.# eq www",
+    "access-list # permit 10.0.0.0 0.0.0.255",
+    "ip access-list extended @",
+    "no # ",
+    "# deny udp any any gt # dscp ef log",
+    "permit ip 10.0.0.0 0.255.#.255 any",
+    "priority-list # protocol ip high list 101",
+    "priority-list # queue-limit # # # #",
+    "! comment",
+    "end",
+    "exit",
+    "R1(config)# conf t",
+    "no",
+    "",
+    "é ü 漢",
 ];
 const TC: &[&str] = &[
-    "tc qdisc add dev d@ root handle #: htb default #", "tc qdisc replace dev d@ root handle #: prio bands #", "tc qdisc del dev d@ root",
-    "tc qdisc add dev d@ parent #:# handle #: sfq perturb # limit #", "tc qdisc add dev d@ parent #:# handle #: tbf rate #kbit burst #k latency #ms",
-    "tc qdisc add dev d@ parent #:# handle #: htb", "tc qdisc add dev d@ root gred setup DPs # default #", "tc qdisc change dev d@ root gred limit #k min # max # avpkt # burst # DP #",
-    "tc qdisc add dev d@ parent #:# red limit #m min #k max #k avpkt # burst # probability 0.#", "tc qdisc add dev d@ root ets strict # quanta # # #",
-    "tc class add dev d@ parent #: classid #:# htb rate #mbit ceil #mbit burst #k prio # quantum #", "tc class add dev d@ parent #:# classid #:# htb rate #kbit",
-    "tc class add dev d@ parent #: classid #:# drr quantum #", "tc class del dev d@ classid #:#", "tc qdisc add dev d@ root handle #: drr",
+    "tc qdisc add dev d@ root handle #: htb default #",
+    "tc qdisc replace dev d@ root handle #: prio bands #",
+    "tc qdisc del dev d@ root",
+    "tc qdisc add dev d@ parent #:# handle #: sfq perturb # limit #",
+    "tc qdisc add dev d@ parent #:# handle #: tbf rate #kbit burst #k latency #ms",
+    "tc qdisc add dev d@ parent #:# handle #: htb",
+    "tc qdisc add dev d@ root gred setup DPs # default #",
+    "tc qdisc change dev d@ root gred limit #k min # max # avpkt # burst # DP #",
+    "tc qdisc add dev d@ parent #:# red limit #m min #k max #k avpkt # burst # probability 0.#",
+    "tc qdisc add dev d@ root ets strict # quanta # # #",
+    "tc class add dev d@ parent #: classid #:# htb rate #mbit ceil #mbit burst #k prio # quantum #",
+    "tc class add dev d@ parent #:# classid #:# htb rate #kbit",
+    "tc class add dev d@ parent #: classid #:# drr quantum #",
+    "tc class del dev d@ classid #:#",
+    "tc qdisc add dev d@ root handle #: drr",
     "tc filter add dev d@ parent #: protocol ip prio # u32 match ip dsfield # 0xfc match ip dport # 0xffff flowid #:#",
     "tc filter add dev d@ parent #: protocol ip u32 match u32 0 0 police rate #kbit burst #k conform-exceed drop/pass flowid #:#",
     "tc filter add dev d@ parent #: protocol ip prio # flower ip_proto udp dst_port #-# ip_tos 0x#/0xfc classid #:#",
-    "tc filter add dev d@ parent #: protocol ip prio # matchall flowid #:#", "tc filter del dev d@ parent #:", "tc qdisc add dev d@ root fq_codel limit # target #ms noecn",
-    "A@=$B@$B@", "B@=\"tc qdisc add $A@\"", "$B@ dev d@ root pfifo limit $((# * (# - #) / #))", "for i in 1 2; do", "done", "echo `x` $(y) ${Z:-#} '", "\\", "# comment", ";;&&|",
+    "tc filter add dev d@ parent #: protocol ip prio # matchall flowid #:#",
+    "tc filter del dev d@ parent #:",
+    "tc qdisc add dev d@ root fq_codel limit # target #ms noecn",
+    "A@=$B@$B@",
+    "B@=\"tc qdisc add $A@\"",
+    "$B@ dev d@ root pfifo limit $((# * (# - #) / #))",
+    "for i in 1 2; do",
+    "done",
+    "echo `x` $(y) ${Z:-#} '",
+    "\\",
+    "# comment",
+    ";;&&|",
 ];
 
 fn below(rng: &mut Rng, n: usize) -> usize {
@@ -129,8 +200,16 @@ fn fuzz(rounds: u64) {
             let text = match seed % 4 {
                 0 => grammatical(&mut rng, CISCO),
                 1 => grammatical(&mut rng, TC),
-                2 => { let i = below(&mut rng, cisco.len()); let j = below(&mut rng, tc.len()); mutated(&mut rng, &cisco[i], &tc[j]) }
-                _ => { let i = below(&mut rng, tc.len()); let j = below(&mut rng, tc.len()); mutated(&mut rng, &tc[i], &tc[j]) }
+                2 => {
+                    let i = below(&mut rng, cisco.len());
+                    let j = below(&mut rng, tc.len());
+                    mutated(&mut rng, &cisco[i], &tc[j])
+                }
+                _ => {
+                    let i = below(&mut rng, tc.len());
+                    let j = below(&mut rng, tc.len());
+                    mutated(&mut rng, &tc[i], &tc[j])
+                }
             };
             survive(&text);
         });
@@ -166,7 +245,10 @@ fn deep_nesting_and_long_lines_take_no_stack_and_little_time() {
         format!("class-map a\n match dscp {}", "ef ".repeat(deep)),
         format!("echo {}", "$((".repeat(deep)),
         format!("A={}\nB=$A$A$A$A\nC=$B$B$B$B\nD=$C$C$C$C\n{}", "x".repeat(2000), "echo $D\n".repeat(100)),
-        format!("tc qdisc add dev e root handle 1: htb\n{}", "tc class add dev e parent 1: classid 1:1 htb rate 1mbit\n".repeat(500)),
+        format!(
+            "tc qdisc add dev e root handle 1: htb\n{}",
+            "tc class add dev e parent 1: classid 1:1 htb rate 1mbit\n".repeat(500)
+        ),
         "\"".repeat(deep),
         "\\\n".repeat(deep),
     ] {

@@ -33,13 +33,23 @@ fn class_line(class: &Class) -> String {
 fn snapshot(imported: &Imported) -> String {
     let (mut out, config) = (String::new(), &imported.config);
     for port in &config.ports {
-        let _ = writeln!(out, "port {} rate {:?} ring {:?} hold {:?} input {:?}", port.name, port.rate, port.ring, port.hold, port.input);
+        let _ = writeln!(
+            out,
+            "port {} rate {:?} ring {:?} hold {:?} input {:?}",
+            port.name, port.rate, port.ring, port.hold, port.input
+        );
         let _ = writeln!(out, "  {}", class_line(&port.root));
     }
     for policy in &config.policies {
         let _ = writeln!(out, "policy {} {:?} default {:?}", policy.name, policy.scheduler, policy.default);
         for rule in &policy.rules {
-            let _ = writeln!(out, "  {:?} -> {}{}", rule.when, rule.class, if rule.police.is_some() { " policed" } else { "" });
+            let _ = writeln!(
+                out,
+                "  {:?} -> {}{}",
+                rule.when,
+                rule.class,
+                if rule.police.is_some() { " policed" } else { "" }
+            );
         }
         for class in &policy.classes {
             let _ = writeln!(out, "  {}", class_line(class));
@@ -51,7 +61,13 @@ fn snapshot(imported: &Imported) -> String {
     for list in &config.access_lists {
         let _ = writeln!(out, "list {}", list.name);
         for entry in &list.entries {
-            let _ = writeln!(out, "  {} {} {:?}", entry.sequence, if entry.permit { "permit" } else { "deny" }, entry.conditions);
+            let _ = writeln!(
+                out,
+                "  {} {} {:?}",
+                entry.sequence,
+                if entry.permit { "permit" } else { "deny" },
+                entry.conditions
+            );
         }
     }
     let _ = writeln!(out, "report");
@@ -122,7 +138,13 @@ fn a_tc_sample_that_is_written_and_read_again_is_the_same() {
 #[test]
 fn a_sample_translated_into_the_other_language_is_read_there_without_errors_and_is_stable() {
     for (folder, ending, import, there, back) in [
-        ("mqc", "txt", mqc::import as fn(&str) -> Imported, tc::export as fn(&Config) -> Exported, tc::import as fn(&str) -> Imported),
+        (
+            "mqc",
+            "txt",
+            mqc::import as fn(&str) -> Imported,
+            tc::export as fn(&Config) -> Exported,
+            tc::import as fn(&str) -> Imported,
+        ),
         ("tc", "sh", tc::import, mqc::export, mqc::import),
     ] {
         for file in files(folder, ending) {
@@ -157,9 +179,9 @@ fn every_sample_without_errors_becomes_a_document_or_says_why_not() {
             let lowered = lower(&imported.config, &Traffic::default(), &options);
             match &lowered.document {
                 None => assert!(lowered.report.has_errors(), "{}: no document, and no reason", file.display()),
+                // Python's tests run them all; here it must be whole.
                 Some(document) => {
-                    let scenario: Result<(), String> = Ok(()); let _ = format!("{document}"); //SCN tailback_scenario::Scenario::from_json(&document.to_string());
-                    assert!(scenario.is_ok(), "{}\n{}\n{document:#}", file.display(), scenario.unwrap_err());
+                    assert!(document["flows"].as_array().is_some_and(|flows| !flows.is_empty()), "{}", file.display());
                     made += 1;
                 }
             }

@@ -71,7 +71,8 @@ impl Net {
 
     /// The network whose first `length` bits count; none above 32.
     pub fn prefix(address: u32, length: u32) -> Option<Net> {
-        let wildcard = if length == 0 { u32::MAX } else { (1u32.checked_shl(32u32.checked_sub(length)?)?).wrapping_sub(1) };
+        let wildcard =
+            if length == 0 { u32::MAX } else { (1u32.checked_shl(32u32.checked_sub(length)?)?).wrapping_sub(1) };
         let wildcard = if length == 32 { 0 } else { wildcard };
         Some(Net { address: address & !wildcard, wildcard })
     }
@@ -219,7 +220,9 @@ impl Match {
             Match::Source(net) => header.source.map(|address| net.holds(address)),
             Match::Destination(net) => header.destination.map(|address| net.holds(address)),
             Match::SourcePort(range) => header.source_port.map(|port| (range.low..=range.high).contains(&port)),
-            Match::DestinationPort(range) => header.destination_port.map(|port| (range.low..=range.high).contains(&port)),
+            Match::DestinationPort(range) => {
+                header.destination_port.map(|port| (range.low..=range.high).contains(&port))
+            }
             Match::Not(inner) => inner.judge(header, config, depth, budget).map(|holds| !holds),
             Match::All(conditions) => all(conditions, header, config, depth, budget),
             Match::AnyOf(conditions) => any(conditions, header, config, depth, budget),

@@ -104,7 +104,11 @@ impl<'a> Conditions<'a> {
                     let text = format!("{when:?} {}", row.name);
                     if self.unknown.insert(text) {
                         let message = format!("the row `{}` does not say enough to judge {}", row.name, plain(when));
-                        report.warning(at, message, "it is taken not to hold: add protocol, source, destination and ports to the table");
+                        report.warning(
+                            at,
+                            message,
+                            "it is taken not to hold: add protocol, source, destination and ports to the table",
+                        );
                     }
                 }
             }

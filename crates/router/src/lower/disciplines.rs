@@ -21,7 +21,9 @@ impl Lower<'_> {
         let inner = self.queue(class, shape.map_or(rate, |(shaped, _)| shaped), depth);
         let Some((shaped, shape)) = shape else { return inner };
         let mut made = json!({ "kind": "shaper", "rate": bits(shaped) });
-        if let Some(burst) = shape.burst.map(|burst| burst.saturating_add(shape.excess.filter(|_| shape.peak).unwrap_or(0))) {
+        if let Some(burst) =
+            shape.burst.map(|burst| burst.saturating_add(shape.excess.filter(|_| shape.peak).unwrap_or(0)))
+        {
             made["burst"] = json!(self.burst(burst));
         }
         if let Some(inner) = inner {
@@ -38,7 +40,11 @@ impl Lower<'_> {
     fn queue(&mut self, class: &Class, rate: u64, depth: usize) -> Option<Value> {
         if let Some(wred) = &class.wred {
             if let Queue::Fair(_) = class.queue {
-                self.report.warning(class.at, format!("class `{}`: random-detect without its fair queue", class.name), "flow-based WRED is not simulated");
+                self.report.warning(
+                    class.at,
+                    format!("class `{}`: random-detect without its fair queue", class.name),
+                    "flow-based WRED is not simulated",
+                );
             }
             if !matches!(class.queue, Queue::Policy(_)) {
                 return Some(wred_discipline(wred));
@@ -70,9 +76,11 @@ impl Lower<'_> {
             Queue::Pie(law) => Some(timed("pie", *law, "update")),
             Queue::Red(red) => Some(red_discipline(*red, class.limit)),
             Queue::Gred(gred) => {
-                let advice = "it needs skb->tc_index, which nothing in such a script sets; its default profile is used as RED";
+                let advice =
+                    "it needs skb->tc_index, which nothing in such a script sets; its default profile is used as RED";
                 self.report.warning(class.at, format!("class `{}`: gred", class.name), advice);
-                let profile = gred.profiles.iter().find(|profile| profile.dp == gred.default).copied().unwrap_or_default();
+                let profile =
+                    gred.profiles.iter().find(|profile| profile.dp == gred.default).copied().unwrap_or_default();
                 Some(red_discipline(profile.law, profile.limit.map(Limit::Bytes)))
             }
         }
@@ -111,7 +119,8 @@ impl Lower<'_> {
 
     fn class_based(&mut self, policy: &Policy, rate: u64, depth: usize) -> Option<Value> {
         let default = policy.default.as_deref();
-        let order: Vec<&str> = policy.classes.iter().map(|class| class.name.as_str()).filter(|name| Some(*name) != default).collect();
+        let order: Vec<&str> =
+            policy.classes.iter().map(|class| class.name.as_str()).filter(|name| Some(*name) != default).collect();
         let mut made = Vec::new();
         // Packets of a class without a queue of its own wait with those of class-default.
         let mut elsewhere: Vec<Value> = Vec::new();
@@ -121,7 +130,10 @@ impl Lower<'_> {
             if !elsewhere.is_empty() {
                 when = json!({ "all": [{ "not": elsewhere.clone() }, when] });
             }
-            let queues = class.bandwidth.is_some() || class.priority.is_some() || class.shape.is_some() || class.queue != Queue::Fifo;
+            let queues = class.bandwidth.is_some()
+                || class.priority.is_some()
+                || class.shape.is_some()
+                || class.queue != Queue::Fifo;
             if !queues {
                 elsewhere.push(when);
                 continue;
@@ -133,7 +145,11 @@ impl Lower<'_> {
             if class.priority.is_none() {
                 put(&mut one, "discipline", self.inside(class, share.unwrap_or(rate).max(base_of(class, rate)), depth));
             } else if class.shape.is_some() || class.queue != Queue::Fifo {
-                self.report.warning(class.at, format!("class `{name}`: a priority class is one FIFO here"), "its inner policy was left out");
+                self.report.warning(
+                    class.at,
+                    format!("class `{name}`: a priority class is one FIFO here"),
+                    "its inner policy was left out",
+                );
             }
             made.push(one);
         }
@@ -182,7 +198,11 @@ impl Lower<'_> {
 
     fn limit(&mut self, class: &Class, rate: u64, usual: u64) -> String {
         if !class.code_limits.is_empty() {
-            self.report.warning(class.at, format!("class `{}`: limits of single code points are not simulated", class.name), "use random-detect");
+            self.report.warning(
+                class.at,
+                format!("class `{}`: limits of single code points are not simulated", class.name),
+                "use random-detect",
+            );
         }
         match class.limit {
             Some(Limit::Packets(n)) => packets(n.max(1)),
@@ -244,8 +264,10 @@ impl Lower<'_> {
         let mut written: Vec<&str> = Vec::new();
         // A parent stands before its classes.
         while !left.is_empty() {
-            let (now, later): (Vec<&Class>, Vec<&Class>) =
-                left.iter().copied().partition(|class| class.parent.as_deref().is_none_or(|parent| written.contains(&parent)));
+            let (now, later): (Vec<&Class>, Vec<&Class>) = left
+                .iter()
+                .copied()
+                .partition(|class| class.parent.as_deref().is_none_or(|parent| written.contains(&parent)));
             if now.is_empty() {
                 break;
             }
@@ -271,7 +293,9 @@ impl Lower<'_> {
         }
         let default = policy.default.clone().unwrap_or_else(|| {
             // Around the token buckets: nothing holds it back but the link.
-            made.push(json!({ "name": "direct", "rate": bits(rate), "match": { "not": {} }, "limit": packets(LINUX_LIMIT) }));
+            made.push(
+                json!({ "name": "direct", "rate": bits(rate), "match": { "not": {} }, "limit": packets(LINUX_LIMIT) }),
+            );
             "direct".to_owned()
         });
         json!({ "kind": "htb", "classes": made, "default": default })

@@ -102,12 +102,15 @@ pub(super) fn example(config: &Config, port: &Port, rate: u64) -> Traffic {
     for class in root.into_iter().flat_map(|policy| &policy.classes) {
         let share = class.bandwidth.or_else(|| class.priority?.rate).and_then(|share| share.of(rate));
         let own = share.or_else(|| class.htb.filter(|_| class.parent.is_some()).map(|htb| htb.rate));
-        let (Some(own), Some(code)) = (own, root.and_then(|policy| preferred(policy, &class.name, config))) else { continue };
+        let (Some(own), Some(code)) = (own, root.and_then(|policy| preferred(policy, &class.name, config))) else {
+            continue;
+        };
         if own == 0 || made.rows.iter().any(|row| row.header.dscp == code) {
             continue;
         }
         left = left.saturating_sub(own);
-        let name: String = class.name.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' }).collect();
+        let name: String =
+            class.name.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' }).collect();
         if made.rows.iter().all(|row| row.name != name) {
             made.rows.push(made_up(name, code, own, if class.priority.is_some() { 200 } else { 1000 }));
         }

@@ -101,7 +101,11 @@ fn chosen(config: &Config, options: &Options, report: &mut Report) -> Option<Por
     if let Some(policy) = &options.policy {
         if config.policy(policy).is_none() {
             let names: Vec<&str> = config.policies.iter().map(|policy| policy.name.as_str()).collect();
-            report.error(nowhere, format!("there is no policy `{policy}`"), &format!("there are: {}", names.join(", ")));
+            report.error(
+                nowhere,
+                format!("there is no policy `{policy}`"),
+                &format!("there are: {}", names.join(", ")),
+            );
             return None;
         }
         let named = options.interface.as_ref().and_then(|name| config.port(name)).cloned();
@@ -116,7 +120,11 @@ fn chosen(config: &Config, options: &Options, report: &mut Report) -> Option<Por
             let found = config.port(name).cloned();
             if found.is_none() {
                 let all: Vec<&Port> = config.ports.iter().collect();
-                report.error(nowhere, format!("there is no interface `{name}`"), &format!("there are: {}", names(&all)));
+                report.error(
+                    nowhere,
+                    format!("there is no interface `{name}`"),
+                    &format!("there are: {}", names(&all)),
+                );
             }
             found
         }
@@ -124,7 +132,11 @@ fn chosen(config: &Config, options: &Options, report: &mut Report) -> Option<Por
         (None, []) => {
             // A policy that was pasted without its interface.
             let inner = |name: &str| {
-                config.policies.iter().flat_map(|policy| &policy.classes).any(|class| class.queue == Queue::Policy(name.to_owned()))
+                config
+                    .policies
+                    .iter()
+                    .flat_map(|policy| &policy.classes)
+                    .any(|class| class.queue == Queue::Policy(name.to_owned()))
             };
             let outer: Vec<&str> =
                 config.policies.iter().map(|policy| policy.name.as_str()).filter(|name| !inner(name)).collect();
@@ -139,13 +151,21 @@ fn chosen(config: &Config, options: &Options, report: &mut Report) -> Option<Por
                     None
                 }
                 several => {
-                    report.error(nowhere, "several policies hang nowhere", &format!("choose with --policy: {}", several.join(", ")));
+                    report.error(
+                        nowhere,
+                        "several policies hang nowhere",
+                        &format!("choose with --policy: {}", several.join(", ")),
+                    );
                     None
                 }
             }
         }
         (None, several) => {
-            report.error(nowhere, "several interfaces have a policy", &format!("choose with --interface: {}", names(several)));
+            report.error(
+                nowhere,
+                "several interfaces have a policy",
+                &format!("choose with --interface: {}", names(several)),
+            );
             None
         }
     }
@@ -174,7 +194,10 @@ fn marks(config: &Config) -> bool {
     let marks = |acts: &[Act]| acts.iter().any(|act| matches!(act, Act::Set(Mark::Dscp(_) | Mark::Precedence(_))));
     config.policies.iter().flat_map(|policy| &policy.classes).any(|class| {
         class.set.iter().any(|mark| matches!(mark, Mark::Dscp(_) | Mark::Precedence(_)))
-            || class.police.as_ref().is_some_and(|police| marks(&police.conform) || marks(&police.exceed) || marks(&police.violate))
+            || class
+                .police
+                .as_ref()
+                .is_some_and(|police| marks(&police.conform) || marks(&police.exceed) || marks(&police.violate))
     })
 }
 
@@ -205,7 +228,8 @@ impl Lower<'_> {
             shared = shaped;
             let mut shaper = json!({ "rate": bits(shaped) });
             if let Some(burst) = shape.burst {
-                shaper["burst"] = json!(self.burst(burst.saturating_add(shape.excess.filter(|_| shape.peak).unwrap_or(0))));
+                shaper["burst"] =
+                    json!(self.burst(burst.saturating_add(shape.excess.filter(|_| shape.peak).unwrap_or(0))));
             }
             table["shaper"] = shaper;
         }
@@ -243,7 +267,11 @@ impl Lower<'_> {
             }
         }
         if port.input.is_some() {
-            self.report.warning(port.at, "the policy for what arrives is not simulated", "traffic begins with the code points of the table");
+            self.report.warning(
+                port.at,
+                "the policy for what arrives is not simulated",
+                "traffic begins with the code points of the table",
+            );
         }
         table
     }
@@ -257,7 +285,8 @@ fn document(
     table: Value,
     maps: Map<String, Value>,
 ) -> Value {
-    let offered = traffic.rows.iter().fold(0u64, |sum, row| sum.saturating_add(row.rate.saturating_mul(u64::from(row.count))));
+    let offered =
+        traffic.rows.iter().fold(0u64, |sum, row| sum.saturating_add(row.rate.saturating_mul(u64::from(row.count))));
     // Fast enough not to be the place where packets wait.
     let access = [1_000_000_000u64, 10_000_000_000, 100_000_000_000, 1_000_000_000_000]
         .into_iter()
@@ -288,14 +317,17 @@ fn flow(row: &Row) -> Value {
     let packet = format!("{}B", row.packet);
     let mut made = json!({ "name": row.name, "from": "src", "to": "sink", "count": row.count, "dscp": conditions::dscp(row.header.dscp) });
     match row.model {
-        Model::Cbr => made["source"] = json!({ "kind": "cbr", "packet": packet, "rate": bits(row.rate), "wander": 0.1 }),
+        Model::Cbr => {
+            made["source"] = json!({ "kind": "cbr", "packet": packet, "rate": bits(row.rate), "wander": 0.1 })
+        }
         Model::Poisson => made["source"] = json!({ "kind": "poisson", "packet": packet, "rate": bits(row.rate) }),
         Model::OnOff => {
             // A period is long enough for some packets.
             let peak = row.rate.saturating_mul(2).max(1);
             let ms = (row.packet.saturating_mul(8_000).saturating_mul(4) / peak).max(100);
             let period = format!("{ms}ms");
-            made["source"] = json!({ "kind": "on-off", "packet": packet, "rate": bits(peak), "on": period, "off": period });
+            made["source"] =
+                json!({ "kind": "on-off", "packet": packet, "rate": bits(peak), "on": period, "off": period });
         }
         Model::Tcp => {
             made["source"] = json!({ "kind": "bulk" });

@@ -31,8 +31,11 @@ impl Lower<'_> {
                 continue;
             }
             let when = if default == Some(class.name.as_str()) {
-                let others: Vec<Value> =
-                    policy.rules.iter().map(|rule| self.conditions.condition(&rule.when, rule.at, &mut self.report)).collect();
+                let others: Vec<Value> = policy
+                    .rules
+                    .iter()
+                    .map(|rule| self.conditions.condition(&rule.when, rule.at, &mut self.report))
+                    .collect();
                 if others.is_empty() { json!({}) } else { json!({ "not": others }) }
             } else {
                 self.conditions.class(policy, &order, index, &mut self.report)
@@ -75,7 +78,11 @@ impl Lower<'_> {
         match mark {
             Mark::Dscp(code) => table["dscp"] = json!(dscp(code)),
             Mark::Precedence(n) => table["precedence"] = json!(n),
-            other => self.report.warning(at, format!("{other:?} is not simulated"), "only code points and precedences are written"),
+            other => self.report.warning(
+                at,
+                format!("{other:?} is not simulated"),
+                "only code points and precedences are written",
+            ),
         }
     }
 

@@ -54,8 +54,21 @@ pub enum Model {
 }
 
 const COLUMNS: [&str; 15] = [
-    "name", "dscp", "class", "rate", "packet", "count", "model", "protocol", "source", "destination", "source-port",
-    "destination-port", "application", "exp", "cos",
+    "name",
+    "dscp",
+    "class",
+    "rate",
+    "packet",
+    "count",
+    "model",
+    "protocol",
+    "source",
+    "destination",
+    "source-port",
+    "destination-port",
+    "application",
+    "exp",
+    "cos",
 ];
 /// Most rows, and most flows of a row, that are taken.
 const MOST: usize = 10_000;
@@ -71,7 +84,11 @@ impl Traffic {
             !line.is_empty() && !line.starts_with('#')
         });
         let Some((number, heading)) = lines.next() else {
-            report.error(Place::new(1, 1), "the traffic table is empty", "begin with: name,dscp,rate,packet,count,model");
+            report.error(
+                Place::new(1, 1),
+                "the traffic table is empty",
+                "begin with: name,dscp,rate,packet,count,model",
+            );
             return (traffic, report);
         };
         let separator = [';', '\t'].into_iter().find(|c| heading.contains(*c) && !heading.contains(',')).unwrap_or(',');
@@ -119,8 +136,10 @@ fn headings<'a>(line: &str, separator: char, number: usize, report: &mut Report)
             };
             let known = COLUMNS.iter().find(|known| **known == name).copied();
             if known.is_none() {
-                let advice = tailback_document::suggest(name, COLUMNS.iter().copied())
-                    .map_or_else(|| format!("columns are {}", COLUMNS.join(", ")), |near| format!("did you mean `{near}`?"));
+                let advice = tailback_document::suggest(name, COLUMNS.iter().copied()).map_or_else(
+                    || format!("columns are {}", COLUMNS.join(", ")),
+                    |near| format!("did you mean `{near}`?"),
+                );
                 report.unsupported(at, format!("the column `{}` is not known", cell.trim()), Some(&advice));
             }
             known
@@ -128,7 +147,11 @@ fn headings<'a>(line: &str, separator: char, number: usize, report: &mut Report)
         .collect();
     for needed in ["name", "packet"] {
         if !found.contains(&Some(needed)) {
-            report.error(at, format!("the column `{needed}` is missing"), "begin with: name,dscp,rate,packet,count,model");
+            report.error(
+                at,
+                format!("the column `{needed}` is missing"),
+                "begin with: name,dscp,rate,packet,count,model",
+            );
         }
     }
     found
@@ -158,7 +181,10 @@ fn row(fields: &[(&str, &str)], at: Place) -> Result<Row, Wrong> {
     if !name.chars().all(plain) {
         return Err((format!("`{name}` is no name"), "use letters, digits, `-`, `_` and `.`".to_owned()));
     }
-    let dscp = get("dscp").map(|text| text.parse::<Dscp>()).transpose().map_err(|e| (e, "correct the code point".to_owned()))?;
+    let dscp = get("dscp")
+        .map(|text| text.parse::<Dscp>())
+        .transpose()
+        .map_err(|e| (e, "correct the code point".to_owned()))?;
     let model = match get("model").unwrap_or("cbr").to_ascii_lowercase().as_str() {
         "cbr" | "udp" => Model::Cbr,
         "poisson" => Model::Poisson,
@@ -210,7 +236,9 @@ fn row(fields: &[(&str, &str)], at: Place) -> Result<Row, Wrong> {
 /// A rate with a unit, or a bare number of bit/s.
 fn rate(text: &str) -> Result<u64, Wrong> {
     let found = text.parse::<u64>().ok().or_else(|| parse_rate(text).ok().map(|rate| rate.0));
-    found.filter(|rate| *rate > 0).ok_or_else(|| (format!("`{text}` is no rate"), "write it such as 64kbit/s".to_owned()))
+    found
+        .filter(|rate| *rate > 0)
+        .ok_or_else(|| (format!("`{text}` is no rate"), "write it such as 64kbit/s".to_owned()))
 }
 
 #[cfg(test)]
@@ -219,7 +247,9 @@ mod tests {
 
     #[test]
     fn columns_may_come_in_any_order_under_usual_names_and_empty_cells_take_defaults() {
-        let (traffic, report) = Traffic::from_csv("# who\nname;dport;rate;Packet Size;dscp\nvoice;5060;64kbit/s;200;ef\nweb;www;1000000;1500;\n");
+        let (traffic, report) = Traffic::from_csv(
+            "# who\nname;dport;rate;Packet Size;dscp\nvoice;5060;64kbit/s;200;ef\nweb;www;1000000;1500;\n",
+        );
         assert!(report.notices().is_empty(), "{report:?}");
         let [voice, web] = traffic.rows.as_slice() else { panic!("two rows") };
         assert_eq!((voice.rate, voice.packet, voice.count, voice.header.dscp), (64_000, 200, 1, 46));

@@ -9,10 +9,9 @@ impl Reader {
     /// `access-list NUMBER …`
     pub(super) fn numbered_access_list(&mut self, cursor: &mut Cursor<'_>, negative: bool) -> Result<(), Trouble> {
         let name = cursor.name("number of the access list")?;
-        let number: u32 = name
-            .text
-            .parse()
-            .map_err(|_| Trouble::wrong(name.at, format!("`{}` is no number", name.text), "use `ip access-list` for names"))?;
+        let number: u32 = name.text.parse().map_err(|_| {
+            Trouble::wrong(name.at, format!("`{}` is no number", name.text), "use `ip access-list` for names")
+        })?;
         let standard = match number {
             1..=99 | 1300..=1999 => true,
             100..=199 | 2000..=2699 => false,
@@ -52,7 +51,8 @@ impl Reader {
     ) -> Result<Known, Trouble> {
         let Some(word) = cursor.peek() else { return Ok(Known::No) };
         let begins = |keyword: &str| {
-            word.text.len() <= keyword.len() && keyword.get(..word.text.len()).is_some_and(|k| k.eq_ignore_ascii_case(word.text))
+            word.text.len() <= keyword.len()
+                && keyword.get(..word.text.len()).is_some_and(|k| k.eq_ignore_ascii_case(word.text))
         };
         if !(cursor.is_number() || ["permit", "deny", "remark"].into_iter().any(begins)) {
             return Ok(Known::No);
@@ -112,7 +112,9 @@ impl Reader {
         let Some(own) = self.config.access_lists.get_mut(list) else { return Ok(()) };
         if negative {
             let found = own.entries.iter().position(|entry| entry.permit == permit && entry.conditions == conditions);
-            let Some(index) = found else { return Err(Trouble::wrong(at, "there is no such entry", "remove the line")) };
+            let Some(index) = found else {
+                return Err(Trouble::wrong(at, "there is no such entry", "remove the line"));
+            };
             let _ = own.entries.remove(index);
             return Ok(());
         }
@@ -122,7 +124,11 @@ impl Reader {
         match own.entries.binary_search_by_key(&sequence, |entry| entry.sequence) {
             Ok(index) => {
                 if own.entries.get(index) != Some(&entry) {
-                    return Err(Trouble::wrong(at, format!("entry {sequence} is there already"), "take another number"));
+                    return Err(Trouble::wrong(
+                        at,
+                        format!("entry {sequence} is there already"),
+                        "take another number",
+                    ));
                 }
             }
             Err(index) => own.entries.insert(index, entry),
@@ -188,7 +194,11 @@ fn net(cursor: &mut Cursor<'_>, standard: bool) -> Result<Net, Trouble> {
         _ => {}
     }
     let address: Ipv4Addr = word.text.parse().map_err(|_| {
-        Trouble::wrong(word.at, format!("`{}` is no IPv4 address", word.text), "write any, host 10.0.0.1 or 10.0.0.0 0.0.0.255")
+        Trouble::wrong(
+            word.at,
+            format!("`{}` is no IPv4 address", word.text),
+            "write any, host 10.0.0.1 or 10.0.0.0 0.0.0.255",
+        )
     })?;
     let more = cursor.is_number();
     if standard && !more {
@@ -261,6 +271,7 @@ fn ports(cursor: &mut Cursor<'_>, condition: fn(PortRange) -> Match) -> Result<V
 
 fn port(cursor: &mut Cursor<'_>) -> Result<u16, Trouble> {
     let word = cursor.name("port")?;
-    port_named(word.text)
-        .ok_or_else(|| Trouble::wrong(word.at, format!("`{}` is no port", word.text), "write 0 to 65535, or a name such as www"))
+    port_named(word.text).ok_or_else(|| {
+        Trouble::wrong(word.at, format!("`{}` is no port", word.text), "write 0 to 65535, or a name such as www")
+    })
 }

@@ -3,8 +3,8 @@
 use super::export::condition_text;
 use super::policy_map::DEFAULT_CLASS;
 use crate::ir::{
-    AccessEntry, AccessList, By, Class, ClassMap, Config, Fair, HtbClass, Limit, Match, Policy, Priority, Profile, Queue,
-    Red, Rule, Scheduler, Shape, Share, Wred,
+    AccessEntry, AccessList, By, Class, ClassMap, Config, Fair, HtbClass, Limit, Match, Policy, Priority, Profile,
+    Queue, Red, Rule, Scheduler, Shape, Share, Wred,
 };
 use crate::{Place, Report};
 
@@ -33,7 +33,9 @@ pub(super) fn adapt(config: &Config) -> (Config, Report) {
         } else if let Some(limit) = root.limit.take() {
             match limit {
                 Limit::Packets(packets) => port.hold = port.hold.or(u32::try_from(packets).ok()),
-                other => maker.note(port.at, format!("the limit {other:?} of `{}`: hold-queue counts packets", port.name)),
+                other => {
+                    maker.note(port.at, format!("the limit {other:?} of `{}`: hold-queue counts packets", port.name))
+                }
             }
         }
         port.root = root;
@@ -74,14 +76,21 @@ impl Maker {
             Scheduler::Priority | Scheduler::Drr | Scheduler::Ets => {
                 let mut classes = policy.classes.clone();
                 for (index, class) in classes.iter_mut().enumerate() {
-                    let strict = policy.scheduler == Scheduler::Priority || (policy.scheduler == Scheduler::Ets && class.quantum.is_none());
+                    let strict = policy.scheduler == Scheduler::Priority
+                        || (policy.scheduler == Scheduler::Ets && class.quantum.is_none());
                     let rest = policy.default.as_ref() == Some(&class.name);
                     if strict && rest {
-                        self.note(class.at, format!("`{}`: the default class gets what is left, whatever its band", class.name));
+                        self.note(
+                            class.at,
+                            format!("`{}`: the default class gets what is left, whatever its band", class.name),
+                        );
                     } else if strict && index < 2 {
                         class.priority = Some(Priority { level: index as u8 + 1, rate: None, burst: None });
                     } else if strict {
-                        self.note(class.at, format!("`{}`: routers have two levels of priority; this class gets the rest", class.name));
+                        self.note(
+                            class.at,
+                            format!("`{}`: routers have two levels of priority; this class gets the rest", class.name),
+                        );
                     } else {
                         let ratio = class.quantum.unwrap_or(PACKET).clamp(1, 65536);
                         class.bandwidth = Some(Share::RemainingRatio(u32::try_from(ratio).unwrap_or(1)));
@@ -145,7 +154,10 @@ impl Maker {
                 continue;
             }
             if is_default {
-                self.note(class.at, format!("`{}` is also the default class; unmatched packets go to class-default", class.name));
+                self.note(
+                    class.at,
+                    format!("`{}` is also the default class; unmatched packets go to class-default", class.name),
+                );
             }
             if own.is_empty() {
                 self.note(class.at, format!("no filter leads to `{}`", class.name));
@@ -201,9 +213,14 @@ impl Maker {
                 class.queue = Queue::Fair(Fair::default());
                 class.limit = None;
             }
-            Queue::Codel(_) | Queue::Pie(_) => self.note(at, format!("class `{}`: its AQM has no counterpart; a FIFO", class.name)),
+            Queue::Codel(_) | Queue::Pie(_) => {
+                self.note(at, format!("class `{}`: its AQM has no counterpart; a FIFO", class.name))
+            }
             Queue::Red(red) => {
-                self.note(at, format!("class `{}`: RED by bytes becomes random-detect by packets of {PACKET} B", class.name));
+                self.note(
+                    at,
+                    format!("class `{}`: RED by bytes becomes random-detect by packets of {PACKET} B", class.name),
+                );
                 class.wred = Some(wred(red, class.limit));
                 class.limit = class.limit.map(in_packets);
             }
@@ -250,6 +267,7 @@ fn wred(red: Red, limit: Option<Limit>) -> Wred {
     let min = red.min.unwrap_or(max / 3);
     let packets = |bytes: u64| u32::try_from((bytes / PACKET).max(1)).unwrap_or(u32::MAX);
     let denominator = red.probability.filter(|p| *p > 0).map(|p| 1_000_000 / p);
-    let profile = |code| Profile { code: Some(code), min: packets(min), max: packets(max).max(packets(min)), denominator };
+    let profile =
+        |code| Profile { code: Some(code), min: packets(min), max: packets(max).max(packets(min)), denominator };
     Wred { by: By::Precedence, exponent: None, ecn: red.ecn, profiles: (0..8).map(profile).collect() }
 }

@@ -94,7 +94,9 @@ fn in_cycles(config: &Config) -> Vec<(&str, Place)> {
         .class_maps
         .iter()
         .enumerate()
-        .flat_map(|(index, map)| map.conditions.iter().filter_map(move |condition| Some((index, inner_map(condition)?))))
+        .flat_map(|(index, map)| {
+            map.conditions.iter().filter_map(move |condition| Some((index, inner_map(condition)?)))
+        })
         .filter_map(|(index, name)| Some((index, config.class_maps.iter().position(|map| map.name == name)?)))
         .collect();
     cyclic(config.class_maps.len(), &uses)
@@ -179,7 +181,11 @@ fn actions(class: &Class, policy: &Policy, report: &mut Report) {
                     "class `{name}`: the maximum threshold {} of {kind} {code} is above the queue limit {limit}",
                     profile.max
                 );
-                report.error(at, message, "raise queue-limit, or lower the threshold: the queue is full before the average is there");
+                report.error(
+                    at,
+                    message,
+                    "raise queue-limit, or lower the threshold: the queue is full before the average is there",
+                );
             }
         }
     }
@@ -216,10 +222,13 @@ fn units(policy: &Policy, report: &mut Report) {
 fn attached<'a>(port: &'a Port, config: &'a Config, report: &mut Report, reached: &mut BTreeSet<&'a str>) {
     if let Some(input) = &port.input {
         match config.policy(input) {
-            None => report.error(port.at, format!("there is no policy map `{input}`"), "define it, or correct the name"),
+            None => {
+                report.error(port.at, format!("there is no policy map `{input}`"), "define it, or correct the name")
+            }
             Some(policy) => {
                 let _ = reached.insert(policy.name.as_str());
-                let queues = |class: &Class| class.bandwidth.is_some() || class.priority.is_some() || class.shape.is_some();
+                let queues =
+                    |class: &Class| class.bandwidth.is_some() || class.priority.is_some() || class.shape.is_some();
                 for class in policy.classes.iter().filter(|class| queues(class)) {
                     let message = format!("class `{}` queues, and the policy is for input", class.name);
                     report.error(class.at, message, "only policers and marks can be applied to what arrives");
@@ -245,7 +254,11 @@ fn attached<'a>(port: &'a Port, config: &'a Config, report: &mut Report, reached
             }
             let _ = reached.insert(policy.name.as_str());
             if depth == LEVELS {
-                report.error(policy.at, format!("`{name}` stands more than {LEVELS} levels deep"), "routers allow three levels");
+                report.error(
+                    policy.at,
+                    format!("`{name}` stands more than {LEVELS} levels deep"),
+                    "routers allow three levels",
+                );
                 return;
             }
             sums(policy, base, if depth == 0 { reservable } else { 100 }, report);
@@ -254,8 +267,13 @@ fn attached<'a>(port: &'a Port, config: &'a Config, report: &mut Report, reached
                     let shaped = class.shape.and_then(|shape| shape.rate.of(base?));
                     let own = class.bandwidth.and_then(|share| share.of(base?));
                     next.push((child, shaped.or(own).or(base)));
-                    if class.shape.is_none() && class.bandwidth.is_none() && class.priority.is_none() && queues(config, child) {
-                        let message = format!("class `{}` has a queueing policy within, and no rate of its own", class.name);
+                    if class.shape.is_none()
+                        && class.bandwidth.is_none()
+                        && class.priority.is_none()
+                        && queues(config, child)
+                    {
+                        let message =
+                            format!("class `{}` has a queueing policy within, and no rate of its own", class.name);
                         report.warning(class.at, message, "add `shape average` or `bandwidth`: routers refuse it");
                     }
                 }
@@ -292,9 +310,9 @@ fn sums(policy: &Policy, base: Option<u64>, reservable: u64, report: &mut Report
         let message = format!("the remaining percentages of `{}` sum to {remaining}", policy.name);
         report.error(policy.at, message, "let them sum to 100 at most");
     }
-    let of_rate = base.filter(|base| *base > 0).map_or(0, |base| {
-        u64::try_from(u128::from(rate) * 100).unwrap_or(u64::MAX).div_ceil(base)
-    });
+    let of_rate = base
+        .filter(|base| *base > 0)
+        .map_or(0, |base| u64::try_from(u128::from(rate) * 100).unwrap_or(u64::MAX).div_ceil(base));
     let sum = percent.saturating_add(of_rate);
     if sum > reservable {
         let base = base.map_or_else(String::new, |base| format!(" of {base} bit/s"));

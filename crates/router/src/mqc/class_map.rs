@@ -24,7 +24,13 @@ impl Reader {
         if negative {
             match found {
                 Some(index) => drop(self.config.class_maps.remove(index)),
-                None => return Err(Trouble::wrong(name.at, format!("there is no class map `{}`", name.text), "remove the line")),
+                None => {
+                    return Err(Trouble::wrong(
+                        name.at,
+                        format!("there is no class map `{}`", name.text),
+                        "remove the line",
+                    ));
+                }
             }
             self.mode = Mode::Global;
             return Ok(());
@@ -43,7 +49,12 @@ impl Reader {
         Ok(())
     }
 
-    pub(super) fn class_map_line(&mut self, map: usize, cursor: &mut Cursor<'_>, negative: bool) -> Result<Known, Trouble> {
+    pub(super) fn class_map_line(
+        &mut self,
+        map: usize,
+        cursor: &mut Cursor<'_>,
+        negative: bool,
+    ) -> Result<Known, Trouble> {
         let at = cursor.at();
         let keyword = match Reader::keyword(cursor, &["match", "description", "rename"]) {
             Ok(keyword) => keyword,

@@ -4,8 +4,8 @@ use super::adapt::adapt;
 use super::legacy::{LEVELS, policy_name};
 use crate::Exported;
 use crate::ir::{
-    AccessEntry, AccessList, Act, By, Class, ClassMap, Config, Limit, Mark, Match, Net, Police, Policy, Port, PortRange,
-    Queue, Scheduler, Shape, Share, Wred, protocol_name,
+    AccessEntry, AccessList, Act, By, Class, ClassMap, Config, Limit, Mark, Match, Net, Police, Policy, Port,
+    PortRange, Queue, Scheduler, Shape, Share, Wred, protocol_name,
 };
 use core::fmt::Write as _;
 use core::net::Ipv4Addr;
@@ -55,7 +55,9 @@ fn names(condition: &Match, name: &str) -> bool {
 }
 
 fn inner_policies_first(config: &Config) -> Vec<&Policy> {
-    let uses = |policy: &Policy, name: &str| policy.classes.iter().any(|class| matches!(&class.queue, Queue::Policy(own) if own == name));
+    let uses = |policy: &Policy, name: &str| {
+        policy.classes.iter().any(|class| matches!(&class.queue, Queue::Policy(own) if own == name))
+    };
     order(&config.policies, |policy| &policy.name, uses)
 }
 
@@ -161,7 +163,11 @@ fn class_map(out: &mut String, map: &ClassMap, report: &mut crate::Report) {
     for condition in &map.conditions {
         match condition_text(condition) {
             Some(text) => line!(out, " match {text}"),
-            None => report.unsupported(map.at, format!("a condition of `{}` has no counterpart: {condition:?}", map.name), None),
+            None => report.unsupported(
+                map.at,
+                format!("a condition of `{}` has no counterpart: {condition:?}", map.name),
+                None,
+            ),
         }
     }
 }

@@ -85,7 +85,12 @@ impl Reader {
         Ok(())
     }
 
-    pub(super) fn interface_line(&mut self, port: usize, cursor: &mut Cursor<'_>, negative: bool) -> Result<Known, Trouble> {
+    pub(super) fn interface_line(
+        &mut self,
+        port: usize,
+        cursor: &mut Cursor<'_>,
+        negative: bool,
+    ) -> Result<Known, Trouble> {
         let at = cursor.at();
         let keyword = match Reader::keyword(cursor, &COMMANDS) {
             Ok(keyword) => keyword,
@@ -93,7 +98,8 @@ impl Reader {
             Err(known) => return Ok(known),
         };
         // "ip access-list" and "mpls ip" are global commands, though "ip" begins commands of interfaces as well.
-        if keyword == "ip" && cursor.clone().one_of(&["access-list", "access-group", "address"]) == Some("access-list") {
+        if keyword == "ip" && cursor.clone().one_of(&["access-list", "access-group", "address"]) == Some("access-list")
+        {
             return Ok(Known::No);
         }
         let Some(own) = self.config.ports.get_mut(port) else { return Ok(Known::No) };
@@ -161,8 +167,8 @@ impl Reader {
                 own.root.queue = if negative { Queue::Fifo } else { Queue::Policy(super::legacy::policy_name(number)) };
             }
             "encapsulation" => own.encapsulation = Some(cursor.rest()).filter(|_| !negative),
-            "traffic-shape" | "rate-limit" | "custom-queue-list" | "frame-relay" | "pvc" | "vbr-nrt" | "ubr" | "switchport"
-            | "mls" | "dsl" | "queue-limit" | "tx-queue-limit" => {
+            "traffic-shape" | "rate-limit" | "custom-queue-list" | "frame-relay" | "pvc" | "vbr-nrt" | "ubr"
+            | "switchport" | "mls" | "dsl" | "queue-limit" | "tx-queue-limit" => {
                 return Err(Trouble::unsupported(at, format!("`{keyword}` on an interface")));
             }
             _ => {

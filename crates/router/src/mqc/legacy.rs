@@ -52,7 +52,11 @@ impl Reader {
             "interface" => {
                 let name = cursor.name("interface")?.text.to_owned();
                 let level = cursor.expect(&LEVEL_NAMES)?;
-                put(&mut list.rules, Rule { when: Match::InputInterface(name), class: level.to_owned(), police: None, at }, negative);
+                put(
+                    &mut list.rules,
+                    Rule { when: Match::InputInterface(name), class: level.to_owned(), police: None, at },
+                    negative,
+                );
             }
             _ => {
                 let protocol = cursor.name("protocol")?;
@@ -90,8 +94,9 @@ fn condition(cursor: &mut Cursor<'_>) -> Result<Match, Trouble> {
         _ => return Err(Trouble::unsupported(at, format!("priority by `{keyword}`"))),
     };
     let word = cursor.name("port")?;
-    let port = port_named(word.text)
-        .ok_or_else(|| Trouble::wrong(word.at, format!("`{}` is no port", word.text), "write 0 to 65535, or a name such as www"))?;
+    let port = port_named(word.text).ok_or_else(|| {
+        Trouble::wrong(word.at, format!("`{}` is no port", word.text), "write 0 to 65535, or a name such as www")
+    })?;
     let range = PortRange { low: port, high: port };
     let either = Match::AnyOf(vec![Match::SourcePort(range), Match::DestinationPort(range)]);
     Ok(Match::All(vec![Match::IpProtocol(number), either]))
@@ -102,7 +107,11 @@ pub(super) fn resolve(lists: &Lists, config: &mut Config, report: &mut Report) {
     for (number, list) in lists {
         let name = policy_name(*number);
         if !config.ports.iter().any(|port| port.root.queue == Queue::Policy(name.clone())) {
-            report.warning(list.at, format!("no interface uses priority list {number}"), "add `priority-group` to an interface");
+            report.warning(
+                list.at,
+                format!("no interface uses priority list {number}"),
+                "add `priority-group` to an interface",
+            );
             continue;
         }
         let limits = list.limits.unwrap_or(LEVELS.map(|(_, limit)| limit));

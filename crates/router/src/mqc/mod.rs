@@ -173,8 +173,8 @@ impl Reader {
                 let _ = cursor.take();
                 self.named_access_list(cursor, negative)?;
             }
-            "router" | "line" | "crypto" | "vrf" | "controller" | "route-map" | "voice" | "dial-peer" | "key" | "aaa"
-            | "queue-list" | "ipv6" => {
+            "router" | "line" | "crypto" | "vrf" | "controller" | "route-map" | "voice" | "dial-peer" | "key"
+            | "aaa" | "queue-list" | "ipv6" => {
                 self.mode = Mode::Foreign(keyword);
                 self.report.unsupported(at, format!("`{keyword}` has no counterpart here"), None);
             }

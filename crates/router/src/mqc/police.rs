@@ -30,7 +30,9 @@ impl Reader {
         };
         let acts = if negative { Vec::new() } else { vec![act(cursor)?] };
         cursor.finish()?;
-        let Some(police) = self.class_at(policy, class).and_then(|class| class.police.as_mut()) else { return Ok(Known::No) };
+        let Some(police) = self.class_at(policy, class).and_then(|class| class.police.as_mut()) else {
+            return Ok(Known::No);
+        };
         let (list, usual) = match keyword {
             "conform-action" => (&mut police.conform, vec![Act::Transmit]),
             "exceed-action" => (&mut police.exceed, vec![Act::Drop]),
@@ -76,7 +78,8 @@ fn policer(cursor: &mut Cursor<'_>) -> Result<Police, Trouble> {
         }
         const WORDS: [&str; 8] =
             ["bc", "burst", "be", "peak-burst", "pir", "peak-rate", "conform-action", "exceed-action"];
-        let keyword = if cursor.one_of(&["violate-action"]).is_some() { "violate-action" } else { cursor.expect(&WORDS)? };
+        let keyword =
+            if cursor.one_of(&["violate-action"]).is_some() { "violate-action" } else { cursor.expect(&WORDS)? };
         match keyword {
             "bc" | "burst" => police.burst = Some(burst(cursor)?),
             "be" | "peak-burst" => police.excess = Some(burst(cursor)?),
@@ -125,7 +128,9 @@ fn act(cursor: &mut Cursor<'_>) -> Result<Act, Trouble> {
         "set-prec-transmit" => Act::Set(Mark::Precedence(cursor.precedence()?)),
         "set-cos-transmit" => Act::Set(Mark::Cos(cursor.small("class of service", 0, 7)? as u8)),
         "set-qos-transmit" => Act::Set(Mark::QosGroup(cursor.small("QoS group", 0, 1023)?)),
-        "set-mpls-exp-topmost-transmit" => Act::Set(Mark::ExperimentalTopmost(cursor.small("MPLS traffic class", 0, 7)? as u8)),
+        "set-mpls-exp-topmost-transmit" => {
+            Act::Set(Mark::ExperimentalTopmost(cursor.small("MPLS traffic class", 0, 7)? as u8))
+        }
         _ => Act::Set(Mark::ExperimentalImposition(cursor.small("MPLS traffic class", 0, 7)? as u8)),
     })
 }

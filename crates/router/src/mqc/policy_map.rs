@@ -3,7 +3,8 @@
 use super::words::{Cursor, Trouble};
 use super::{Known, Mode, Reader};
 use crate::ir::{
-    By, Class, CodeLimit, Fair, Limit, Mark, Match, Policy, Priority, Profile, Queue, Rule, Scheduler, Shape, Share, Wred,
+    By, Class, CodeLimit, Fair, Limit, Mark, Match, Policy, Priority, Profile, Queue, Rule, Scheduler, Shape, Share,
+    Wred,
 };
 
 /// The class of what no other is about.
@@ -26,7 +27,9 @@ impl Reader {
                     let _ = self.config.policies.remove(index);
                     Ok(())
                 }
-                None => Err(Trouble::wrong(name.at, format!("there is no policy map `{}`", name.text), "remove the line")),
+                None => {
+                    Err(Trouble::wrong(name.at, format!("there is no policy map `{}`", name.text), "remove the line"))
+                }
             };
         }
         let index = found.unwrap_or_else(|| {
@@ -42,7 +45,12 @@ impl Reader {
         Ok(())
     }
 
-    pub(super) fn policy_line(&mut self, policy: usize, cursor: &mut Cursor<'_>, negative: bool) -> Result<Known, Trouble> {
+    pub(super) fn policy_line(
+        &mut self,
+        policy: usize,
+        cursor: &mut Cursor<'_>,
+        negative: bool,
+    ) -> Result<Known, Trouble> {
         let at = cursor.at();
         let keyword = match Reader::keyword(cursor, &["class", "description"]) {
             Ok(keyword) => keyword,
@@ -66,7 +74,11 @@ impl Reader {
         let found = own.classes.iter().position(|class| class.name == class_name);
         if negative {
             let Some(index) = found else {
-                return Err(Trouble::wrong(name.at, format!("the policy has no class `{class_name}`"), "remove the line"));
+                return Err(Trouble::wrong(
+                    name.at,
+                    format!("the policy has no class `{class_name}`"),
+                    "remove the line",
+                ));
             };
             let _ = own.classes.remove(index);
             own.rules.retain(|rule| rule.class != class_name);

@@ -40,12 +40,14 @@ pub(super) enum Pick {
 /// The keyword that `word` is, or that it alone begins.
 pub(super) fn pick(word: &str, keywords: &[&'static str]) -> Pick {
     let begins = |keyword: &str| {
-        keyword.len() >= word.len() && keyword.as_bytes().iter().zip(word.as_bytes()).all(|(k, w)| k.eq_ignore_ascii_case(w))
+        keyword.len() >= word.len()
+            && keyword.as_bytes().iter().zip(word.as_bytes()).all(|(k, w)| k.eq_ignore_ascii_case(w))
     };
     if let Some(same) = keywords.iter().find(|keyword| keyword.eq_ignore_ascii_case(word)) {
         return Pick::One(same);
     }
-    let mut found: Vec<&'static str> = keywords.iter().copied().filter(|keyword| !word.is_empty() && begins(keyword)).collect();
+    let mut found: Vec<&'static str> =
+        keywords.iter().copied().filter(|keyword| !word.is_empty() && begins(keyword)).collect();
     match (found.pop(), found.is_empty()) {
         (None, _) => Pick::None,
         (Some(one), true) => Pick::One(one),
@@ -161,7 +163,9 @@ impl<'a> Cursor<'a> {
         let word = self.name(what)?;
         match word.text.parse::<u64>() {
             Ok(n) if (low..=high).contains(&n) => Ok(n),
-            _ => Err(Trouble::wrong(word.at, format!("`{}` is no {what}", word.text), format!("write {low} to {high}"))),
+            _ => {
+                Err(Trouble::wrong(word.at, format!("`{}` is no {what}", word.text), format!("write {low} to {high}")))
+            }
         }
     }
     /// As [`number`](Self::number), in 32 bits.
@@ -185,9 +189,10 @@ impl<'a> Cursor<'a> {
     /// Takes a code point, by name or number.
     pub fn dscp(&mut self) -> Result<u8, Trouble> {
         let word = self.name("code point")?;
-        word.text.parse::<Dscp>().map(Dscp::codepoint).map_err(|advice| {
-            Trouble::wrong(word.at, format!("`{}` is no code point", word.text), advice)
-        })
+        word.text
+            .parse::<Dscp>()
+            .map(Dscp::codepoint)
+            .map_err(|advice| Trouble::wrong(word.at, format!("`{}` is no code point", word.text), advice))
     }
     /// Takes an IP precedence, by name or number.
     pub fn precedence(&mut self) -> Result<u8, Trouble> {
@@ -196,7 +201,11 @@ impl<'a> Cursor<'a> {
         let word = self.name("precedence")?;
         let named = NAMES.iter().position(|name| name.eq_ignore_ascii_case(word.text)).map(|index| index as u8);
         named.or_else(|| word.text.parse().ok().filter(|n| *n < 8)).ok_or_else(|| {
-            Trouble::wrong(word.at, format!("`{}` is no precedence", word.text), "write 0 to 7, or a name such as critical")
+            Trouble::wrong(
+                word.at,
+                format!("`{}` is no precedence", word.text),
+                "write 0 to 7, or a name such as critical",
+            )
         })
     }
     /// Takes all numbers that are left, of which there is at least one.
@@ -211,7 +220,9 @@ impl<'a> Cursor<'a> {
     pub fn finish(&self) -> Result<(), Trouble> {
         match self.peek() {
             None => Ok(()),
-            Some(word) => Err(Trouble::unsupported(word.at, format!("`{}` and what follows is not known here", word.text))),
+            Some(word) => {
+                Err(Trouble::unsupported(word.at, format!("`{}` and what follows is not known here", word.text)))
+            }
         }
     }
 }

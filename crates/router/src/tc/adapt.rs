@@ -23,7 +23,11 @@ pub(super) fn adapt(config: &Config) -> (Config, Report) {
         let mut own = port.clone();
         let rate = port.rate.unwrap_or(USUAL_RATE);
         if let Some(ring) = port.ring {
-            maker.report.warning(port.at, format!("a transmit ring of {ring}"), "use `ethtool -G` for the ring of the card");
+            maker.report.warning(
+                port.at,
+                format!("a transmit ring of {ring}"),
+                "use `ethtool -G` for the ring of the card",
+            );
         }
         if port.input.is_some() {
             maker.report.unsupported(port.at, "the policy for what arrives", None);
@@ -74,7 +78,10 @@ impl Maker<'_> {
         match &made.queue {
             Queue::Fair(Fair { queues, .. }) => {
                 self.note(class, "fair-queue becomes sfq");
-                made.queue = Queue::Sfq(Sfq { divisor: queues.map(u64::from).filter(|n| n.is_power_of_two()), ..Sfq::default() });
+                made.queue = Queue::Sfq(Sfq {
+                    divisor: queues.map(u64::from).filter(|n| n.is_power_of_two()),
+                    ..Sfq::default()
+                });
                 made.limit = made.limit.map(packets);
             }
             Queue::Policy(name) => {
@@ -115,7 +122,11 @@ impl Maker<'_> {
             _ => {
                 let mut own = policy.clone();
                 own.rules = policy.rules.iter().flat_map(|rule| self.rules(rule)).collect();
-                own.classes = policy.classes.iter().map(|class| self.class(class, class_rate(class, rate), device, depth)).collect();
+                own.classes = policy
+                    .classes
+                    .iter()
+                    .map(|class| self.class(class, class_rate(class, rate), device, depth))
+                    .collect();
                 self.handles(&mut own, device);
                 let name = own.name.clone();
                 self.made.policies.push(own);
@@ -126,7 +137,8 @@ impl Maker<'_> {
 
     /// Gives a policy and its classes handles, unless that is what their names are.
     fn handles(&mut self, policy: &mut Policy, device: &str) {
-        let major = |name: &str| name.strip_prefix(&format!("{device}-")).and_then(|major| u16::from_str_radix(major, 16).ok());
+        let major =
+            |name: &str| name.strip_prefix(&format!("{device}-")).and_then(|major| u16::from_str_radix(major, 16).ok());
         let own = major(&policy.name).map(|major| format!("{major:x}:"));
         if own.is_some_and(|own| policy.classes.iter().all(|class| class.name.starts_with(&own))) {
             return;
@@ -137,7 +149,9 @@ impl Maker<'_> {
             .classes
             .iter()
             .enumerate()
-            .map(|(index, class)| (class.name.clone(), format!("{number:x}:{:x}", if bands { index + 1 } else { 0x10 * (index + 1) })))
+            .map(|(index, class)| {
+                (class.name.clone(), format!("{number:x}:{:x}", if bands { index + 1 } else { 0x10 * (index + 1) }))
+            })
             .collect();
         let renamed = |name: &mut String| {
             if let Some((_, new)) = names.iter().find(|(old, _)| old == name) {
@@ -171,7 +185,12 @@ impl Maker<'_> {
         // Handles are hexadecimal; a policy's classes are numbered in tens below the class of its whole rate.
         let major = self.unused(device)?;
         let handle = |minor: usize| format!("{major:x}:{minor:x}");
-        let mut made = Policy { name: format!("{device}-{major:x}"), scheduler: Scheduler::Htb, at: policy.at, ..Policy::default() };
+        let mut made = Policy {
+            name: format!("{device}-{major:x}"),
+            scheduler: Scheduler::Htb,
+            at: policy.at,
+            ..Policy::default()
+        };
         // Its place is taken before those of the policies within.
         self.made.policies.push(made.clone());
         let place = self.made.policies.len() - 1;
@@ -184,11 +203,18 @@ impl Maker<'_> {
         }
         let given: u64 = classes.iter().filter_map(|class| guaranteed(class, rate)).sum();
         let left = rate.saturating_sub(given).max(rate / 100).max(1000);
-        let sharing = classes.iter().filter(|class| guaranteed(class, rate).is_none()).map(|class| weight(class)).sum::<u64>().max(1);
+        let sharing = classes
+            .iter()
+            .filter(|class| guaranteed(class, rate).is_none())
+            .map(|class| weight(class))
+            .sum::<u64>()
+            .max(1);
         for (index, class) in classes.iter().enumerate() {
             let name = handle(0x10 * (index + 1));
             let own = guaranteed(class, rate).unwrap_or_else(|| {
-                u64::try_from(u128::from(left) * u128::from(weight(class)) / u128::from(sharing)).unwrap_or(left).max(1000)
+                u64::try_from(u128::from(left) * u128::from(weight(class)) / u128::from(sharing))
+                    .unwrap_or(left)
+                    .max(1000)
             });
             let ceil = class.shape.and_then(|shape| shape.rate.of(rate)).unwrap_or(rate);
             let strict = class.priority.map(|priority| u32::from(priority.level.saturating_sub(1)));
@@ -207,7 +233,8 @@ impl Maker<'_> {
                 made.default = Some(name.clone());
             }
             for rule in policy.rules.iter().filter(|rule| rule.class == class.name) {
-                let police = rule.police.clone().or_else(|| rule_police.clone()).map(|police| self.plain(class, police, rate));
+                let police =
+                    rule.police.clone().or_else(|| rule_police.clone()).map(|police| self.plain(class, police, rate));
                 let own = Rule { class: name.clone(), police, ..rule.clone() };
                 made.rules.extend(self.rules(&own));
             }
@@ -265,8 +292,13 @@ impl Maker<'_> {
                 all.into_iter().map(made).collect()
             }
             None => {
-                let message = format!("the condition of class `{}` cannot be said in filters: {:?}", rule.class, rule.when);
-                self.report.unsupported(rule.at, message, Some("negations, deny entries and protocols by name have no counterpart"));
+                let message =
+                    format!("the condition of class `{}` cannot be said in filters: {:?}", rule.class, rule.when);
+                self.report.unsupported(
+                    rule.at,
+                    message,
+                    Some("negations, deny entries and protocols by name have no counterpart"),
+                );
                 Vec::new()
             }
         }
@@ -348,10 +380,14 @@ fn conjunctions(when: &Match, config: &Config, depth: usize, budget: &mut usize)
         Match::Any => Some(vec![Vec::new()]),
         Match::Dscp(values) => Some(values.iter().map(|value| vec![Match::Dscp(vec![*value])]).collect()),
         Match::Precedence(values) => Some(values.iter().map(|value| vec![Match::Precedence(vec![*value])]).collect()),
-        Match::DsField { .. } | Match::FirewallMark(_) | Match::IpProtocol(_) | Match::SourcePort(_) | Match::DestinationPort(_) => {
-            Some(vec![vec![when.clone()]])
+        Match::DsField { .. }
+        | Match::FirewallMark(_)
+        | Match::IpProtocol(_)
+        | Match::SourcePort(_)
+        | Match::DestinationPort(_) => Some(vec![vec![when.clone()]]),
+        Match::Experimental(values) => {
+            Some(values.iter().map(|value| vec![Match::Experimental(vec![*value])]).collect())
         }
-        Match::Experimental(values) => Some(values.iter().map(|value| vec![Match::Experimental(vec![*value])]).collect()),
         Match::Cos(values) => Some(values.iter().map(|value| vec![Match::Cos(vec![*value])]).collect()),
         Match::Source(net) | Match::Destination(net) => net.length().map(|_| vec![vec![when.clone()]]),
         Match::ClassMap(name) => {

@@ -64,7 +64,10 @@ impl<'a> Args<'a> {
         let word = self.word("keyword")?;
         keywords.iter().find(|keyword| keyword.starts_with(&word.text)).copied().ok_or_else(|| {
             let message = format!("`{}` is not known here", word.text);
-            Trouble { advice: Some(format!("known are: {}", keywords.join(", "))), ..Trouble::unsupported(word.at, message) }
+            Trouble {
+                advice: Some(format!("known are: {}", keywords.join(", "))),
+                ..Trouble::unsupported(word.at, message)
+            }
         })
     }
     pub fn word(&mut self, what: &str) -> Result<&'a Word, Trouble> {
@@ -114,6 +117,8 @@ impl<'a> Args<'a> {
             let minor = if second.is_empty() { 0 } else { part(second)? };
             Some(Handle { major, minor })
         });
-        found.ok_or_else(|| Trouble::wrong(word.at, format!("`{}` is no handle", word.text), "write it such as 1:10, in hexadecimal"))
+        found.ok_or_else(|| {
+            Trouble::wrong(word.at, format!("`{}` is no handle", word.text), "write it such as 1:10, in hexadecimal")
+        })
     }
 }

@@ -2,8 +2,8 @@
 
 use super::qdisc::{Kind, Qdisc};
 use super::{Device, Handle, Parent, Tables};
-use crate::ir::{Class, Config, Match, Policy, Port, Queue, Rule, Scheduler};
 use crate::Report;
+use crate::ir::{Class, Config, Match, Policy, Port, Queue, Rule, Scheduler};
 
 /// The policies of all devices.
 pub(super) fn build(tables: &Tables, report: &mut Report) -> Config {
@@ -14,7 +14,11 @@ pub(super) fn build(tables: &Tables, report: &mut Report) -> Config {
             if let Some(policy) = policy(name, device, qdisc, report) {
                 config.policies.push(policy);
             } else if matches!(qdisc.kind, Kind::Ingress) {
-                report.unsupported(qdisc.at, "what is done with packets that arrive", Some("police them where they are sent"));
+                report.unsupported(
+                    qdisc.at,
+                    "what is done with packets that arrive",
+                    Some("police them where they are sent"),
+                );
             }
         }
         if let Some(root) = device.root() {
@@ -42,7 +46,8 @@ fn fill(class: &mut Class, name: &str, device: &Device, qdisc: &Qdisc, report: &
         return;
     }
     class.shape = *shape;
-    let inner = device.qdiscs.iter().find(|inner| matches!(inner.parent, Parent::Class(parent) if parent.major == qdisc.major));
+    let inner =
+        device.qdiscs.iter().find(|inner| matches!(inner.parent, Parent::Class(parent) if parent.major == qdisc.major));
     match inner.map(|inner| (&inner.kind, inner)) {
         Some((Kind::Leaf { shape: Some(_), .. }, inner)) => {
             report.unsupported(inner.at, "a token bucket in a token bucket", Some("keep the slower one"));
@@ -72,7 +77,11 @@ fn policy(name: &str, device: &Device, qdisc: &Qdisc, report: &mut Report) -> Op
             if *default > 0 && is_class(*default) {
                 policy.default = Some(handle(*default));
             } else {
-                let message = if *default > 0 { format!("the default class {} is not there", handle(*default)) } else { "there is no default class".to_owned() };
+                let message = if *default > 0 {
+                    format!("the default class {} is not there", handle(*default))
+                } else {
+                    "there is no default class".to_owned()
+                };
                 report.warning(
                     qdisc.at,
                     format!("{message}: packets that no filter is about go around the token buckets"),
@@ -84,11 +93,16 @@ fn policy(name: &str, device: &Device, qdisc: &Qdisc, report: &mut Report) -> Op
         Kind::Drr => {
             policy.scheduler = Scheduler::Drr;
             policy.classes = own_classes(device, qdisc, &handle);
-            report.warning(qdisc.at, "drr drops packets that no filter is about", "end with a filter that is about all packets");
+            report.warning(
+                qdisc.at,
+                "drr drops packets that no filter is about",
+                "end with a filter that is about all packets",
+            );
         }
         Kind::Prio { bands, map } => {
             policy.scheduler = Scheduler::Priority;
-            policy.classes = (1..=*bands).map(|band| Class { name: handle(band), at: qdisc.at, ..Class::default() }).collect();
+            policy.classes =
+                (1..=*bands).map(|band| Class { name: handle(band), at: qdisc.at, ..Class::default() }).collect();
             let band = |priority: usize| map.get(priority).map_or(1, |band| band + 1);
             policy.default = Some(handle(band(0)));
             // The kernel's priority of a packet follows from four bits of its DS field: bulk, interactive, interactive bulk.
@@ -168,7 +182,11 @@ fn htb_rates(policy: &Policy, report: &mut Report) {
     for class in &policy.classes {
         let Some(own) = class.htb else { continue };
         if own.ceil.is_some_and(|ceil| ceil < own.rate) {
-            report.warning(class.at, format!("the ceiling of {} is below its rate", class.name), "raise ceil, or lower rate");
+            report.warning(
+                class.at,
+                format!("the ceiling of {} is below its rate", class.name),
+                "raise ceil, or lower rate",
+            );
         }
         let within = policy.classes.iter().filter(|inner| inner.parent.as_ref() == Some(&class.name));
         let sum: u64 = within.filter_map(|inner| inner.htb).fold(0, |sum, htb| sum.saturating_add(htb.rate));
@@ -181,4 +199,3 @@ fn htb_rates(policy: &Policy, report: &mut Report) {
         }
     }
 }
-

@@ -28,7 +28,12 @@ pub(super) fn exists(device: &Device, class: Handle) -> bool {
     }
 }
 
-pub(super) fn command(verb: Verb, args: &mut Args<'_>, tables: &mut Tables, report: &mut Report) -> Result<(), Trouble> {
+pub(super) fn command(
+    verb: Verb,
+    args: &mut Args<'_>,
+    tables: &mut Tables,
+    report: &mut Report,
+) -> Result<(), Trouble> {
     let at = args.start();
     let (mut device, mut parent, mut id) = (None, None, None);
     let mut kind = None;
@@ -109,11 +114,19 @@ pub(super) fn command(verb: Verb, args: &mut Args<'_>, tables: &mut Tables, repo
     if let Some(parent) = parent {
         let missing = parent.minor > 0 && !device.classes.iter().any(|class| class.id == parent);
         if parent.major != id.major || missing || parent == id {
-            return Err(Trouble::wrong(at, format!("there is no class {parent} for it to be in"), "add it before those within"));
+            return Err(Trouble::wrong(
+                at,
+                format!("there is no class {parent} for it to be in"),
+                "add it before those within",
+            ));
         }
     }
     if let Some(word) = args.peek() {
-        report.unsupported(word.at, format!("`{}` and what follows is not known of a class", word.text), Some("it was left out"));
+        report.unsupported(
+            word.at,
+            format!("`{}` and what follows is not known of a class", word.text),
+            Some("it was left out"),
+        );
     }
     match old {
         Some(_) if verb == Verb::Add => {

@@ -51,7 +51,11 @@ impl Writer<'_> {
             let handle = QUEUES + self.queues;
             let burst = shape.burst.unwrap_or(10 * 1024);
             let limit = if let Some(Limit::Bytes(bytes)) = class.limit { bytes } else { 1 << 20 };
-            line!(self.out, "tc qdisc add dev {device} {place} handle {handle:x}: tbf rate {} burst {burst} limit {limit}", bits(rate));
+            line!(
+                self.out,
+                "tc qdisc add dev {device} {place} handle {handle:x}: tbf rate {} burst {burst} limit {limit}",
+                bits(rate)
+            );
             if class.queue == Queue::Fifo && !matches!(class.limit, Some(Limit::Packets(_))) {
                 return;
             }
@@ -81,7 +85,12 @@ impl Writer<'_> {
         self.queues += 1;
         let handle = QUEUES + self.queues;
         let grio = if gred.grio { " grio" } else { "" };
-        line!(self.out, "tc qdisc add dev {device} {place} handle {handle:x}: gred setup DPs {} default {}{grio}", gred.count, gred.default);
+        line!(
+            self.out,
+            "tc qdisc add dev {device} {place} handle {handle:x}: gred setup DPs {} default {}{grio}",
+            gred.count,
+            gred.default
+        );
         for profile in &gred.profiles {
             let limit = profile.limit.map_or_else(String::new, |limit| format!(" limit {limit}"));
             let prio = profile.prio.map_or_else(String::new, |prio| format!(" prio {prio}"));
@@ -96,7 +105,8 @@ impl Writer<'_> {
 
     fn policy(&mut self, policy: &Policy, device: &str, place: &str, depth: usize) {
         // The handle that the name tells: a policy of another device, or one that was made elsewhere, gets one of its own.
-        let told = policy.name.strip_prefix(&format!("{device}-")).and_then(|major| u32::from_str_radix(major, 16).ok());
+        let told =
+            policy.name.strip_prefix(&format!("{device}-")).and_then(|major| u32::from_str_radix(major, 16).ok());
         let Some(major) = told.filter(|major| (1..0xffff).contains(major)) else {
             self.report.unsupported(policy.at, format!("the policy `{}` has no handle on {device}", policy.name), None);
             return;
@@ -111,22 +121,32 @@ impl Writer<'_> {
             Scheduler::Drr => line!(self.out, "tc qdisc add dev {device} {place} handle {major:x}: drr"),
             Scheduler::Priority => {
                 // Filters say what a priomap would; all priorities go to the default band.
-                let band = policy.classes.iter().position(|class| Some(&class.name) == policy.default.as_ref()).unwrap_or(0);
+                let band =
+                    policy.classes.iter().position(|class| Some(&class.name) == policy.default.as_ref()).unwrap_or(0);
                 let map = vec![band.to_string(); 16].join(" ");
-                line!(self.out, "tc qdisc add dev {device} {place} handle {major:x}: prio bands {} priomap {map}", bands.max(2));
+                line!(
+                    self.out,
+                    "tc qdisc add dev {device} {place} handle {major:x}: prio bands {} priomap {map}",
+                    bands.max(2)
+                );
             }
             Scheduler::Ets => {
                 let strict = policy.classes.iter().take_while(|class| class.quantum.is_none()).count();
-                let quanta: String = policy.classes.iter().filter_map(|class| class.quantum).map(|n| format!(" {n}")).collect();
+                let quanta: String =
+                    policy.classes.iter().filter_map(|class| class.quantum).map(|n| format!(" {n}")).collect();
                 let quanta = if quanta.is_empty() { quanta } else { format!(" quanta{quanta}") };
-                line!(self.out, "tc qdisc add dev {device} {place} handle {major:x}: ets bands {bands} strict {strict}{quanta}");
+                line!(
+                    self.out,
+                    "tc qdisc add dev {device} {place} handle {major:x}: ets bands {bands} strict {strict}{quanta}"
+                );
             }
             Scheduler::ClassBased => return,
         }
         for class in &policy.classes {
             let parent = class.parent.clone().unwrap_or_else(|| format!("{major:x}:"));
             if let Some(htb) = class.htb {
-                let size = |word: &str, bytes: Option<u64>| bytes.map_or_else(String::new, |bytes| format!(" {word} {bytes}"));
+                let size =
+                    |word: &str, bytes: Option<u64>| bytes.map_or_else(String::new, |bytes| format!(" {word} {bytes}"));
                 let ceil = htb.ceil.map_or_else(String::new, |rate| format!(" ceil {}", bits(rate)));
                 let prio = htb.prio.map_or_else(String::new, |prio| format!(" prio {prio}"));
                 line!(
@@ -201,7 +221,9 @@ fn u32_text(condition: &Match) -> Option<String> {
         Match::SourcePort(range) if range.low == range.high => format!("match ip sport {} 0xffff", range.low),
         Match::DestinationPort(range) if range.low == range.high => format!("match ip dport {} 0xffff", range.low),
         Match::SourcePort(range) => format!("match ip sport {} {:#06x}", range.low, port_mask(range.low, range.high)?),
-        Match::DestinationPort(range) => format!("match ip dport {} {:#06x}", range.low, port_mask(range.low, range.high)?),
+        Match::DestinationPort(range) => {
+            format!("match ip dport {} {:#06x}", range.low, port_mask(range.low, range.high)?)
+        }
         Match::Source(net) if net.length().is_some() => format!("match ip src {net}"),
         Match::Destination(net) if net.length().is_some() => format!("match ip dst {net}"),
         _ => return None,
@@ -276,7 +298,13 @@ fn queue_text(class: &Class) -> Option<String> {
         }
         Queue::FqCodel(own) => {
             let word = |word: &str, value: Option<u64>| value.map_or_else(String::new, |n| format!(" {word} {n}"));
-            format!("fq_codel{}{}{}{}", packets(), word("flows", own.flows), word("quantum", own.quantum), timed(own.law, "interval"))
+            format!(
+                "fq_codel{}{}{}{}",
+                packets(),
+                word("flows", own.flows),
+                word("quantum", own.quantum),
+                timed(own.law, "interval")
+            )
         }
         Queue::FqPie(law) => format!("fq_pie{}{}", packets(), timed(*law, "tupdate")),
         Queue::Codel(law) => format!("codel{}{}", packets(), timed(*law, "interval")),
@@ -301,9 +329,8 @@ fn timed(law: Timed, interval: &str) -> String {
 
 fn red_text(red: &Red) -> String {
     let word = |word: &str, value: Option<u64>| value.map_or_else(String::new, |n| format!(" {word} {n}"));
-    let probability = red.probability.map_or_else(String::new, |p| {
-        format!(" probability {}.{:06}", p / 1_000_000, p % 1_000_000)
-    });
+    let probability =
+        red.probability.map_or_else(String::new, |p| format!(" probability {}.{:06}", p / 1_000_000, p % 1_000_000));
     let bandwidth = red.bandwidth.map_or_else(String::new, |rate| format!(" bandwidth {}", bits(rate)));
     format!(
         "{}{}{}{}{probability}{bandwidth}{}{}",

@@ -20,7 +20,12 @@ pub(super) struct Filter {
 /// The priority of the first filter that was given none; each further one goes before those there are, as in the kernel.
 const UNNUMBERED: u32 = 0xc000;
 
-pub(super) fn command(verb: Verb, args: &mut Args<'_>, tables: &mut Tables, report: &mut Report) -> Result<(), Trouble> {
+pub(super) fn command(
+    verb: Verb,
+    args: &mut Args<'_>,
+    tables: &mut Tables,
+    report: &mut Report,
+) -> Result<(), Trouble> {
     let at = args.start();
     let (mut device, mut parent, mut prio, mut handle) = (None, None, None, None);
     let mut family = "all".to_owned();
@@ -66,7 +71,13 @@ pub(super) fn command(verb: Verb, args: &mut Args<'_>, tables: &mut Tables, repo
         Some(parent) => parent,
         None => match device.root() {
             Some(root) => Handle { major: root.major, minor: 0 },
-            None => return Err(Trouble::wrong(at, format!("there is no discipline on {name}"), "add one before its filters")),
+            None => {
+                return Err(Trouble::wrong(
+                    at,
+                    format!("there is no discipline on {name}"),
+                    "add one before its filters",
+                ));
+            }
         },
     };
     if verb == Verb::Delete {
@@ -81,7 +92,11 @@ pub(super) fn command(verb: Verb, args: &mut Args<'_>, tables: &mut Tables, repo
         return Err(Trouble::unsupported(at, "what is done with packets that arrive"));
     }
     if device.qdisc(parent.major).is_none() {
-        return Err(Trouble::wrong(at, format!("there is no discipline {:x}: on {name}", parent.major), "add it before its filters"));
+        return Err(Trouble::wrong(
+            at,
+            format!("there is no discipline {:x}: on {name}", parent.major),
+            "add it before its filters",
+        ));
     }
     if parent.minor > 0 {
         return Err(Trouble::unsupported(at, "filters of a class: those of the discipline lead to leaves at once"));
@@ -98,7 +113,8 @@ pub(super) fn command(verb: Verb, args: &mut Args<'_>, tables: &mut Tables, repo
         "matchall" => Vec::new(),
         "fw" => {
             let word = handle.ok_or_else(|| Trouble::wrong(at, "the mark is missing", "write `handle 10 fw`"))?;
-            let mark = units::number(word.text.split('/').next().unwrap_or_default()).and_then(|n| u32::try_from(n).ok());
+            let mark =
+                units::number(word.text.split('/').next().unwrap_or_default()).and_then(|n| u32::try_from(n).ok());
             vec![Match::FirewallMark(mark.ok_or_else(|| Trouble::wrong(word.at, "this is no mark", "write a number"))?)]
         }
         other => return Err(Trouble::unsupported(kind.at, format!("filters by `{other}`"))),
@@ -133,7 +149,11 @@ pub(super) fn command(verb: Verb, args: &mut Args<'_>, tables: &mut Tables, repo
         && target.major == parent.major
         && !super::class::exists(device, target)
     {
-        return Err(Trouble::wrong(at, format!("there is no class {target} on {name}"), "add it before filters that lead to it"));
+        return Err(Trouble::wrong(
+            at,
+            format!("there is no class {target} on {name}"),
+            "add it before filters that lead to it",
+        ));
     }
     if let Some(target) = target
         && target.major != parent.major
@@ -156,7 +176,10 @@ fn u32_conditions(args: &mut Args<'_>) -> Result<Vec<Match>, Trouble> {
     let mut found = Vec::new();
     loop {
         if !args.is("match") {
-            if args.peek().is_some_and(|word| matches!(word.text.as_str(), "ht" | "link" | "hashkey" | "divisor" | "offset")) {
+            if args
+                .peek()
+                .is_some_and(|word| matches!(word.text.as_str(), "ht" | "link" | "hashkey" | "divisor" | "offset"))
+            {
                 return Err(Trouble::unsupported(args.at(), "hash tables of u32"));
             }
             return Ok(found);
@@ -216,7 +239,8 @@ fn u32_ip(args: &mut Args<'_>) -> Result<Option<Match>, Trouble> {
         }
         "protocol" => {
             let word = args.word("protocol")?;
-            let number = units::number(&word.text).and_then(|n| u8::try_from(n).ok()).or_else(|| protocol_named(&word.text));
+            let number =
+                units::number(&word.text).and_then(|n| u8::try_from(n).ok()).or_else(|| protocol_named(&word.text));
             let _ = args.hex()?;
             Match::IpProtocol(number.ok_or_else(|| Trouble::wrong(word.at, "this is no protocol", "write its number"))?)
         }
@@ -250,7 +274,9 @@ fn net(args: &mut Args<'_>) -> Result<Net, Trouble> {
     }
     let parsed: Option<Ipv4Addr> = address.parse().ok();
     let found = parsed.zip(length.parse().ok()).and_then(|(address, length)| Net::prefix(address.into(), length));
-    found.ok_or_else(|| Trouble::wrong(word.at, format!("`{}` is no IPv4 network", word.text), "write it such as 10.0.0.0/8"))
+    found.ok_or_else(|| {
+        Trouble::wrong(word.at, format!("`{}` is no IPv4 network", word.text), "write it such as 10.0.0.0/8")
+    })
 }
 
 fn flower(args: &mut Args<'_>) -> Result<Vec<Match>, Trouble> {
@@ -266,7 +292,11 @@ fn flower(args: &mut Args<'_>) -> Result<Vec<Match>, Trouble> {
                 let name = args.word("protocol")?;
                 let number = protocol_named(&name.text);
                 found.push(Match::IpProtocol(number.ok_or_else(|| {
-                    Trouble::wrong(name.at, format!("`{}` is no protocol", name.text), "write tcp, udp, icmp or a number")
+                    Trouble::wrong(
+                        name.at,
+                        format!("`{}` is no protocol", name.text),
+                        "write tcp, udp, icmp or a number",
+                    )
                 })?));
             }
             "src_port" => found.push(Match::SourcePort(port_range(args)?)),
@@ -278,9 +308,9 @@ fn flower(args: &mut Args<'_>) -> Result<Vec<Match>, Trouble> {
                 let (value, mask) = text.text.split_once('/').unwrap_or((&text.text, "0xff"));
                 // Unlike elsewhere in tc, these are hexadecimal with or without a prefix.
                 let hex = |text: &str| u64::from_str_radix(text.trim_start_matches("0x"), 16).ok().filter(|n| *n < 256);
-                let (value, mask) = hex(value)
-                    .zip(hex(mask))
-                    .ok_or_else(|| Trouble::wrong(text.at, format!("`{}` is no ip_tos", text.text), "write it such as 0xb8/0xfc"))?;
+                let (value, mask) = hex(value).zip(hex(mask)).ok_or_else(|| {
+                    Trouble::wrong(text.at, format!("`{}` is no ip_tos", text.text), "write it such as 0xb8/0xfc")
+                })?;
                 found.push(ds_field(value, mask));
             }
             "mpls_tc" => found.push(Match::Experimental(vec![args.within("traffic class", 0, 7)? as u8])),
@@ -327,14 +357,17 @@ fn policer(args: &mut Args<'_>) -> Result<Police, Trouble> {
             "conform-exceed" => {
                 let _ = args.take();
                 let both = args.word("action")?;
-                let (first, second) = both.text.split_once('/').map_or((both.text.as_str(), None), |(e, c)| (e, Some(c)));
+                let (first, second) =
+                    both.text.split_once('/').map_or((both.text.as_str(), None), |(e, c)| (e, Some(c)));
                 let unknown = || Trouble::unsupported(both.at, format!("the actions `{}`", both.text));
                 exceed = vec![act(first).ok_or_else(unknown)?];
                 if let Some(second) = second {
                     conform = vec![act(second).ok_or_else(unknown)?];
                 }
             }
-            "peakrate" | "avrate" | "pkts_rate" => return Err(Trouble::unsupported(word.at, format!("`{}` of a policer", word.text))),
+            "peakrate" | "avrate" | "pkts_rate" => {
+                return Err(Trouble::unsupported(word.at, format!("`{}` of a policer", word.text)));
+            }
             other => match act(other) {
                 Some(act) => {
                     let _ = args.take();
@@ -344,7 +377,8 @@ fn policer(args: &mut Args<'_>) -> Result<Police, Trouble> {
             },
         }
     }
-    let missing = |what: &str| Trouble::wrong(at, format!("a policer needs {what}"), "write `police rate 1mbit burst 10k drop`");
+    let missing =
+        |what: &str| Trouble::wrong(at, format!("a policer needs {what}"), "write `police rate 1mbit burst 10k drop`");
     let rate = rate.ok_or_else(|| missing("a rate"))?;
     let burst = Some(burst.ok_or_else(|| missing("a burst"))?);
     Ok(Police { rate: Share::Rate(rate), burst, peak: None, excess: None, conform, exceed, violate: Vec::new() })
@@ -361,7 +395,11 @@ impl Args<'_> {
     fn hex_or_decimal(&mut self) -> Result<u64, Trouble> {
         let at = self.at();
         self.number().and_then(|n| {
-            if n < 256 { Ok(n) } else { Err(Trouble::wrong(at, format!("{n} is more than a byte"), "write 0x00 to 0xff")) }
+            if n < 256 {
+                Ok(n)
+            } else {
+                Err(Trouble::wrong(at, format!("{n} is more than a byte"), "write 0x00 to 0xff"))
+            }
         })
     }
 }

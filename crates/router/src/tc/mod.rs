@@ -100,11 +100,12 @@ impl Tables {
 
 /// Commands without an effect on queues.
 const HARMLESS: [&str; 20] = [
-    "echo", "modprobe", "set", "exit", "sleep", "true", ":", "printf", "return", "shift", "cd", "test", "[", "[[", "lsmod",
-    "depmod", "source", ".", "trap", "unset",
+    "echo", "modprobe", "set", "exit", "sleep", "true", ":", "printf", "return", "shift", "cd", "test", "[", "[[",
+    "lsmod", "depmod", "source", ".", "trap", "unset",
 ];
 /// Words that open or close what is not followed.
-const CONTROL: [&str; 12] = ["if", "for", "while", "until", "case", "function", "elif", "fi", "done", "esac", "}", "select"];
+const CONTROL: [&str; 12] =
+    ["if", "for", "while", "until", "case", "function", "elif", "fi", "done", "esac", "}", "select"];
 /// Words before a command.
 const BEFORE: [&str; 9] = ["sudo", "then", "do", "else", "{", "!", "exec", "command", "time"];
 

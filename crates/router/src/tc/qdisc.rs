@@ -17,12 +17,25 @@ pub(super) struct Qdisc {
 /// What a discipline is.
 #[derive(Clone, Debug)]
 pub(super) enum Kind {
-    Htb { default: u16 },
-    Prio { bands: u16, map: [u16; 16] },
+    Htb {
+        default: u16,
+    },
+    Prio {
+        bands: u16,
+        map: [u16; 16],
+    },
     Drr,
-    Ets { strict: u16, quanta: Vec<u64>, bands: u16 },
+    Ets {
+        strict: u16,
+        quanta: Vec<u64>,
+        bands: u16,
+    },
     /// A queue without classes; with a shape it is TBF, in whose single class another discipline may hang.
-    Leaf { queue: Queue, limit: Option<Limit>, shape: Option<Shape> },
+    Leaf {
+        queue: Queue,
+        limit: Option<Limit>,
+        shape: Option<Shape>,
+    },
     /// What arrives; nothing is simulated there.
     Ingress,
 }
@@ -32,7 +45,12 @@ pub(super) const PRIOMAP: [u16; 16] = [1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1,
 /// Handles of disciplines that were given none start here.
 const UNNAMED: u16 = 0x8001;
 
-pub(super) fn command(verb: Verb, args: &mut Args<'_>, tables: &mut Tables, report: &mut Report) -> Result<(), Trouble> {
+pub(super) fn command(
+    verb: Verb,
+    args: &mut Args<'_>,
+    tables: &mut Tables,
+    report: &mut Report,
+) -> Result<(), Trouble> {
     let at = args.start();
     let (mut device, mut parent, mut major) = (None, None, None);
     let mut kind_word = None;
@@ -62,7 +80,11 @@ pub(super) fn command(verb: Verb, args: &mut Args<'_>, tables: &mut Tables, repo
             }
             "stab" | "overhead" | "linklayer" | "mtu" | "mpu" | "tsize" | "estimator" => {
                 let _ = args.take();
-                report.unsupported(word.at, format!("`{}` of a discipline", word.text), Some("the frame's own length is counted"));
+                report.unsupported(
+                    word.at,
+                    format!("`{}` of a discipline", word.text),
+                    Some("the frame's own length is counted"),
+                );
                 if word.text != "stab" && word.text != "estimator" {
                     let _ = args.take();
                 }
@@ -88,7 +110,8 @@ pub(super) fn command(verb: Verb, args: &mut Args<'_>, tables: &mut Tables, repo
         }
         return Ok(());
     }
-    let word = kind_word.ok_or_else(|| Trouble::wrong(at, "the kind of discipline is missing", "write one, such as htb"))?;
+    let word =
+        kind_word.ok_or_else(|| Trouble::wrong(at, "the kind of discipline is missing", "write one, such as htb"))?;
     let parent = parent
         .or(old.as_ref().map(|old| old.parent))
         .ok_or_else(|| Trouble::wrong(at, "the place is missing", "write `root` or `parent 1:10`"))?;
@@ -97,7 +120,11 @@ pub(super) fn command(verb: Verb, args: &mut Args<'_>, tables: &mut Tables, repo
         && word.text != "clsact"
         && !class::exists(device, class)
     {
-        return Err(Trouble::wrong(at, format!("there is no class {class} on {name}"), "add it before what hangs in it"));
+        return Err(Trouble::wrong(
+            at,
+            format!("there is no class {class} on {name}"),
+            "add it before what hangs in it",
+        ));
     }
     if verb == Verb::Add && old.is_some() {
         let advice = "delete the old one first, or use `replace`";
@@ -121,7 +148,8 @@ pub(super) fn command(verb: Verb, args: &mut Args<'_>, tables: &mut Tables, repo
         device.remove(old.major);
     }
     let unused = (UNNAMED..=u16::MAX).find(|major| device.qdisc(*major).is_none()).unwrap_or(u16::MAX);
-    let major = if matches!(kind, Kind::Ingress) { u16::MAX } else { major.filter(|major| *major > 0).unwrap_or(unused) };
+    let major =
+        if matches!(kind, Kind::Ingress) { u16::MAX } else { major.filter(|major| *major > 0).unwrap_or(unused) };
     if let Parent::Class(class) = parent
         && class.major == major
         && !matches!(kind, Kind::Ingress)
@@ -159,7 +187,11 @@ fn kind(
         "pfifo" | "bfifo" | "pfifo_head_drop" => {
             let bytes = word.text == "bfifo";
             if word.text == "pfifo_head_drop" {
-                report.warning(word.at, "pfifo_head_drop drops the newest here", "use discipline drop-head in the scenario");
+                report.warning(
+                    word.at,
+                    "pfifo_head_drop drops the newest here",
+                    "use discipline drop-head in the scenario",
+                );
             }
             let limit = if args.is("limit") {
                 Some(if bytes { Limit::Bytes(args.size()?) } else { Limit::Packets(args.number()?) })
@@ -231,7 +263,11 @@ fn prio(args: &mut Args<'_>) -> Result<Kind, Trouble> {
     }
     let at = args.start();
     if map.iter().any(|band| *band >= bands) {
-        return Err(Trouble::wrong(at, "the priomap names a band that there is not", "write a priomap for so few bands"));
+        return Err(Trouble::wrong(
+            at,
+            "the priomap names a band that there is not",
+            "write a priomap for so few bands",
+        ));
     }
     Ok(Kind::Prio { bands, map })
 }
@@ -244,7 +280,9 @@ fn ets(args: &mut Args<'_>) -> Result<Kind, Trouble> {
         } else if args.is("strict") {
             strict = args.within("number of strict bands", 0, 16)? as u16;
         } else if args.is("quanta") {
-            while quanta.len() < 16 && args.peek().is_some_and(|word| word.text.starts_with(|c: char| c.is_ascii_digit())) {
+            while quanta.len() < 16
+                && args.peek().is_some_and(|word| word.text.starts_with(|c: char| c.is_ascii_digit()))
+            {
                 quanta.push(args.size()?);
             }
         } else if args.is("priomap") {
@@ -256,7 +294,11 @@ fn ets(args: &mut Args<'_>) -> Result<Kind, Trouble> {
     let least = strict + quanta.len() as u16;
     let bands = bands.unwrap_or(least);
     if bands < least || bands == 0 {
-        return Err(Trouble::wrong(args.start(), "there are fewer bands than strict bands and quanta", "write more `bands`"));
+        return Err(Trouble::wrong(
+            args.start(),
+            "there are fewer bands than strict bands and quanta",
+            "write more `bands`",
+        ));
     }
     Ok(Kind::Ets { strict, quanta, bands })
 }
@@ -280,7 +322,8 @@ fn tbf(at: Place, args: &mut Args<'_>) -> Result<Kind, Trouble> {
             break;
         }
     }
-    let missing = |what: &str| Trouble::wrong(at, format!("tbf needs {what}"), "write `tbf rate 1mbit burst 10k latency 50ms`");
+    let missing =
+        |what: &str| Trouble::wrong(at, format!("tbf needs {what}"), "write `tbf rate 1mbit burst 10k latency 50ms`");
     let rate = rate.ok_or_else(|| missing("a rate"))?;
     let burst = burst.ok_or_else(|| missing("a burst"))?;
     let limit = match (limit, latency) {
@@ -312,11 +355,20 @@ fn timed(name: &str, args: &mut Args<'_>) -> Result<Kind, Trouble> {
             law.ecn = Some(true);
         } else if args.is("noecn") {
             law.ecn = Some(false);
-        } else if args.is("memory_limit") || args.is("drop_batch") || args.is("alpha") || args.is("beta") || args.is("ecn_prob") {
+        } else if args.is("memory_limit")
+            || args.is("drop_batch")
+            || args.is("alpha")
+            || args.is("beta")
+            || args.is("ecn_prob")
+        {
             let _ = args.word("value")?;
         } else if args.is("ce_threshold") {
             return Err(Trouble::unsupported(args.at(), "ce_threshold"));
-        } else if !(args.is("bytemode") || args.is("nobytemode") || args.is("dq_rate_estimator") || args.is("no_dq_rate_estimator")) {
+        } else if !(args.is("bytemode")
+            || args.is("nobytemode")
+            || args.is("dq_rate_estimator")
+            || args.is("no_dq_rate_estimator"))
+        {
             break;
         }
     }
@@ -363,7 +415,9 @@ fn red<'a>(args: &mut Args<'a>, others: &mut Vec<(&'a str, u64)>) -> Result<(Red
 }
 
 fn check_red(red: &Red, limit: Option<u64>, at: Place) -> Result<(), Trouble> {
-    let need = |what: &str| Trouble::wrong(at, format!("red needs {what}"), "write `red limit 400k min 30k max 90k avpkt 1000 burst 55`");
+    let need = |what: &str| {
+        Trouble::wrong(at, format!("red needs {what}"), "write `red limit 400k min 30k max 90k avpkt 1000 burst 55`")
+    };
     let limit = limit.ok_or_else(|| need("a limit"))?;
     if red.avpkt.is_none() {
         return Err(need("avpkt"));
@@ -374,7 +428,11 @@ fn check_red(red: &Red, limit: Option<u64>, at: Place) -> Result<(), Trouble> {
         return Err(Trouble::wrong(at, format!("min {min} is not below max {max}"), "write the lower number as min"));
     }
     if red.max.is_some_and(|max| max > limit) {
-        return Err(Trouble::wrong(at, "max is above limit", "raise the limit: the queue is full before the average is there"));
+        return Err(Trouble::wrong(
+            at,
+            "max is above limit",
+            "raise the limit: the queue is full before the average is there",
+        ));
     }
     Ok(())
 }
@@ -406,7 +464,9 @@ fn gred(at: Place, args: &mut Args<'_>, old: Option<&Qdisc>) -> Result<Kind, Tro
         let mut others = Vec::new();
         let (law, limit, _) = red(args, &mut others)?;
         let find = |name: &str| others.iter().find(|(own, _)| *own == name).and_then(|(_, n)| u32::try_from(*n).ok());
-        let dp = find("DP").or_else(|| find("vq")).ok_or_else(|| Trouble::wrong(at, "the profile is missing", "write `DP 1`"))?;
+        let dp = find("DP")
+            .or_else(|| find("vq"))
+            .ok_or_else(|| Trouble::wrong(at, "the profile is missing", "write `DP 1`"))?;
         if dp >= made.count {
             return Err(Trouble::wrong(at, format!("there is no profile {dp}"), "raise DPs in the set-up"));
         }

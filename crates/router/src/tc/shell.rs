@@ -162,7 +162,13 @@ impl<'a> Shell<'a> {
     }
 
     /// Puts a value into the word, which ends at each space of the value.
-    fn splice(&mut self, value: &str, making: &mut Making, words: &mut Vec<Word>, trouble: &mut Option<(Place, String)>) {
+    fn splice(
+        &mut self,
+        value: &str,
+        making: &mut Making,
+        words: &mut Vec<Word>,
+        trouble: &mut Option<(Place, String)>,
+    ) {
         let at = making.at;
         for character in value.chars() {
             if character.is_whitespace() {
@@ -220,7 +226,8 @@ impl<'a> Shell<'a> {
             }
             _ => {
                 let mut name = String::new();
-                while let Some(character) = self.text.peek().copied().filter(|c| c.is_ascii_alphanumeric() || *c == '_') {
+                while let Some(character) = self.text.peek().copied().filter(|c| c.is_ascii_alphanumeric() || *c == '_')
+                {
                     name.push(character);
                     let _ = self.next();
                     if name.len() == 1 && character.is_ascii_digit() {
@@ -276,16 +283,22 @@ impl<'a> Shell<'a> {
 
     /// Makes the assignments that the command begins with, and takes them away.
     fn assign(&mut self, words: &mut Vec<Word>) {
-        let declares = words.first().is_some_and(|word| matches!(word.text.as_str(), "export" | "local" | "readonly" | "declare"));
+        let declares =
+            words.first().is_some_and(|word| matches!(word.text.as_str(), "export" | "local" | "readonly" | "declare"));
         let mut taken = usize::from(declares);
         for word in words.iter().skip(taken) {
             let Some((name, value)) = word.text.split_once('=') else { break };
-            let is_name = name.chars().enumerate().all(|(i, c)| c == '_' || c.is_ascii_alphabetic() || (i > 0 && c.is_ascii_digit()));
+            let is_name = name
+                .chars()
+                .enumerate()
+                .all(|(i, c)| c == '_' || c.is_ascii_alphabetic() || (i > 0 && c.is_ascii_digit()));
             if name.is_empty() || !is_name {
                 break;
             }
-            let end = value.char_indices().map(|(i, c)| i + c.len_utf8()).take_while(|end| *end <= LONGEST_VALUE).last();
-            let _ = self.variables.insert(name.to_owned(), value.get(..end.unwrap_or(0)).unwrap_or_default().to_owned());
+            let end =
+                value.char_indices().map(|(i, c)| i + c.len_utf8()).take_while(|end| *end <= LONGEST_VALUE).last();
+            let _ =
+                self.variables.insert(name.to_owned(), value.get(..end.unwrap_or(0)).unwrap_or_default().to_owned());
             taken += 1;
         }
         if taken > usize::from(declares) || (declares && words.len() > 1) {
@@ -308,7 +321,8 @@ fn tokens(text: &str, variables: &BTreeMap<String, String>) -> Option<Vec<Token>
             let body = rest.trim_start_matches(['$', '{']);
             let end = body.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(body.len());
             let (word, after) = body.split_at_checked(end)?;
-            let value = if word.starts_with(|c: char| c.is_ascii_digit()) { word } else { variables.get(word)?.as_str() };
+            let value =
+                if word.starts_with(|c: char| c.is_ascii_digit()) { word } else { variables.get(word)?.as_str() };
             found.push(Token::Number(value.trim().parse().ok()?));
             rest = after.strip_prefix('}').unwrap_or(after).trim_start();
         } else if "+-*/%()".contains(first) {
@@ -394,7 +408,10 @@ mod tests {
 
     #[test]
     fn arithmetic_has_its_usual_precedence_and_a_division_by_zero_is_reported() {
-        assert_eq!(read("A=10; echo $((A*2+(3-1)/2)) ${B:-7} $(( $A % 4 )) $[9*$A/10]").0, [["echo", "21", "7", "2", "9"]]);
+        assert_eq!(
+            read("A=10; echo $((A*2+(3-1)/2)) ${B:-7} $(( $A % 4 )) $[9*$A/10]").0,
+            [["echo", "21", "7", "2", "9"]]
+        );
         let (found, report) = read("echo $((1/0))");
         assert!(found.is_empty());
         assert_eq!((report.notices()[0].line, report.notices()[0].column), (1, 6));

@@ -94,13 +94,17 @@ mod tests {
 
     #[test]
     fn bps_is_bytes_per_second_and_a_kilobyte_has_1024_bytes() {
-        let rates = ["100kbit", "1.5Mbit", "1mbps", "8bps", "512", "1kibit", "x", "1furlong", "0kbit", "99999999999999tbit"];
+        let rates =
+            ["100kbit", "1.5Mbit", "1mbps", "8bps", "512", "1kibit", "x", "1furlong", "0kbit", "99999999999999tbit"];
         let found = rates.map(rate);
         assert_eq!(
             found,
             [Some(100_000), Some(1_500_000), Some(8_000_000), Some(64), Some(512), Some(1024), None, None, None, None]
         );
-        assert_eq!(["15k", "1600", "10kb/8", "1mbit", "2m"].map(size), [15_360, 1600, 10_240, 131_072, 2 << 20].map(Some));
+        assert_eq!(
+            ["15k", "1600", "10kb/8", "1mbit", "2m"].map(size),
+            [15_360, 1600, 10_240, 131_072, 2 << 20].map(Some)
+        );
         assert_eq!(["50ms", "1s", "100", "5.5ms"].map(time), [50_000, 1_000_000, 100, 5_500].map(Some));
         assert_eq!(["0.02", "1", "1.1", "."].map(millionths), [Some(20_000), Some(1_000_000), None, None]);
     }
