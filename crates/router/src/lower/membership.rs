@@ -99,7 +99,8 @@ pub(super) fn example(config: &Config, port: &Port, rate: u64) -> Traffic {
         queue = &only.queue;
     }
     let mut left = rate;
-    for class in root.into_iter().flat_map(|policy| &policy.classes) {
+    let default = root.and_then(|policy| policy.default.as_ref());
+    for class in root.into_iter().flat_map(|policy| &policy.classes).filter(|class| default != Some(&class.name)) {
         let share = class.bandwidth.or_else(|| class.priority?.rate).and_then(|share| share.of(rate));
         let own = share.or_else(|| class.htb.filter(|_| class.parent.is_some()).map(|htb| htb.rate));
         let (Some(own), Some(code)) = (own, root.and_then(|policy| preferred(policy, &class.name, config))) else {
