@@ -125,7 +125,7 @@ def import_configuration(
     Args:
         language: "mqc" or "tc".
         text: The configuration or script.
-        traffic: The traffic table as CSV text. Default: each class sends what it is guaranteed, which is noted.
+        traffic: The traffic table as CSV text. Default: made up of what the classes are guaranteed, which is noted.
         interface: The interface to simulate. Default: the only one with a policy.
         policy: The policy to simulate, where no interface names it.
         rate: Rate of the interface's link, such as "10Mbit/s". Default: what the configuration says.

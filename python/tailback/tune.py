@@ -8,8 +8,8 @@
     print(found.settings, found.is_met)
 
 Each candidate is run with the same seeds, so that candidates differ by their settings and not by luck. If there are at
-most `budget` candidates all are tried; otherwise SciPy's differential evolution chooses which (Storn and Price 1997), with
-a fixed seed. The winner is confirmed with fresh seeds: the reported intervals are not those that it was chosen by.
+most `budget` candidates all are tried; otherwise SciPy's differential evolution (Storn and Price 1997) chooses which,
+with a fixed seed. The winner is confirmed with fresh seeds: the reported intervals are not those that it was chosen by.
 """
 
 from __future__ import annotations

@@ -292,4 +292,6 @@ def draw(made: Verdict, path: Path) -> None:
 
 
 def _ms(interval: Interval) -> str:
-    return "none" if interval.n == 0 else f"{interval.mean * 1e3:.3g} ms"
+    if interval.n == 0:
+        return "none"
+    return f"{interval.mean:.3g} s" if interval.mean >= 1 else f"{interval.mean * 1e3:.3g} ms"

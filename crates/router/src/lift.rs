@@ -196,9 +196,10 @@ impl Lifting<'_> {
             names.push(own.clone());
             let mut class = self.class(one, &own, quantum, depth);
             class.parent = text(one, "parent").map(str::to_owned);
-            if let Some(when) =
-                one.get("match").filter(|when| !when.is_null() && **when != serde_json::json!({ "not": {} }))
-            {
+            // Only a router's class cannot be without a class map; that of another leads nowhere.
+            let nothing = serde_json::json!({ "not": {} });
+            let matches = one.get("match").filter(|when| !when.is_null());
+            if let Some(when) = matches.filter(|when| scheduler == Scheduler::ClassBased || **when != nothing) {
                 let named = if scheduler == Scheduler::ClassBased { Some(own.as_str()) } else { None };
                 let when = self.condition(when, named);
                 let class = if let Match::ClassMap(map) = &when

@@ -179,10 +179,9 @@ fn every_sample_without_errors_becomes_a_document_or_says_why_not() {
             let lowered = lower(&imported.config, &Traffic::default(), &options);
             match &lowered.document {
                 None => assert!(lowered.report.has_errors(), "{}: no document, and no reason", file.display()),
+                // Python's tests run them all; here it must be whole.
                 Some(document) => {
-                    let scenario: Result<(), String> = Ok(());
-                    let _ = format!("{document}"); //SCN tailback_scenario::Scenario::from_json(&document.to_string());
-                    assert!(scenario.is_ok(), "{}\n{}\n{document:#}", file.display(), scenario.unwrap_err());
+                    assert!(document["flows"].as_array().is_some_and(|flows| !flows.is_empty()), "{}", file.display());
                     made += 1;
                 }
             }

@@ -64,7 +64,7 @@ def _show(notices: Sequence[Notice], *, quiet: bool) -> None:
             print_note(str(notice))
     if ignored and not quiet:
         lines = ", ".join(str(line) for line in sorted({notice.line for notice in ignored}))
-        print_note(f"{len(ignored)} lines without an effect on queues were ignored: {lines}")
+        print_note(f"ignored, without effect on queues: {'lines' if ',' in lines else 'line'} {lines}")
 
 
 def _write(path: Path, text: str) -> None:
@@ -234,7 +234,7 @@ def verdict(
 
     found = _import(language, file, traffic, interface, policy, rate)
     if not as_json:
-        _show(found.notices, quiet=quiet)
+        _show([notice for notice in found.notices if notice.level != "error"], quiet=quiet)
     found.check()
     with progress_bar(file.name, quiet=quiet) as progress:
         made = judge(

@@ -101,8 +101,8 @@ def tune(
             for check in found.checks
         ]
         console().print(table("", ("target", "mean", f"{found.confidence:.0%} interval", ""), rows))
-        how = "all candidates" if found.is_exhaustive else "candidates chosen by differential evolution"
-        line = f"cost {found.cost:.6g}; {found.tried} {how} tried; confirmed by {found.replications} fresh replications"
+        how = f"all {found.tried} candidates" if found.is_exhaustive else f"{found.tried} chosen candidates"
+        line = f"cost {found.cost:.6g}; {how} tried; confirmed by {found.replications} fresh replications"
         console().print(line, soft_wrap=True)
     if out is not None:
         try:

@@ -85,8 +85,8 @@ fn preferred(policy: &Policy, class: &str, config: &Config) -> Option<u8> {
     })
 }
 
-/// Traffic where no table is given: each class of the innermost policy sends what it is guaranteed, and the default class a tenth
-/// more than is left.
+/// Traffic where no table is given: each class of the innermost policy sends nine tenths of what it is guaranteed, and the default
+/// class a tenth more than is left.
 pub(super) fn example(config: &Config, port: &Port, rate: u64) -> Traffic {
     let mut made = Traffic::default();
     let (mut queue, mut rate, mut root) = (&port.root.queue, rate, None);
@@ -99,7 +99,8 @@ pub(super) fn example(config: &Config, port: &Port, rate: u64) -> Traffic {
         queue = &only.queue;
     }
     let mut left = rate;
-    for class in root.into_iter().flat_map(|policy| &policy.classes) {
+    let default = root.and_then(|policy| policy.default.as_ref());
+    for class in root.into_iter().flat_map(|policy| &policy.classes).filter(|class| default != Some(&class.name)) {
         let share = class.bandwidth.or_else(|| class.priority?.rate).and_then(|share| share.of(rate));
         let own = share.or_else(|| class.htb.filter(|_| class.parent.is_some()).map(|htb| htb.rate));
         let (Some(own), Some(code)) = (own, root.and_then(|policy| preferred(policy, &class.name, config))) else {
@@ -112,7 +113,12 @@ pub(super) fn example(config: &Config, port: &Port, rate: u64) -> Traffic {
         let name: String =
             class.name.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' }).collect();
         if made.rows.iter().all(|row| row.name != name) {
-            made.rows.push(made_up(name, code, own, if class.priority.is_some() { 200 } else { 1000 }));
+            made.rows.push(made_up(
+                name,
+                code,
+                (own / 10 * 9).max(1),
+                if class.priority.is_some() { 200 } else { 1000 },
+            ));
         }
     }
     if made.rows.iter().all(|row| row.header.dscp != 0 && row.name != "other") {

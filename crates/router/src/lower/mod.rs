@@ -76,7 +76,7 @@ pub fn lower(config: &Config, traffic: &Traffic, options: &Options) -> Lowered {
         made = membership::example(config, &port, rate);
         report.warning(
             crate::Place::default(),
-            "there is no traffic table: each class sends what it is guaranteed, and the default class a tenth more than is left",
+            "there is no traffic table: each class sends nine tenths of what it is guaranteed, the default class more than is left",
             "give a table with --traffic",
         );
     }

@@ -112,8 +112,20 @@ impl Maker {
         for outer in [None].into_iter().chain(policy.classes.iter().filter(|class| is_inner(&class.name)).map(Some)) {
             let mut classes = within(outer.map(|class| class.name.as_str()));
             let ceiling = outer.and_then(|class| class.htb).map(|htb| htb.ceil.unwrap_or(htb.rate));
+            let sum = classes.iter().filter_map(|class| class.htb).fold(0u64, |sum, htb| sum.saturating_add(htb.rate));
+            let scale = ceiling.filter(|ceiling| sum > *ceiling);
+            if scale.is_some() {
+                self.note(
+                    policy.at,
+                    format!("the classes of `{}` are guaranteed more than there is: scaled", policy.name),
+                );
+            }
             for class in &mut classes {
                 let Some(HtbClass { rate, ceil, burst, prio, .. }) = class.htb.take() else { continue };
+                let rate = scale.map_or(rate, |scale| {
+                    let scaled = u128::from(rate) * u128::from(scale) / u128::from(sum.max(1));
+                    u64::try_from(scaled).unwrap_or(rate).max(1000)
+                });
                 let ceil = ceil.unwrap_or(rate);
                 if outer.is_some() || classes_are_many(policy) {
                     class.bandwidth = Some(Share::Rate(rate));

@@ -310,9 +310,10 @@ fn sums(policy: &Policy, base: Option<u64>, reservable: u64, report: &mut Report
         let message = format!("the remaining percentages of `{}` sum to {remaining}", policy.name);
         report.error(policy.at, message, "let them sum to 100 at most");
     }
+    // Rates are in whole kbit/s: what exceeds by less than a percent is a matter of rounding.
     let of_rate = base
         .filter(|base| *base > 0)
-        .map_or(0, |base| u64::try_from(u128::from(rate) * 100).unwrap_or(u64::MAX).div_ceil(base));
+        .map_or(0, |base| u64::try_from(u128::from(rate) * 100 / u128::from(base)).unwrap_or(u64::MAX));
     let sum = percent.saturating_add(of_rate);
     if sum > reservable {
         let base = base.map_or_else(String::new, |base| format!(" of {base} bit/s"));

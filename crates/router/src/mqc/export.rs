@@ -62,7 +62,7 @@ fn inner_policies_first(config: &Config) -> Vec<&Policy> {
 }
 
 /// Repeatedly takes those that use none of the rest; in few rounds, since nesting is shallow.
-fn order<'a, T>(all: &'a [T], name: fn(&T) -> &String, uses: impl Fn(&T, &str) -> bool) -> Vec<&'a T> {
+fn order<T>(all: &[T], name: fn(&T) -> &String, uses: impl Fn(&T, &str) -> bool) -> Vec<&T> {
     let mut left: Vec<&T> = all.iter().collect();
     let mut found = Vec::new();
     while !left.is_empty() {

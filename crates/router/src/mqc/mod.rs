@@ -197,7 +197,7 @@ impl Reader {
     }
 }
 
-const GLOBAL: [&str; 41] = [
+const GLOBAL: [&str; 43] = [
     "class-map",
     "policy-map",
     "access-list",
@@ -227,6 +227,8 @@ const GLOBAL: [&str; 41] = [
     "logging",
     "clock",
     "boot",
+    "boot-start-marker",
+    "boot-end-marker",
     "building",
     "current",
     "show",

@@ -62,7 +62,9 @@ fn policer(cursor: &mut Cursor<'_>) -> Result<Police, Trouble> {
     };
     let named = cursor.one_of(&["cir", "rate"]);
     police.rate = rate(cursor)?;
-    if named.is_some() && cursor.one_of(&["bps"]).is_some() {}
+    if named.is_some() {
+        let _ = cursor.one_of(&["bps"]);
+    }
     let mut bursts = 0;
     while !cursor.is_done() {
         if cursor.is_number() {
