@@ -26,14 +26,14 @@ fn limiters() -> LimitersSpec {
 fn star(n: usize, mbit: u64, end: u64) -> Net {
     let mut net = Net::new(ETHERNET);
     let (core, sink) = (net.switch("core"), net.host("d"));
-    net.at_switch(core).notification = Some(point::Spec::Bcn(point::bcn::Params::default()));
+    net.at_switch(core).notification = Some(Box::new(point::Spec::Bcn(point::bcn::Params::default())));
     net.at_switch(core).latency = Dur::from_us(1);
     let bottleneck = net.link(core, sink, 10_000);
     net.plan.links[bottleneck as usize].delay = Dur::from_ns(500);
     net.queue(core, sink).limits = vec![100 * FRAME];
     for k in 0..n {
         let (host, edge) = (net.host(&format!("h{k}")), net.switch(&format!("e{k}")));
-        net.at_switch(edge).limiters = Some(limiters());
+        net.at_switch(edge).limiters = Some(Box::new(limiters()));
         net.at_switch(edge).latency = Dur::from_us(1);
         for (a, b) in [(host, edge), (edge, core)] {
             let link = net.link(a, b, 10_000);
@@ -150,7 +150,7 @@ fn limiters_may_be_in_the_hosts() {
     let mut net = star(4, 6_000, 200);
     for node in &mut net.plan.nodes {
         match &mut node.kind {
-            NodeKind::Host(host) if node.name != "d" => host.limiters = Some(limiters()),
+            NodeKind::Host(host) if node.name != "d" => host.limiters = Some(Box::new(limiters())),
             NodeKind::Host(_) => {}
             NodeKind::Switch(switch) => switch.limiters = None,
         }
