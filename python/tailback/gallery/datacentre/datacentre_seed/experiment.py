@@ -186,7 +186,7 @@ class Seed(Experiment):
             "The first reference connection: the slides have it gain in the order of the policies, by 11 % in all.",
             slide,
             mark["ref1_tps"] - none["ref1_tps"],
-            "not reproduced: it loses a little; its own limiter at es5 shares nothing with the policies at the other edges",
+            "not reproduced: it loses a little; its limiter at es5 shares nothing with the policies at the other edges",
         )
         yield Claim.reported(
             "S8",
