@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from drawings.common import BLUE, GREEN, ORANGE, PINK, RED, figure, first, series
 from tailback import Scenario, kind, plot, source
+from tailback.scenario import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,7 +34,7 @@ def bcn() -> Figure:
                 stop="60ms" if k > 2 else "1s",
             )
         )
-    limiters = {"law": kind("bcn"), "buffer": "150kB"}
+    limiters: Table = {"law": kind("bcn"), "buffer": "150kB"}
     scenario = scenario.set(
         {
             "switches.core.congestion-notification": kind("bcn"),

@@ -3,6 +3,7 @@
 mod common;
 
 use common::*;
+use tailback_measure::statistics::jain;
 use tailback_qdisc::cn::{Filter, LimitersSpec, point, reaction};
 use tailback_sim::plan::*;
 use tailback_sim::{CongestionPointReport, Report};
@@ -57,10 +58,6 @@ fn shares(report: &Report) -> Vec<f64> {
     edges.map(|p| p.classes[0].sent.bytes as f64).collect()
 }
 
-fn jain(x: &[f64]) -> f64 {
-    x.iter().sum::<f64>().powi(2) / (x.len() as f64 * x.iter().map(|x| x * x).sum::<f64>())
-}
-
 #[test]
 fn from_2_to_50_sources_share_the_line_equally_and_the_queue_stays_near_its_equilibrium() {
     for (n, mbit, end) in [(2, 9_000, 1_000), (12, 3_000, 800), (50, 1_000, 1_200)] {
@@ -69,7 +66,7 @@ fn from_2_to_50_sources_share_the_line_equally_and_the_queue_stays_near_its_equi
         let queue = port.classes[0].mean_bytes / FRAME as f64;
         assert!(port.utilisation > 0.99, "{n} sources: utilisation {}", port.utilisation);
         assert!((0.5 * QEQ..1.5 * QEQ).contains(&queue), "{n} sources: mean queue of {queue} frames");
-        let fair = jain(&shares(&report));
+        let fair = jain(&shares(&report)).expect("shares");
         assert!(fair > 0.95, "{n} sources: Jain's index {fair}");
         assert_eq!(port.classes[0].dropped.packets, 0, "{n} sources: drops after the start");
         let p = bottleneck(&report);
