@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from drawings.common import BLUE, GREEN, ORANGE, PINK, RED, figure, first, series
 from tailback import Scenario, kind, plot, source
+from tailback.scenario import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -16,14 +17,13 @@ def bcn() -> Figure:
     """A queue and the rates of its four sources, two of which end half-way."""
     drawn = plot.new(1, 2, width=8.4, height=2.1, sharex=True)
     top, bottom = drawn.axes
-    limiters = {"law": kind("bcn"), "buffer": "150kB"}
     scenario = Scenario(duration="120ms", sample="100us").host("d")
-    scenario = scenario.switch("core", buffer="150kB", latency="1us", **{"congestion-notification": kind("bcn")})
+    scenario = scenario.switch("core", buffer="150kB", latency="1us")
     scenario = scenario.link(["core", "d"], rate="10Gbit/s", delay="500ns")
     for k in range(1, 5):
         scenario = (
             scenario.host(f"h{k}")
-            .switch(f"e{k}", latency="1us", **{"rate-limiters": limiters})
+            .switch(f"e{k}", latency="1us")
             .link([f"h{k}", f"e{k}"], rate="10Gbit/s", delay="500ns")
             .link([f"e{k}", "core"], rate="10Gbit/s", delay="500ns")
             .flow(
@@ -31,9 +31,16 @@ def bcn() -> Figure:
                 f"h{k}",
                 "d",
                 source("cbr", packet="1500B", rate="8Gbit/s"),
-                **({"stop": "60ms"} if k > 2 else {}),
+                stop="60ms" if k > 2 else "1s",
             )
         )
+    limiters: Table = {"law": kind("bcn"), "buffer": "150kB"}
+    scenario = scenario.set(
+        {
+            "switches.core.congestion-notification": kind("bcn"),
+            **{f"switches.e{k}.rate-limiters": limiters for k in range(1, 5)},
+        }
+    )
     found = series(first(scenario))
     times = [1e3 * at for at in found["time_s"]]
     with plot.style():

@@ -1,7 +1,7 @@
 //! Congestion notification: the table of messages, the slope, the traps, and the limiters' queues.
 
 use std::sync::Arc;
-use tailback_qdisc::cn::point::{Answer, Arrival, Watch, bcn, ecm};
+use tailback_qdisc::cn::point::{Answer, Arrival, Watch, bcn, ecm, qcn};
 use tailback_qdisc::cn::reaction::{React, Spec as LawSpec};
 use tailback_qdisc::cn::{Aqm, Feedback, Filter, Frame, Heard, Limiters, LimitersSpec, Origin, Simple, Tag, reaction};
 use tailback_qdisc::law::Backlog;
@@ -242,7 +242,8 @@ fn a_limiter_sends_at_its_rate_with_its_tag_and_the_default_path_goes_past_it() 
     let mut b = bench(Filter::Destination, None, Spec::default());
     b.slow(0, 5, 12);
     let rate = b.limiters.rates().next().expect("a limiter").1;
-    assert!((rate / (1e10 * 0.75f64.powi(12)) - 1.0).abs() < 1e-9, "{rate}");
+    let expected = (0..12).fold(1e10, |rate, _| rate * 0.75);
+    assert_eq!(rate, expected);
     for _ in 0..40 {
         b.put(Time::ZERO, 0, 5);
         b.put(Time::ZERO, 1, 6);
@@ -361,4 +362,52 @@ fn what_a_discipline_in_a_limiter_drops_is_no_more_counted_as_waiting() {
         b.limiters.visit(&mut |_| seen += 1);
         assert_eq!(seen, waiting);
     }
+}
+
+#[test]
+fn qcn_quantises_to_six_bits_and_samples_ten_times_as_often_at_the_largest_feedback() {
+    let samples = |packets: u64| {
+        let mut point = qcn::Params { jitter: Fraction(0.0), ..qcn::Params::default() }.build();
+        let mut answers = (0..100_000).map(|_| point.judge(&arrival(packets, None), &mut rng()));
+        let first = answers.find(|a| a.sampled).expect("a sample");
+        let rest: Vec<Answer> = answers.filter(|a| a.sampled).collect();
+        (first.feedback, rest[5].feedback, rest.len())
+    };
+    // At rest below the equilibrium of 26 kB nothing is said, and every 100th frame of 1500 B is sampled. In the first
+    // sample twice the growth from nothing counts, too.
+    let (first, later, count) = samples(10);
+    assert_eq!((first, later), (change(-9), None));
+    assert!((997..=1000).contains(&count), "{count}");
+    // A queue of 30 kB: 4 kB above.
+    let (first, later, _) = samples(20);
+    assert_eq!((first, later), (change(-31), change(-1)));
+    // Far above: the largest feedback, and every tenth frame.
+    let (first, later, count) = samples(200);
+    assert_eq!((first, later), (change(-63), change(-63)));
+    assert!((9_990..=10_000).contains(&count), "{count}");
+}
+
+#[test]
+fn qcn_recovers_half_of_the_distance_in_each_of_five_cycles_and_then_probes() {
+    let (mut law, mut rng) = (reaction::qcn::Params::default().build(LINE, Time::ZERO), rng());
+    law.hear(Time(1), 9, Feedback::Change(-63.0), &mut rng);
+    let low = 1e10 * (1.0 - 63.0 / 128.0);
+    assert_eq!(law.rate(), low);
+    assert!(!law.hear(Time(1), 9, Feedback::Change(1.0), &mut rng), "there is no positive feedback");
+    // From a target below the line, so that the target's growth shows.
+    law.sent(Time(1), 50_000);
+    law.sent(Time(1), 50_000);
+    law.sent(Time(1), 50_000);
+    let target = law.rate();
+    assert_eq!(target, 0.5 * (low + 1e10));
+    law.hear(Time(2), 9, Feedback::Change(-64.0), &mut rng);
+    let start = law.rate();
+    (0..15).for_each(|_| law.sent(Time(2), 50_000));
+    let expected = target - (target - start) / 32.0;
+    assert!((law.rate() / expected - 1.0).abs() < 1e-12, "fast recovery: {} of {expected}", law.rate());
+    // From now on a cycle is half as long.
+    law.sent(Time(2), 50_000);
+    law.sent(Time(2), 25_000);
+    let (rate, probing) = (expected, target + 5e6);
+    assert!((law.rate() / (0.5 * (rate + probing)) - 1.0).abs() < 1e-12, "active increase: {}", law.rate());
 }

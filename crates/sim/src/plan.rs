@@ -158,7 +158,7 @@ pub struct HostPlan {
     /// Whether it obeys back-pressure notifications.
     pub obeys: bool,
     /// Rate limiters in its ports; none has no reaction point here.
-    pub limiters: Option<LimitersSpec>,
+    pub limiters: Option<Box<LimitersSpec>>,
 }
 
 /// A switch's parameters.
@@ -172,9 +172,9 @@ pub struct SwitchPlan {
     pub backpressure: Option<BackPressure>,
     /// The congestion points at its output queues, but for those with rate limiters; none has none. In all
     /// the network there are at most [`Tag::MAX_POINTS`] of them.
-    pub notification: Option<point::Spec>,
+    pub notification: Option<Box<point::Spec>>,
     /// Rate limiters in its ports towards other switches; none has no reaction points.
-    pub limiters: Option<LimitersSpec>,
+    pub limiters: Option<Box<LimitersSpec>>,
 }
 
 /// A switch's memory and crossing.

@@ -3,6 +3,7 @@
 mod common;
 
 use common::*;
+use tailback_measure::statistics::jain;
 use tailback_qdisc::cn::{Filter, LimitersSpec, point, reaction};
 use tailback_sim::plan::*;
 use tailback_sim::{CongestionPointReport, Report};
@@ -26,14 +27,14 @@ fn limiters() -> LimitersSpec {
 fn star(n: usize, mbit: u64, end: u64) -> Net {
     let mut net = Net::new(ETHERNET);
     let (core, sink) = (net.switch("core"), net.host("d"));
-    net.at_switch(core).notification = Some(point::Spec::Bcn(point::bcn::Params::default()));
+    net.at_switch(core).notification = Some(Box::new(point::Spec::Bcn(point::bcn::Params::default())));
     net.at_switch(core).latency = Dur::from_us(1);
     let bottleneck = net.link(core, sink, 10_000);
     net.plan.links[bottleneck as usize].delay = Dur::from_ns(500);
     net.queue(core, sink).limits = vec![100 * FRAME];
     for k in 0..n {
         let (host, edge) = (net.host(&format!("h{k}")), net.switch(&format!("e{k}")));
-        net.at_switch(edge).limiters = Some(limiters());
+        net.at_switch(edge).limiters = Some(Box::new(limiters()));
         net.at_switch(edge).latency = Dur::from_us(1);
         for (a, b) in [(host, edge), (edge, core)] {
             let link = net.link(a, b, 10_000);
@@ -57,10 +58,6 @@ fn shares(report: &Report) -> Vec<f64> {
     edges.map(|p| p.classes[0].sent.bytes as f64).collect()
 }
 
-fn jain(x: &[f64]) -> f64 {
-    x.iter().sum::<f64>().powi(2) / (x.len() as f64 * x.iter().map(|x| x * x).sum::<f64>())
-}
-
 #[test]
 fn from_2_to_50_sources_share_the_line_equally_and_the_queue_stays_near_its_equilibrium() {
     for (n, mbit, end) in [(2, 9_000, 1_000), (12, 3_000, 800), (50, 1_000, 1_200)] {
@@ -69,7 +66,7 @@ fn from_2_to_50_sources_share_the_line_equally_and_the_queue_stays_near_its_equi
         let queue = port.classes[0].mean_bytes / FRAME as f64;
         assert!(port.utilisation > 0.99, "{n} sources: utilisation {}", port.utilisation);
         assert!((0.5 * QEQ..1.5 * QEQ).contains(&queue), "{n} sources: mean queue of {queue} frames");
-        let fair = jain(&shares(&report));
+        let fair = jain(&shares(&report)).expect("shares");
         assert!(fair > 0.95, "{n} sources: Jain's index {fair}");
         assert_eq!(port.classes[0].dropped.packets, 0, "{n} sources: drops after the start");
         let p = bottleneck(&report);
@@ -150,7 +147,7 @@ fn limiters_may_be_in_the_hosts() {
     let mut net = star(4, 6_000, 200);
     for node in &mut net.plan.nodes {
         match &mut node.kind {
-            NodeKind::Host(host) if node.name != "d" => host.limiters = Some(limiters()),
+            NodeKind::Host(host) if node.name != "d" => host.limiters = Some(Box::new(limiters())),
             NodeKind::Host(_) => {}
             NodeKind::Switch(switch) => switch.limiters = None,
         }

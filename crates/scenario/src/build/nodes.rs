@@ -171,7 +171,7 @@ impl<'a> Nodes<'a> {
             let kind = match node.what {
                 What::Host(host) => NodeKind::Host(HostPlan {
                     obeys: host.obeys,
-                    limiters: host.rate_limiters.as_ref().map(RateLimiters::plan),
+                    limiters: host.rate_limiters.as_ref().map(|limiters| Box::new(limiters.plan())),
                 }),
                 What::Switch(_) => NodeKind::Switch(switches.next().expect("one plan for each switch")),
             };

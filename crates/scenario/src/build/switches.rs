@@ -43,8 +43,8 @@ impl<'a> Builder<'a> {
                 latency: switch.latency,
                 fabric: self.fabric(&node.path().join("model"), &switch.model, framing),
                 backpressure: self.document.backpressure_of(switch).and_then(planned),
-                notification: switch.congestion_notification.clone(),
-                limiters: switch.rate_limiters.as_ref().map(RateLimiters::plan),
+                notification: switch.congestion_notification.clone().map(Box::new),
+                limiters: switch.rate_limiters.as_ref().map(|limiters| Box::new(limiters.plan())),
             });
         }
         plans

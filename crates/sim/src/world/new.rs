@@ -226,10 +226,10 @@ fn number_points(ports: &mut [Port]) -> usize {
 }
 
 /// What reacts to congestion points at a port: the limiters of a switch are in its ports towards other switches.
-fn limiters<'a>(plan: &'a Plan, from: u16, to: u16) -> Option<&'a LimitersSpec> {
+fn limiters(plan: &Plan, from: u16, to: u16) -> Option<&LimitersSpec> {
     match (&plan.nodes[usize::from(from)].kind, &plan.nodes[usize::from(to)].kind) {
-        (NodeKind::Host(host), _) => host.limiters.as_ref(),
-        (NodeKind::Switch(switch), NodeKind::Switch(_)) => switch.limiters.as_ref(),
+        (NodeKind::Host(host), _) => host.limiters.as_deref(),
+        (NodeKind::Switch(switch), NodeKind::Switch(_)) => switch.limiters.as_deref(),
         (NodeKind::Switch(_), NodeKind::Host(_)) => None,
     }
 }
@@ -259,7 +259,7 @@ fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize, origins: &Origins) 
     let neighbour = neighbour_backpressure(plan, from, to);
     let own_pressure = own.and_then(|s| s.backpressure.as_ref());
     let limiters = limiters(plan, from, to);
-    let notification = own.and_then(|s| s.notification.as_ref()).filter(|_| limiters.is_none());
+    let notification = own.and_then(|s| s.notification.as_deref()).filter(|_| limiters.is_none());
     let l32 = l as u32;
     let changes = |c: &Change| matches!(c.what, ChangeKind::LinkDown(x) | ChangeKind::LinkUp(x) | ChangeKind::LinkRate(x, _) | ChangeKind::LinkDelay(x, _) if x == l32);
     let plain_fifo = plan.engine == Engine::Merged

@@ -4,6 +4,7 @@
 pub mod bcn;
 pub mod ecm;
 mod occupancy;
+pub mod qcn;
 
 use super::Feedback;
 use crate::law::Backlog;
@@ -72,4 +73,5 @@ macro_rules! points {
 points! {
     "bcn" => Bcn(bcn::Params => bcn::Bcn),
     "ecm" => Ecm(ecm::Params => ecm::Ecm),
+    "qcn" => Qcn(qcn::Params => qcn::Qcn),
 }

@@ -3,6 +3,7 @@
 pub mod aimd;
 pub mod bcn;
 pub mod ecm;
+pub mod qcn;
 
 use super::Feedback;
 use tailback_random::Rng;
@@ -93,4 +94,5 @@ macro_rules! reactions {
 reactions! {
     "bcn" => Bcn(bcn::Params => aimd::Aimd),
     "ecm" => Ecm(ecm::Params => aimd::Aimd),
+    "qcn" => Qcn(qcn::Params => qcn::Qcn),
 }

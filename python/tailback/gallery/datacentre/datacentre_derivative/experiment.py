@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from statistics import pstdev
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from tailback.gallery import (
     Axis,
@@ -73,7 +73,7 @@ class Derivative(Experiment):
         m.utilisation(BOTTLENECK),
         m.mean_queue(BOTTLENECK, label="mean queue"),
     )
-    traces = {"queue": _queue}
+    traces: ClassVar = {"queue": _queue}
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
         """Two gains."""

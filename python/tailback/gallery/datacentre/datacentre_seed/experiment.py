@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from tailback.gallery import (
     Axis,
@@ -21,6 +21,7 @@ from tailback.gallery import (
 from tailback.gallery import metrics as m
 from tailback.gallery.datacentre.network import (
     BOTTLENECK,
+    DRAIN_S,
     POLICIES,
     WAITS_US,
     edge_settings,
@@ -38,7 +39,6 @@ from tailback.scenario import Value
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
-    from tailback.gallery.claims import Condition
 
 PAPER = {
     "bulk_tps": (67.17, 63.00, 61.83, 59.17),
@@ -62,6 +62,7 @@ VARIANTS = (
     "limiter per flow",
 )
 QUICK_VARIANTS = 3
+DRAINED = "drained"
 """Choices that the slides leave open, each changed by itself; the first changes none."""
 
 
@@ -82,7 +83,7 @@ class Seed(Experiment):
     title = "BCN with TCP under four policies of the rate limiters"
     reference = "Bergamasco, IEEE 802 Plenary, July 2005, slides 8 to 16"
     axes = (Axis("policy", "policy"), Axis("variant", "choice"))
-    quick = Profile(duration="1050ms", warmup="50ms", replications=3, max_replications=14, cpu_s=85)
+    quick = Profile(duration="1050ms", warmup="50ms", replications=4, max_replications=14, cpu_s=110)
     full = Profile(duration="1050ms", warmup="50ms", replications=10, max_replications=60, cpu_s=600)
     metrics = (
         *(tps(group) for group in WAITS_US),
@@ -97,20 +98,21 @@ class Seed(Experiment):
         m.max_queue(BOTTLENECK, label="longest queue of the bottleneck"),
         mean_limited(),
     )
-    traces = {"series": series}
+    traces: ClassVar = {"series": series}
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """All policies as chosen; with `quick` few of the other choices, at two policies."""
+        """All policies as chosen; with `quick` few of the other choices, at one."""
         quick = profile == "quick"
-        ends = POLICIES[:1] + POLICIES[3:] if quick else POLICIES
+        ends = POLICIES[:1] if quick else POLICIES
         others = VARIANTS[1 : QUICK_VARIANTS if quick else None]
-        return grid(policy=POLICIES, variant=VARIANTS[:1]) + grid(policy=ends, variant=others)
+        return grid(policy=POLICIES, variant=(VARIANTS[0], DRAINED)) + grid(policy=ends, variant=others)
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
         """A policy and a choice."""
-        del profile
+        length_ms = int(self.profile(profile).duration.removesuffix("ms"))
         changes: dict[str, dict[str, Value]] = {
             "as chosen": {},
+            DRAINED: {f"flows[{flow}].stop": f"{length_ms - 1000 * DRAIN_S:g}ms" for flow in WAITS_US},
             "equilibrium of 16": {
                 "switches.core.congestion-notification": {"kind": "bcn"},
                 "switches.core.buffer": "150kB",
@@ -127,13 +129,8 @@ class Seed(Experiment):
 
     def claims(self, results: Results) -> Iterable[Claim]:
         """The checks of the slides' table: orderings asserted, magnitudes reported."""
-        chosen = results.where(variant=VARIANTS[0])
+        chosen, drained = results.where(variant=VARIANTS[0]), results.where(variant=DRAINED)
         at = {name: chosen.where(policy=name) for name in POLICIES}
-
-        def order(metric: str, *, falls: bool) -> Condition:
-            found = [at[name][metric] for name in POLICIES]
-            steps = [a >= b if falls else a <= b for a, b in zip(found, found[1:], strict=False)]
-            return steps[0] & steps[1] & steps[2]
 
         none, flow, drop, mark = (at[name] for name in POLICIES)
         slide = "slides 11 and 12"
@@ -156,8 +153,12 @@ class Seed(Experiment):
             slide,
             (flow["bulk_tps"] > drop["bulk_tps"]) & (flow["bulk_tps"] > mark["bulk_tps"]),
         )
-        yield Claim(
-            "S3", "Marking gives on/off connections more than dropping.", slide, mark["onoff_tps"] > drop["onoff_tps"]
+        yield Claim.reported(
+            "S3",
+            "Marking against dropping: the slides have on/off connections gain 10 %.",
+            slide,
+            mark["onoff_tps"] - drop["onoff_tps"],
+            "not reproduced: TCP with selective acknowledgements repairs 1 % of losses nearly without timeouts",
         )
         yield Claim(
             "S4",
@@ -180,13 +181,20 @@ class Seed(Experiment):
             slide,
             (none["carried"] >= 9.7) & (flow["carried"] >= 9.9) & (drop["carried"] >= 9.9) & (mark["carried"] >= 9.9),
         )
-        yield Claim(
+        yield Claim.reported(
             "S7",
-            "The first reference connection gains in the order of the policies.",
+            "The first reference connection: the slides have it gain in the order of the policies, by 11 % in all.",
             slide,
-            order("ref1_tps", falls=False),
+            mark["ref1_tps"] - none["ref1_tps"],
+            "not reproduced: it loses a little; its limiter at es5 shares nothing with the policies at the other edges",
         )
-        yield Claim("S8", "So does the second.", slide, order("ref2_tps", falls=False))
+        yield Claim.reported(
+            "S8",
+            "The second reference connection: on the slides it gains 3 %.",
+            slide,
+            mark["ref2_tps"] - none["ref2_tps"],
+            "not reproduced: frames that no limiter holds pass by all of them, under every policy",
+        )
         yield Claim("S9", "The second's latency is below 40 us under every policy.", slide, chosen["ref2_latency"] < 40)
         yield Claim.calibrated(
             "S10",
@@ -218,10 +226,10 @@ class Seed(Experiment):
             "S14",
             "Throughput times (latency + wait) is 1 within 3 % for every group under every policy.",
             derived,
-            chosen["bulk_loop"].within(0.97, 1.03)
-            & chosen["onoff_loop"].within(0.97, 1.03)
-            & chosen["ref1_loop"].within(0.97, 1.03)
-            & chosen["ref2_loop"].within(0.97, 1.03),
+            drained["bulk_loop"].within(0.97, 1.03)
+            & drained["onoff_loop"].within(0.97, 1.03)
+            & drained["ref1_loop"].within(0.97, 1.03)
+            & drained["ref2_loop"].within(0.97, 1.03),
         )
         for number, (name, paper) in enumerate(PAPER.items(), start=15):
             values = ", ".join(f"{value:g}" for value in paper)
@@ -236,7 +244,7 @@ class Seed(Experiment):
             "S24",
             "What the bulk-to-on/off ratio is when one choice is changed.",
             "sensitivity of what the slides leave open",
-            results["ratio"],
+            results.where(variant=VARIANTS)["ratio"],
             "sensitivity",
         )
 
@@ -321,7 +329,7 @@ def _choices(results: Results) -> Drawing:
     paper = [a / b for a, b in zip(PAPER["bulk_tps"], PAPER["onoff_tps"], strict=True)]
     with plot.style():
         seen: set[str] = set()
-        for point, found in results["ratio"].intervals():
+        for point, found in results.where(variant=VARIANTS)["ratio"].intervals():
             row = VARIANTS.index(str(point["variant"]))
             column = POLICIES.index(str(point["policy"]))
             reach = [[max(found.mean - found.lo, 0)], [max(found.hi - found.mean, 0)]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from tailback.gallery import (
     Axis,
@@ -64,7 +64,7 @@ class Solicit(Experiment):
         Metric("recovery", "time until half the line", "ms", _recovery),
         Metric("lowest", "lowest rate", "Mbit/s", _lowest),
     )
-    traces = {"rate": _rate}
+    traces: ClassVar = {"rate": _rate}
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
         """With and without."""

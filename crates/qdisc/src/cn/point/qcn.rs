@@ -1,0 +1,88 @@
+//! QCN's congestion point (IEEE 802.1Qau): quantised negative feedback, sampled by bytes.
+
+use super::{Answer, Arrival, Watch};
+use crate::check;
+use crate::cn::Feedback;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_document::Invalid;
+use tailback_random::Rng;
+use tailback_units::{Fraction, Size};
+
+/// Largest quantised feedback: six bits.
+pub const MOST: f64 = 63.0;
+
+/// Quantised congestion notification (IEEE 802.1Qau-2010): after some bytes have arrived, one frame is sampled,
+/// Fb = −(Q − Qeq + w ΔQ) is worked out, ΔQ being the queue's growth since the sample before, and if it is negative its
+/// source is told |Fb| in six bits. The next sample comes the sooner the larger |Fb| was. No one is told to go faster.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Params {
+    /// Qeq, buffer bytes, above 0. Default 26 kB.
+    pub equilibrium: Size,
+    /// w, above 0 and at most 100. Default 2.
+    pub weight: f64,
+    /// Bytes between samples while there is no feedback, above 0. Default 150 kB.
+    pub sample: Size,
+    /// Share of `sample` between samples at the largest feedback, above 0. Default 0.1.
+    pub least: Fraction,
+    /// Each distance is drawn from so much below to so much above, as a share of it. Default 0.15.
+    pub jitter: Fraction,
+}
+
+impl Default for Params {
+    fn default() -> Params {
+        Params {
+            equilibrium: Size(26_000),
+            weight: 2.0,
+            sample: Size(150_000),
+            least: Fraction(0.1),
+            jitter: Fraction(0.15),
+        }
+    }
+}
+
+impl Params {
+    /// The point at work.
+    pub fn build(&self) -> Qcn {
+        Qcn { params: self.clone(), last: 0.0, left: self.sample.0 as f64 }
+    }
+    /// Everything in range.
+    pub fn check(&self) -> Result<(), Invalid> {
+        for (field, size) in [("equilibrium", self.equilibrium), ("sample", self.sample)] {
+            if !(1..=1_000_000_000).contains(&size.0) {
+                return Err(Invalid::new(field, format!("{size} is out of range; write 1B to 1GB")));
+            }
+        }
+        check::above("weight", self.weight, 0.0, 100.0)?;
+        check::some("least", self.least)
+    }
+}
+
+/// QCN's congestion point.
+#[derive(Debug)]
+pub struct Qcn {
+    params: Params,
+    /// Bytes that waited at the last sample.
+    last: f64,
+    /// Bytes to come until the next.
+    left: f64,
+}
+
+impl Watch for Qcn {
+    fn judge(&mut self, arrival: &Arrival, rng: &mut Rng) -> Answer {
+        self.left -= f64::from(arrival.size);
+        if self.left > 0.0 {
+            return Answer::default();
+        }
+        let Params { equilibrium, weight, sample, least, jitter } = &self.params;
+        let (queue, equilibrium) = (arrival.queued.bytes as f64, equilibrium.0 as f64);
+        let excess = queue - equilibrium + weight * (queue - self.last);
+        self.last = queue;
+        let most = equilibrium * (1.0 + 2.0 * weight);
+        let quantised = (excess.clamp(0.0, most) * MOST / most).floor();
+        let apart = sample.0 as f64 * (1.0 - (1.0 - least.0) * quantised / MOST);
+        self.left = apart * (1.0 + jitter.0 * (2.0 * rng.uniform() - 1.0));
+        Answer { sampled: true, feedback: (quantised > 0.0).then_some(Feedback::Change(-quantised)) }
+    }
+}
