@@ -1,7 +1,7 @@
 //! Hosts and switches: counts become names, names become indices.
 
 use super::Builder;
-use crate::document::{Host, RateLimiters, Switch};
+use crate::document::{Host, Switch};
 use crate::glob::{Glob, is_pattern, natural_order};
 use std::collections::BTreeMap;
 use tailback_document::{Path, listed, suggest};

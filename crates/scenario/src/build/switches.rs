@@ -3,8 +3,7 @@
 use super::Builder;
 use super::nodes::Nodes;
 use crate::document::{
-    Addresses, BackPressure, Detection, Document, FramingTable, Notify, RateLimiters, Response, Scope, Signal, Switch,
-    SwitchModel,
+    Addresses, BackPressure, Detection, Document, FramingTable, Notify, Response, Scope, Signal, Switch, SwitchModel,
 };
 use tailback_document::{Checked, Path};
 use tailback_sim::plan::{self, Fabric, SwitchPlan};
