@@ -108,7 +108,17 @@ impl Packet {
     #[inline]
     pub fn new(flow: u32, traits: Traits, born: Time, seq: u32, dst: u16) -> Packet {
         debug_assert!(flow < Packet::MAX_FLOWS);
-        Packet { at: born, born, flow_traits: flow | u32::from(traits.0) << 24, seq, payload: 0, size: 0, beyond: 0, code: 0, dst }
+        Packet {
+            at: born,
+            born,
+            flow_traits: flow | u32::from(traits.0) << 24,
+            seq,
+            payload: 0,
+            size: 0,
+            beyond: 0,
+            code: 0,
+            dst,
+        }
     }
     /// Sets what a buffer counts and what the wire counts, in bytes: the latter is larger by at most
     /// [`Packet::MAX_BEYOND`].

@@ -23,6 +23,7 @@ mod prefetch;
 mod report;
 mod responder;
 mod ring;
+mod routes;
 mod world;
 
 pub use report::{

@@ -3,6 +3,7 @@
 //! Names have been resolved to indices, units to integers and patterns to lists; the engine checks
 //! nothing again that the scenario crate has checked, except by assertion.
 
+pub use crate::routes::{GROUP, NO_ROUTE, Routes, Row, Spread};
 use std::sync::Arc;
 use tailback_traffic::{Application, Model};
 use tailback_transport::Tcp;
@@ -44,49 +45,6 @@ pub struct Plan {
     pub timeline: Vec<Change>,
     /// Which engine to use; both give the same digest.
     pub engine: Engine,
-}
-
-/// No way to the destination.
-pub const NO_ROUTE: u32 = u32::MAX;
-
-/// The link to take from each node to each destination.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Routes(pub Vec<Row>);
-
-/// One node's next hops.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Row {
-    /// A host at a switch: its only link, whatever the destination. So a network of many hosts
-    /// takes memory for its switches only.
-    Only {
-        /// Index of the link.
-        link: u32,
-        /// The switch at its other end.
-        switch: NodeId,
-    },
-    /// By destination, index of the link, [`NO_ROUTE`] if there is no way.
-    Table(Vec<u32>),
-}
-
-impl Routes {
-    /// The link to take at `node` for `destination`, [`NO_ROUTE`] if there is no way.
-    pub fn link(&self, node: NodeId, destination: NodeId) -> u32 {
-        match &self.0[usize::from(node)] {
-            Row::Table(links) => links[usize::from(destination)],
-            Row::Only { .. } if node == destination => NO_ROUTE,
-            Row::Only { link, switch } if *switch == destination => *link,
-            Row::Only { link, switch } => match &self.0[usize::from(*switch)] {
-                Row::Table(links) if links[usize::from(destination)] != NO_ROUTE => *link,
-                _ => NO_ROUTE,
-            },
-        }
-    }
-}
-
-impl From<Vec<Vec<u32>>> for Routes {
-    fn from(tables: Vec<Vec<u32>>) -> Routes {
-        Routes(tables.into_iter().map(Row::Table).collect())
-    }
 }
 
 /// How the engine carries packets over FIFO ports.
@@ -323,13 +281,25 @@ impl ApplicationPlan {
     }
 }
 
-/// Hosts among which a flow's ends are drawn, uniformly and independently.
+/// Hosts among which the ends of a group's flows are drawn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Among {
     /// Senders, at least one.
     pub from: Vec<NodeId>,
-    /// Receivers, at least one; none is also a sender.
+    /// Receivers, at least one.
     pub to: Vec<NodeId>,
+    /// How.
+    pub draw: Draw,
+}
+
+/// How the ends of flows are drawn. No flow's receiver is its sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Draw {
+    /// Both uniformly, each flow for itself.
+    Independent,
+    /// The sender stays, and each has a receiver of its own. There are as many receivers as senders,
+    /// which are all of them (then the permutation is one cycle) or none of them.
+    Permutation,
 }
 
 /// Detection, notification and response of a switch (Tobagi, Fraleigh and Noureddine).

@@ -18,6 +18,7 @@ WORKLOADS = {
     "red64": "64 NewReno flows over 10 Mbit/s with RED",
     "tcp1000": "1000 NewReno flows over 100 Mbit/s, drop-tail",
     "tcp4000": "4000 NewReno flows over 400 Mbit/s, drop-tail",
+    "dc10g": "31 DCTCP flows in a 10 Gbit/s rack of 16 hosts",
     "lan-a1": "three bursty sources merging under back-pressure",
 }
 

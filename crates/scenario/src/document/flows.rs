@@ -108,6 +108,10 @@ pub enum Pair {
     Zip,
     /// Every sender with every receiver, but never with itself.
     All,
-    /// Each flow draws its sender and its receiver, anew in each replication.
+    /// Each flow draws its sender and its receiver, two different hosts, anew in each replication.
     Random,
+    /// Each sender has one receiver, and each receiver one sender, drawn anew in each replication.
+    Permutation,
+    /// The first sender with the second receiver and so on, the last with the first.
+    Ring,
 }

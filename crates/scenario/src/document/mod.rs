@@ -5,6 +5,7 @@
 //! stands in `build`.
 
 mod backpressure;
+mod fabric;
 mod flows;
 mod network;
 mod run;
@@ -16,6 +17,7 @@ pub use backpressure::{
     Addresses, BackPressure, Block, Detection, FillRate, Mac, Notify, OnOff, RateControl, Response, Scope, Signal,
     Watermark,
 };
+pub use fabric::{Fabric, FatTree, LeafSpine};
 pub use flows::{FlowGroup, Marking, Pair, Per, Transport};
 pub use network::{FrameLength, Framing, FramingTable, Network, Routing, default_discipline};
 pub use run::{Engine, Metric, Precision, Run, Warmup};
@@ -54,6 +56,9 @@ pub struct Document {
     /// Back-pressure of every switch that has none of its own; absent, switches only drop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backpressure: Option<BackPressure>,
+    /// Hosts, switches and links of a data-centre network, by a few numbers; absent, only those that are written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fabric: Option<Fabric>,
     /// End stations by name. `h = { count = 3 }` makes h1, h2 and h3; without `count` the name is one host's.
     #[serde(default)]
     pub hosts: BTreeMap<String, Host>,

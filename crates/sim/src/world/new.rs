@@ -13,13 +13,14 @@ use crate::detector::Detector;
 use crate::ledger::{Count, Ledger};
 use crate::notice::Notices;
 use crate::plan::{
-    ApplicationPlan, BackPressure, Change, ChangeKind, Engine, Fabric, Framing, LinkPlan, NO_ROUTE, NodeKind, NodePlan,
-    Place, Plan, Row, Scope,
+    Among, ApplicationPlan, BackPressure, Change, ChangeKind, Draw, Engine, Fabric, Framing, LinkPlan, NO_ROUTE,
+    NodeId, NodeKind, NodePlan, Place, Plan, Scope,
 };
 use crate::port::{Base, ClassQueue, Fifo, Loss, Managed, Port, Queue, Settled, Waiting};
 use crate::responder::Responder;
 use crate::ring::Ring;
-use std::collections::VecDeque;
+use crate::routes::Forwarding;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use tailback_qdisc::discipline::by_destination::ByDestination;
 use tailback_qdisc::{Discipline, Packet, Site, Spec};
@@ -51,11 +52,7 @@ impl World {
             2 * link + u32::from(plan.links[link as usize].ends[0] != node)
         };
         let route = |from: u16, to: u16| port_of(from, plan.routes.link(from, to));
-        let routes = (0..nodes as u16).map(|node| match &plan.routes.0[usize::from(node)] {
-            Row::Only { .. } => Vec::new(),
-            Row::Table(links) => links.iter().map(|link| port_of(node, *link)).collect(),
-        });
-        let routes = routes.collect();
+        let routes = Forwarding::new(&plan.routes, plan.seed, &port_of);
         let mut flows: Vec<Flow> = plan.flows.iter().map(|f| Flow::new(f, route(f.from, f.to), &plan)).collect();
         let mut transports = Transports::new(&plan, route);
         let conditioning = Conditioning::new(&plan);
@@ -110,14 +107,25 @@ impl World {
 
 /// Draws what a run draws before it begins: the ends and starts of flows that leave them open.
 fn draw(plan: &mut Plan) {
+    let mut partners: BTreeMap<String, BTreeMap<NodeId, NodeId>> = BTreeMap::new();
     for flow in &mut plan.flows {
         if flow.among.is_none() && flow.start_spread == Dur::ZERO {
             continue;
         }
         let mut rng = Rng::named(plan.seed, &format!("placement {}", flow.name));
-        if let Some(among) = &flow.among {
-            flow.from = among.from[rng.below(among.from.len() as u64) as usize];
-            flow.to = among.to[rng.below(among.to.len() as u64) as usize];
+        match flow.among.as_deref() {
+            Some(Among { from, to, draw: Draw::Independent }) => loop {
+                flow.from = from[rng.below(from.len() as u64) as usize];
+                flow.to = to[rng.below(to.len() as u64) as usize];
+                if flow.to != flow.from {
+                    break;
+                }
+            },
+            Some(among) => {
+                let drawn = || permutation(among, Rng::named(plan.seed, &format!("permutation {}", flow.group)));
+                flow.to = partners.entry(flow.group.clone()).or_insert_with(drawn)[&flow.from];
+            }
+            None => {}
         }
         if flow.start_spread > Dur::ZERO {
             flow.start += Dur(rng.below(flow.start_spread.0));
@@ -134,6 +142,17 @@ fn draw(plan: &mut Plan) {
             (plan.flows[response].from, plan.flows[response].to) = (server, client);
         }
     }
+}
+
+/// A receiver for each sender. Where both are the same hosts, in one cycle (Sattolo 1986), so that none
+/// has itself.
+fn permutation(among: &Among, mut rng: Rng) -> BTreeMap<NodeId, NodeId> {
+    let mut to = among.to.clone();
+    let apart = u64::from(to.contains(&among.from[0]));
+    for last in (1..to.len()).rev() {
+        to.swap(last, rng.below(last as u64 + 1 - apart) as usize);
+    }
+    among.from.iter().copied().zip(to).collect()
 }
 
 fn node(plan: &Plan, node: &NodePlan, ports: Vec<u32>) -> Node {

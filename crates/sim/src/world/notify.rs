@@ -131,7 +131,8 @@ impl World {
             (_, Addresses::FilteringDatabase) => {
                 let node = self.ports[port as usize].from;
                 let all = 0..self.nodes.len() as u16;
-                all.filter(|d| self.nodes[usize::from(*d)].is_host && self.route(node, *d) == port).collect()
+                all.filter(|d| self.nodes[usize::from(*d)].is_host && self.routes.ports(node, *d).contains(&port))
+                    .collect()
             }
             (None, Addresses::Buffer) => match &self.class_queue(port, class).waiting {
                 Waiting::ByDestination(q) => q.destinations().collect(),
