@@ -24,6 +24,7 @@ mod report;
 mod responder;
 mod ring;
 mod routes;
+mod telemetry;
 mod world;
 
 pub use report::{

@@ -114,6 +114,8 @@ pub(crate) struct Managed {
     pub cut: Option<u32>,
     /// Control frames that wait; they go before all data.
     pub control: VecDeque<Notice>,
+    /// Connections of this host that wait for their turn.
+    pub turns: VecDeque<u32>,
     pub responder: Option<Box<Responder>>,
     /// Notifications received, with the instant of their effect.
     pub effects: VecDeque<(Time, Notice)>,

@@ -1,5 +1,6 @@
 //! Flows: who sends to whom.
 
+use super::lines::Transports;
 use super::links::LinkOf;
 use super::nodes::{Node, Nodes};
 use super::{Builder, entry};
@@ -52,7 +53,8 @@ impl<'a> Builder<'a> {
                 let both_ways = group.transport.is_some() || group.application.is_some();
                 self.reachable(&path, &all, nodes, links, routes, both_ways);
             }
-            let transport = group.transport.as_ref().map(|Transport::Tcp(tcp)| Arc::new(tcp.clone()));
+            let tcp = group.transport.as_ref().map(Transport::connection);
+            let mut transports = Transports::new(tcp, among.as_deref(), links, routes, nodes, self.document);
             let source = group.source.clone().unwrap_or(Model::Bulk(Bulk { size: None }));
             let single = pairs.len() == 1;
             plans.extend(pairs.iter().enumerate().map(|(n, [from, to])| FlowPlan {
@@ -67,7 +69,7 @@ impl<'a> Builder<'a> {
                 // An application in its place is seen to when all flows are known.
                 model: source.clone(),
                 among: among.clone(),
-                transport: transport.clone(),
+                transport: transports.of(*from, *to),
                 probe: group.probe,
             }));
         }
@@ -172,7 +174,7 @@ impl<'a> Builder<'a> {
         };
         let path = path.join("transport");
         self.complaints.invalid(&path, Checked::check(transport));
-        let Transport::Tcp(tcp) = transport;
+        let tcp = &transport.connection();
         let (packet, mtu) = (tcp.segment.0.saturating_add(tcp.header.0), self.document.network.framing.table().mtu.0);
         if packet > mtu {
             self.complaints.value(

@@ -9,6 +9,7 @@ mod applications;
 mod conditioners;
 mod fabric;
 mod flows;
+mod lines;
 mod links;
 mod nodes;
 mod queues;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use tailback_diffserv::{Colour, Meter};
 use tailback_document::kinds;
 use tailback_traffic::{Application, Model};
-use tailback_transport::Tcp;
+use tailback_transport::{Rdma, Tcp};
 use tailback_units::Dur;
 
 /// Flows that are alike, reported together under one name.
@@ -65,6 +65,17 @@ kinds! {
     /// What carries a flow from end to end.
     pub enum Transport {
         "tcp" => Tcp(Tcp),
+        "rdma" => Rdma(Rdma),
+    }
+}
+
+impl Transport {
+    /// The connection that it is.
+    pub fn connection(&self) -> Tcp {
+        match self {
+            Transport::Tcp(tcp) => tcp.clone(),
+            Transport::Rdma(rdma) => rdma.connection(),
+        }
     }
 }
 

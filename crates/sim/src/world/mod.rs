@@ -21,6 +21,7 @@ use crate::plan::{BackPressure, Plan};
 use crate::port::Port;
 use crate::prefetch::{lines, prefetch};
 use crate::routes::Forwarding;
+use crate::telemetry::Telemetry;
 pub(crate) use application::{Applications, Group};
 use emit::Flow;
 use observe::Recorder;
@@ -44,6 +45,8 @@ pub struct World {
     pub(crate) transports: Transports,
     /// What sends over flows in place of sources.
     pub(crate) applications: Applications,
+    /// What switches write into packets; none if no flow collects it.
+    telemetry: Option<Box<Telemetry>>,
     pub(crate) ledger: Ledger,
     pub(crate) conditioning: Conditioning,
     notices: Notices,

@@ -13,13 +13,14 @@ use crate::detector::Detector;
 use crate::ledger::{Count, Ledger};
 use crate::notice::Notices;
 use crate::plan::{
-    Among, ApplicationPlan, BackPressure, Change, ChangeKind, Draw, Engine, Fabric, Framing, LinkPlan, NO_ROUTE,
-    NodeId, NodeKind, NodePlan, Place, Plan, Scope,
+    Among, ApplicationPlan, BackPressure, Change, ChangeKind, Draw, Engine, Fabric, FlowPlan, Framing, LinkPlan,
+    NO_ROUTE, NodeId, NodeKind, NodePlan, Place, Plan, Scope,
 };
 use crate::port::{Base, ClassQueue, Fifo, Loss, Managed, Port, Queue, Settled, Waiting};
 use crate::responder::Responder;
 use crate::ring::Ring;
 use crate::routes::Forwarding;
+use crate::telemetry::Telemetry;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use tailback_qdisc::discipline::by_destination::ByDestination;
@@ -37,8 +38,10 @@ impl World {
         assert!(plan.sample.is_none_or(|interval| interval > Dur::ZERO), "samples some time apart");
         draw(&mut plan);
         let nodes = plan.nodes.len();
-        let mut ports: Vec<Port> =
-            plan.links.iter().enumerate().flat_map(|(l, link)| [0, 1].map(|side| port(&plan, l, link, side))).collect();
+        let busy = shared_lines(&plan);
+        let ports =
+            plan.links.iter().enumerate().flat_map(|(l, link)| [0, 1].map(|side| port(&plan, l, link, side, &busy)));
+        let mut ports: Vec<Port> = ports.collect();
         let mut outputs = vec![Vec::new(); nodes];
         for (number, port) in ports.iter_mut().enumerate() {
             let siblings = &mut outputs[usize::from(port.from)];
@@ -74,6 +77,7 @@ impl World {
             flows,
             transports,
             applications,
+            telemetry: Telemetry::new(&plan),
             ledger,
             conditioning,
             notices: Notices::default(),
@@ -199,7 +203,19 @@ fn by_address(scope: Scope) -> bool {
     matches!(scope, Scope::Destination | Scope::ClassDestination)
 }
 
-fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize) -> Port {
+/// By node, whether its ports must tell when they transmit what: at a host whose connections take turns,
+/// and everywhere but at hosts if packets collect what switches write.
+fn shared_lines(plan: &Plan) -> Vec<bool> {
+    let collects = |f: &FlowPlan| f.transport.as_ref().is_some_and(|tcp| tcp.congestion_control.telemetry());
+    let any = plan.flows.iter().any(collects);
+    let mut shared: Vec<bool> = plan.nodes.iter().map(|node| any && matches!(node.kind, NodeKind::Switch(_))).collect();
+    for flow in plan.flows.iter().filter(|f| f.transport.as_ref().is_some_and(|tcp| tcp.takes_turns)) {
+        shared[usize::from(flow.from)] = true;
+    }
+    shared
+}
+
+fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize, shared: &[bool]) -> Port {
     let (from, to) = (link.ends[side], link.ends[1 - side]);
     let name = format!("{}->{} #{l}", plan.nodes[usize::from(from)].name, plan.nodes[usize::from(to)].name);
     let queue = &link.queue[side];
@@ -219,6 +235,7 @@ fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize) -> Port {
     let changes = |c: &Change| matches!(c.what, ChangeKind::LinkDown(x) | ChangeKind::LinkUp(x) | ChangeKind::LinkRate(x, _) | ChangeKind::LinkDelay(x, _) if x == l32);
     let plain_fifo = plan.engine == Engine::Merged
         && plan.classes == 1
+        && !shared[usize::from(from)]
         && queue.discipline == Spec::default()
         && queue.places[0] == u64::MAX
         && neighbour.is_none()
@@ -252,6 +269,7 @@ fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize) -> Port {
             jitter: link.jitter,
             cut,
             control: VecDeque::new(),
+            turns: VecDeque::new(),
             responder: neighbour.map(|b| Box::new(Responder::new(b.response))),
             effects: VecDeque::new(),
             wake_at: Time::NEVER,

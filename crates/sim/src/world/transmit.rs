@@ -4,7 +4,8 @@ use super::{FabricState, World};
 use crate::agenda::Kind;
 use crate::port::{Managed, Port, Queue, Waiting};
 use tailback_qdisc::{Cx, Packet, Qdisc, Reason};
-use tailback_units::Time;
+use tailback_transport::Hop;
+use tailback_units::{Dur, Time};
 
 impl World {
     /// Puts a packet into the queue of `port`. `via` is the upstream port that it came by, none if
@@ -171,8 +172,15 @@ impl World {
         p.classes[class].started.add(size);
         let (detects, wakeup) = (queue.detector.is_some(), queue.waiting.next_wakeup());
         let from = usize::from(p.from);
+        if let Some(telemetry) = &mut self.telemetry
+            && !self.nodes[from].is_host
+        {
+            let (queue, busy) = (u32::try_from(queue.backlog.bytes).unwrap_or(u32::MAX), Dur(p.busy));
+            telemetry.note(packet.flow(), packet.seq, Hop { port, queue, at: now, busy, rate: p.rate });
+        }
         self.give_back(from, size);
         self.transmit(port, packet);
+        self.take_turns(port);
         if let Some(at) = wakeup {
             self.wake_at(port, at);
         }

@@ -7,6 +7,7 @@ use super::World;
 use crate::agenda::{Key, Kind};
 use crate::conditioning::NONE;
 use crate::plan::{FlowPlan, Plan};
+use crate::port::Queue;
 use crate::prefetch::lines;
 use std::collections::VecDeque;
 use tailback_measure::Sketch;
@@ -41,6 +42,9 @@ pub(crate) struct Outgoing {
     port: u32,
     to: u16,
     class: u8,
+    /// Whether it takes turns with the host's other connections, and whether it waits for its turn.
+    turns: bool,
+    waits: bool,
     header: u16,
     /// The conditioner at its entry.
     pub conditioner: u32,
@@ -140,6 +144,8 @@ impl Transports {
                 port: route(flow.from, flow.to),
                 to: flow.to,
                 class: flow.class,
+                turns: tcp.takes_turns,
+                waits: false,
                 header,
                 conditioner: NONE,
                 base: Statistics::default(),
@@ -244,6 +250,9 @@ impl World {
         incoming.receiver.reopen(tcp, out.first);
         (incoming.opened, incoming.first) = (self.now, out.first);
         incoming.writes.clear();
+        if let Some(telemetry) = &mut self.telemetry {
+            telemetry.forget(flow);
+        }
     }
 
     /// A packet has reached its destination in a network where transports are at work.
@@ -311,6 +320,11 @@ impl World {
             // It is for an earlier connection.
             return;
         }
+        if let Some(telemetry) = &mut self.telemetry
+            && let Some(hops) = telemetry.acknowledged(out.flow, ack.next)
+        {
+            out.sender.on_telemetry(hops);
+        }
         out.sender.on_ack(self.now, &ack);
         let (flow, done) = (out.flow, out.sender.done());
         self.pump(connection);
@@ -350,7 +364,14 @@ impl World {
         let measured = now >= self.plan.warmup;
         loop {
             let out = &mut self.transports.outgoing[connection as usize];
+            if out.turns && !self.has_turn(connection) {
+                break;
+            }
+            let out = &mut self.transports.outgoing[connection as usize];
             let Some(segment) = out.sender.poll(now) else { break };
+            if let Some(telemetry) = &mut self.telemetry {
+                telemetry.sent(out.flow, segment.seq);
+            }
             let (size, wire) = self.plan.framing.lengths(u32::from(segment.payload) + u32::from(out.header));
             let traits = Traits::data(out.class, measured).with_ecn(ecn(&segment)).with_echo(segment.cwr);
             let mut packet = Packet::new(out.flow, traits, now, segment.seq, out.to);
@@ -372,6 +393,42 @@ impl World {
             out.due = deadline;
             self.schedule(deadline, Kind::Timer, connection);
         }
+    }
+
+    /// Whether a connection that takes turns may hand a segment to its host's port now: nothing of its
+    /// class waits there. If not, it is put last among those that wait.
+    fn has_turn(&mut self, connection: u32) -> bool {
+        let out = &mut self.transports.outgoing[connection as usize];
+        if out.waits {
+            return false;
+        }
+        let Queue::Managed(m) = &mut self.ports[out.port as usize].queue else { return true };
+        if m.queues[usize::from(out.class)].backlog.packets == 0 {
+            return true;
+        }
+        out.waits = true;
+        m.turns.push_back(connection);
+        false
+    }
+
+    /// A port has begun a transmission: those that wait for it have their turns.
+    #[inline]
+    pub(super) fn take_turns(&mut self, port: u32) {
+        let Queue::Managed(m) = &mut self.ports[port as usize].queue else { return };
+        for _ in 0..m.turns.len() {
+            let Queue::Managed(m) = &mut self.ports[port as usize].queue else { return };
+            let Some(connection) = m.turns.pop_front() else { return };
+            self.transports.outgoing[connection as usize].waits = false;
+            self.pump(connection);
+            if self.plan.classes == 1 && !self.has_room(port) {
+                return;
+            }
+        }
+    }
+
+    /// Whether nothing waits at a port.
+    fn has_room(&self, port: u32) -> bool {
+        matches!(&self.ports[port as usize].queue, Queue::Managed(m) if m.queues.iter().all(|q| q.backlog.packets == 0))
     }
 
     /// A sender's timer may be due.
