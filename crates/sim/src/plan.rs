@@ -117,6 +117,8 @@ pub struct SwitchPlan {
     pub fabric: Fabric,
     /// What it does about congestion; none does nothing but drop.
     pub backpressure: Option<BackPressure>,
+    /// What it does about PAUSE frames without end; none obeys them.
+    pub watchdog: Option<Watchdog>,
 }
 
 /// A switch's memory and crossing.
@@ -132,6 +134,9 @@ pub enum Fabric {
         /// Share of the free memory that one queue may take, above 0.
         alpha: f64,
     },
+    /// Output queues in one memory that is accounted by input and class, with headroom for what arrives
+    /// after a neighbour was told to stop (802.1Qbb).
+    SharedBuffer(SharedBufferPlan),
     /// A crossbar with one FIFO per input: its head blocks what is behind (Karol et al. 1987).
     InputFifo {
         /// Limit of each input's FIFO in buffer bytes.
@@ -149,6 +154,31 @@ pub enum Fabric {
         /// Bytes of the frame that must have arrived before the decision.
         header: u32,
     },
+}
+
+/// A switch's memory as priority-based flow control has it. All in buffer bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SharedBufferPlan {
+    /// The whole memory.
+    pub memory: u64,
+    /// An input's class may take one part in two to this power of what is free, 0 to 16.
+    pub shift: u8,
+    /// What each input and class has to itself.
+    pub reserve: u64,
+    /// How far below its threshold an input's class must fall before its neighbour goes on.
+    pub resume: u64,
+    /// What each input and class has for frames that come after its neighbour was told to stop; none is
+    /// what its link needs.
+    pub headroom: Option<u64>,
+}
+
+/// What a switch does about a neighbour that keeps one of its ports paused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Watchdog {
+    /// A pause that lasts so long is a storm: it is ignored from then on.
+    pub after: Dur,
+    /// PAUSE frames are obeyed again when none has come for so long.
+    pub restore: Dur,
 }
 
 /// A full-duplex link. Side 0 sends from `ends[0]`, side 1 from `ends[1]`.
@@ -434,6 +464,13 @@ pub enum ChangeKind {
     LinkRate(u32, Rate),
     /// A link takes a new delay from the next frame on (order is kept).
     LinkDelay(u32, Dur),
+    /// A host begins to send PAUSE frames without end, as a broken adapter does, or stops that.
+    PauseStorm {
+        /// The host.
+        node: NodeId,
+        /// Whether it begins.
+        on: bool,
+    },
     /// A flow, by index, starts or resumes sending.
     FlowStart(u32),
     /// A flow stops sending.

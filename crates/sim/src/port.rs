@@ -132,6 +132,9 @@ pub(crate) struct Managed {
     pub sent_control: u64,
     pub notices_sent: u64,
     pub notices_received: u64,
+    /// Packets that waited here when the neighbour stopped them, and of these such as it could have sent on at once.
+    pub held_up: u64,
+    pub held_up_for_others: u64,
     pub rng: Rng,
 }
 
@@ -144,6 +147,8 @@ pub(crate) struct ClassQueue {
     pub backlog: Count,
     /// Whether the discipline wants to hear when the link falls idle.
     pub watches_idle: bool,
+    /// At a switch that accounts for its memory by input, the slots that the waiting packets came by.
+    pub origins: VecDeque<u32>,
     /// When `backlog` last changed.
     touched: Time,
     pub detector: Option<Detector>,
@@ -235,7 +240,15 @@ impl Fifo {
 impl ClassQueue {
     pub fn new(waiting: Waiting, limit: u64, detector: Option<Detector>) -> ClassQueue {
         let watches_idle = matches!(&waiting, Waiting::Discipline(d) if d.watches_idle());
-        ClassQueue { waiting, limit, backlog: Count::default(), watches_idle, touched: Time::ZERO, detector }
+        ClassQueue {
+            waiting,
+            limit,
+            backlog: Count::default(),
+            watches_idle,
+            origins: VecDeque::new(),
+            touched: Time::ZERO,
+            detector,
+        }
     }
     /// Brings the account's integral up to `now`, before the backlog changes.
     #[inline]

@@ -23,8 +23,8 @@ pub use network::{FrameLength, Framing, FramingTable, Network, Routing, default_
 pub use run::{Engine, Metric, Precision, Run, Warmup};
 pub use timeline::{Change, State};
 pub use topology::{
-    Conditioner, CutThrough, Direction, Ends, Host, InputFifo, Link, OutputQueued, Port, SharedMemory, Switch,
-    SwitchModel, VirtualOutputQueues,
+    Conditioner, CutThrough, Direction, Ends, Host, InputFifo, Link, OutputQueued, Port, SharedBuffer, SharedMemory,
+    Switch, SwitchModel, VirtualOutputQueues, Watchdog,
 };
 pub use written::{Delays, Length, Limit, Limits, Rates};
 

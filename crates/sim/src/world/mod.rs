@@ -4,11 +4,13 @@ mod application;
 mod arrive;
 mod change;
 mod condition;
+mod deadlock;
 mod emit;
 mod new;
 mod notify;
 mod observe;
 mod respond;
+mod shared_buffer;
 mod transmit;
 mod transport;
 
@@ -21,8 +23,10 @@ use crate::plan::{BackPressure, Plan};
 use crate::port::Port;
 use crate::prefetch::{lines, prefetch};
 use crate::routes::Forwarding;
+use crate::shared_buffer::SharedBuffer;
 use crate::telemetry::Telemetry;
 pub(crate) use application::{Applications, Group};
+pub(crate) use deadlock::Deadlock;
 use emit::Flow;
 use observe::Recorder;
 use std::sync::Arc;
@@ -85,6 +89,8 @@ pub(crate) enum FabricState {
         used: u64,
     },
     Crossbar(Box<Crossbar>),
+    /// Output queues in memory accounted by input.
+    Buffer(Box<SharedBuffer>),
 }
 
 /// Asks for the memory that an event will touch.

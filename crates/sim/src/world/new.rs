@@ -14,12 +14,13 @@ use crate::ledger::{Count, Ledger};
 use crate::notice::Notices;
 use crate::plan::{
     Among, ApplicationPlan, BackPressure, Change, ChangeKind, Draw, Engine, Fabric, FlowPlan, Framing, LinkPlan,
-    NO_ROUTE, NodeId, NodeKind, NodePlan, Place, Plan, Scope,
+    NO_ROUTE, NodeId, NodeKind, NodePlan, Place, Plan, Scope, SwitchPlan,
 };
 use crate::port::{Base, ClassQueue, Fifo, Loss, Managed, Port, Queue, Settled, Waiting};
 use crate::responder::Responder;
 use crate::ring::Ring;
 use crate::routes::Forwarding;
+use crate::shared_buffer::SharedBuffer;
 use crate::telemetry::Telemetry;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -166,13 +167,21 @@ fn node(plan: &Plan, node: &NodePlan, ports: Vec<u32>) -> Node {
             Node { ports, is_host: true, obeys: host.obeys, backpressure: None, fabric: FabricState::Direct }
         }
         NodeKind::Switch(switch) => Node {
-            ports,
             is_host: false,
             obeys: true,
             backpressure: switch.backpressure.clone().map(Arc::new),
             fabric: match switch.fabric {
                 Fabric::OutputQueued | Fabric::CutThrough { .. } => FabricState::Direct,
                 Fabric::SharedMemory { memory, alpha } => FabricState::Shared { memory, alpha, used: 0 },
+                Fabric::SharedBuffer(buffer) => {
+                    let headroom = |port: &u32| {
+                        let (link, side) = (&plan.links[*port as usize / 2], 1 - *port as usize % 2);
+                        buffer.headroom.unwrap_or_else(|| headroom(plan, switch, link, side))
+                    };
+                    let headroom: Vec<u64> = ports.iter().map(headroom).collect();
+                    let classes = usize::from(plan.classes);
+                    FabricState::Buffer(Box::new(SharedBuffer::new(buffer, classes, &headroom)))
+                }
                 Fabric::InputFifo { buffer } => {
                     FabricState::Crossbar(Box::new(Crossbar::new(count, usize::from(plan.classes), false, buffer, 1.0)))
                 }
@@ -184,14 +193,39 @@ fn node(plan: &Plan, node: &NodePlan, ports: Vec<u32>) -> Node {
                     speedup,
                 ))),
             },
+            ports,
         },
     }
+}
+
+/// Buffer bytes that may come from the sender of `link.ends[side]` after this switch has decided to stop it: while the
+/// PAUSE waits for a frame and travels, until it takes effect, while the frame then under way ends, and what
+/// was on the line and in the switch's own latency by then.
+fn headroom(plan: &Plan, switch: &SwitchPlan, link: &LinkPlan, side: usize) -> u64 {
+    let framing = plan.framing;
+    let frame = (framing.mtu + framing.header).max(framing.min_frame) + framing.overhead;
+    let response = switch.backpressure.as_ref().map_or(Dur::ZERO, |law| law.response_time);
+    let pause = link.rate[1 - side].clock().tx_time(frame + PAUSE_BYTES);
+    let time = pause + link.delay * 2 + response + switch.latency;
+    let arrives = u128::from(time.0) * u128::from(link.rate[side].0) / 8_000_000_000_000;
+    u64::try_from(arrives).unwrap_or(u64::MAX).saturating_add(2 * u64::from(frame))
+}
+
+/// A PAUSE on the wire (802.3 Annex 31B), bytes.
+const PAUSE_BYTES: u32 = 84;
+
+/// Whether a host sends PAUSE frames without end at some time.
+fn storms(plan: &Plan, host: u16) -> bool {
+    plan.timeline.iter().any(|c| matches!(c.what, ChangeKind::PauseStorm { node, .. } if node == host))
 }
 
 /// The back-pressure that may act on a port: that of the neighbour, if it would notify this node
 /// and this node would obey.
 fn neighbour_backpressure(plan: &Plan, from: u16, to: u16) -> Option<&BackPressure> {
-    let NodeKind::Switch(neighbour) = &plan.nodes[usize::from(to)].kind else { return None };
+    let NodeKind::Switch(neighbour) = &plan.nodes[usize::from(to)].kind else {
+        let NodeKind::Switch(own) = &plan.nodes[usize::from(from)].kind else { return None };
+        return own.backpressure.as_ref().filter(|_| storms(plan, to));
+    };
     let law = neighbour.backpressure.as_ref()?;
     match &plan.nodes[usize::from(from)].kind {
         NodeKind::Switch(_) => Some(law),
@@ -259,7 +293,8 @@ fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize, shared: &[bool]) ->
                     Waiting::Discipline(queue.discipline.build(&Site { bytes: limit, packets, rate: link.rate[side] }))
                 }
             };
-            let detector = own_pressure.map(|b| Detector::new(b.detection, limit));
+            let by_input = own.is_some_and(|s| matches!(s.fabric, Fabric::SharedBuffer(_)));
+            let detector = own_pressure.filter(|_| !by_input).map(|b| Detector::new(b.detection, limit));
             ClassQueue::new(waiting, limit, detector)
         };
         Queue::Managed(Box::new(Managed {
@@ -270,7 +305,7 @@ fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize, shared: &[bool]) ->
             cut,
             control: VecDeque::new(),
             turns: VecDeque::new(),
-            responder: neighbour.map(|b| Box::new(Responder::new(b.response))),
+            responder: neighbour.map(|b| Box::new(Responder::new(b.response, own.and_then(|s| s.watchdog)))),
             effects: VecDeque::new(),
             wake_at: Time::NEVER,
             asserted: [0; 8],
@@ -280,6 +315,8 @@ fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize, shared: &[bool]) ->
             sent_control: 0,
             notices_sent: 0,
             notices_received: 0,
+            held_up: 0,
+            held_up_for_others: 0,
             rng: Rng::named(plan.seed, &format!("port {name}")),
         }))
     };

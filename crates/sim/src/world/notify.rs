@@ -121,7 +121,7 @@ impl World {
     }
 
     /// Whether the neighbour behind `out` is told at all.
-    fn may_notify(&self, out: u32, law: &BackPressure) -> bool {
+    pub(super) fn may_notify(&self, out: u32, law: &BackPressure) -> bool {
         !self.nodes[usize::from(self.ports[out as usize].to)].is_host || law.end_stations
     }
 
@@ -142,7 +142,14 @@ impl World {
     }
 
     /// Says (or takes back) to the neighbour behind `target` that `cause` is congested.
-    fn assert_congestion(&mut self, target: u32, cause: Cause, addresses: &[u16], law: &Arc<BackPressure>, on: bool) {
+    pub(super) fn assert_congestion(
+        &mut self,
+        target: u32,
+        cause: Cause,
+        addresses: &[u16],
+        law: &Arc<BackPressure>,
+        on: bool,
+    ) {
         match law.signal {
             Signal::OnOff => self.send_addresses(target, cause, addresses, law, on),
             Signal::Mac { .. } => {
@@ -226,6 +233,7 @@ impl World {
                 }
             }
         }
+        standing.extend(self.standing_stops(port).into_iter().map(|cause| (cause, Vec::new())));
         match law.signal {
             Signal::OnOff => {
                 for (cause, addresses) in standing {

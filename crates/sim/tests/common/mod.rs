@@ -101,7 +101,7 @@ impl Net {
         self.node(name, NodeKind::Host(HostPlan { obeys: true }))
     }
     pub fn switch(&mut self, name: &str) -> NodeId {
-        let plan = SwitchPlan { latency: Dur::ZERO, fabric: Fabric::OutputQueued, backpressure: None };
+        let plan = SwitchPlan { latency: Dur::ZERO, fabric: Fabric::OutputQueued, backpressure: None, watchdog: None };
         self.node(name, NodeKind::Switch(plan))
     }
     /// The plan of a switch, to be changed.
