@@ -11,7 +11,7 @@ pub(crate) struct Telemetry {
     /// By flow, its place in `logs`; [`NONE`] if it collects nothing.
     of_flow: Vec<u32>,
     logs: Vec<Log>,
-    /// Empty records, to be used again.
+    /// Records to be used again, cleared when they are.
     spare: Vec<Vec<Hop>>,
 }
 
@@ -47,7 +47,8 @@ impl Telemetry {
 
     /// A segment is sent, perhaps again: nothing is written into it yet.
     pub fn sent(&mut self, flow: u32, seq: u32) {
-        let fresh = self.spare.pop().unwrap_or_default();
+        let mut fresh = self.spare.pop().unwrap_or_default();
+        fresh.clear();
         let Some(log) = self.log(flow) else { return };
         if log.records.is_empty() {
             log.first = seq;
@@ -82,7 +83,6 @@ impl Telemetry {
         let mut last = Vec::new();
         for mut record in log.records.drain(..count) {
             std::mem::swap(&mut last, &mut record);
-            record.clear();
             self.spare.push(record);
         }
         self.spare.push(last);
@@ -124,5 +124,8 @@ mod tests {
         telemetry.note(1, first.wrapping_add(3), hop(7));
         assert_eq!(telemetry.acknowledged(1, first.wrapping_add(4)).unwrap(), [hop(7)], "sent again, written anew");
         assert_eq!(telemetry.acknowledged(1, first.wrapping_add(4)), None);
+        telemetry.sent(1, 9);
+        telemetry.note(1, 9, hop(8));
+        assert_eq!(telemetry.acknowledged(1, 10).unwrap(), [hop(8)], "what is used again is empty");
     }
 }

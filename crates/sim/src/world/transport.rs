@@ -400,6 +400,7 @@ impl World {
     fn has_turn(&mut self, connection: u32) -> bool {
         let out = &mut self.transports.outgoing[connection as usize];
         if out.waits {
+            out.sender.wait_for_turn();
             return false;
         }
         let Queue::Managed(m) = &mut self.ports[out.port as usize].queue else { return true };
@@ -407,6 +408,7 @@ impl World {
             return true;
         }
         out.waits = true;
+        out.sender.wait_for_turn();
         m.turns.push_back(connection);
         false
     }

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
 use tailback_random::Rng;
-use tailback_units::{Dur, Rate, Size, Time};
+use tailback_units::{Dur, Fraction, Rate, Size, Time};
 
 /// TIMELY (SIGCOMM 2015): a sender's rate grows by steps while the round-trip time falls or is short
 /// and shrinks in proportion to its gradient while it rises, once for each `chunk` acknowledged. It has
@@ -35,6 +35,8 @@ pub struct Params {
     pub hyper_after: u32,
     /// Smallest rate, above 0. Default 10 Mbit/s.
     pub least: Rate,
+    /// Rate at the start, as a fraction of the line's, above 0 and at most 1. Default 1.
+    pub start: Fraction,
 }
 
 /// N of the paper: the steps of hyperactive increase.
@@ -52,6 +54,7 @@ impl Default for Params {
             additive: Rate::mbit(10),
             hyper_after: 5,
             least: Rate::mbit(10),
+            start: Fraction(1.0),
         }
     }
 }
@@ -72,7 +75,11 @@ impl Params {
         }
         rate("additive", self.additive)?;
         number("hyper-after", self.hyper_after, 1, 1000)?;
-        rate("least", self.least)
+        rate("least", self.least)?;
+        if self.start.0 > 0.0 {
+            return Ok(());
+        }
+        Err(Invalid::new("start", format!("{} is out of range; write a number above 0 and at most 1", self.start)))
     }
 }
 
@@ -84,7 +91,7 @@ impl Build for Params {
             params: self.clone(),
             line,
             payload: u64::from(tcp.payload()),
-            rate: line.rate.0 as f64,
+            rate: line.rate.0 as f64 * self.start.0,
             acked: 0,
             before: None,
             difference: 0.0,
@@ -128,7 +135,8 @@ impl Timely {
         } else if rtt > high {
             self.rate *= 1.0 - p.beta * (1.0 - high / rtt);
         } else if rising {
-            self.rate *= 1.0 - p.beta * gradient;
+            // Above 1 it would ask for a rate below what any round-trip time does.
+            self.rate *= 1.0 - p.beta * gradient.min(1.0);
         } else {
             self.rate += if self.falling >= p.hyper_after { HYPER * step } else { step };
         }

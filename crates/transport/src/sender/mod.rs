@@ -230,6 +230,12 @@ impl Sender {
         }
     }
 
+    /// In place of [`Sender::poll`], when the host has no room for a segment: what was to leave at a time of
+    /// its own now waits for the host to ask again.
+    pub fn wait_for_turn(&mut self) {
+        self.paced_out = false;
+    }
+
     /// What the switches on the way have written into segment `ack.next - 1`, which the next call of
     /// [`Sender::on_ack`] acknowledges.
     pub fn on_telemetry(&mut self, hops: &[Hop]) {
