@@ -186,7 +186,7 @@ state = "calm"
 fn one_broken_host_stops_others_until_it_is_mended_and_a_watchdog_spares_them() {
     let bytes = |report: &Report, name: &str| report.flows.iter().find(|f| f.name == name).unwrap().delivered.bytes;
     let stormy = storm("");
-    let guarded = storm("watchdog = { after = \"200us\", restore = \"200us\" }");
+    let guarded = storm("watchdog = { after = \"200us\", restore = \"2ms\" }");
     // 10 ms of 10 Gbit/s are some 11.5 MB of payload; the storm takes half of them.
     let (victim, spared) = (bytes(&stormy, "victim"), bytes(&guarded, "victim"));
     assert!((4_000_000..7_500_000).contains(&victim), "{victim}");

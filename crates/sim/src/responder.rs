@@ -164,12 +164,13 @@ impl Responder {
     fn look_after(&mut self, now: Time) {
         let Some(watchdog) = self.watchdog else { return };
         for which in 0..9 {
-            let paused_until = if which == 8 { self.paused_until } else { self.class_paused_until[which] };
+            let paused_until = if which == 8 { &mut self.paused_until } else { &mut self.class_paused_until[which] };
             let watch = &mut self.watches[which];
-            if paused_until <= now {
+            if *paused_until <= now {
                 watch.since = Time::NEVER;
             } else if watch.since != Time::NEVER && now >= watch.since + watchdog.after {
                 *watch = Watch { since: Time::NEVER, ignored_until: now + watchdog.restore };
+                *paused_until = now;
                 self.storms += 1;
             }
         }

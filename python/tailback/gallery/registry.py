@@ -58,6 +58,8 @@ EXPERIMENTS = (
     "internet-rivals",
     "internet-scoreboard",
     "internet-collapse",
+    "datacentre-bench",
+    "datacentre-pfc",
 )  # fmt: skip
 
 

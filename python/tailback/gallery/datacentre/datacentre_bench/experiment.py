@@ -84,9 +84,7 @@ class Bench(Experiment):
         hpcc, dcqcn = queue.where(control="HPCC"), queue.where(control="DCQCN")
         paper = "Li and others, SIGCOMM 2019, section 5"
         yield Claim("C1", "Priority-based flow control loses nothing.", "802.1Qbb", results["loss"].is_zero())
-        yield Claim(
-            "C2", "With HPCC the queue of the incast is shorter than with DCQCN.", paper, hpcc < dcqcn
-        )
+        yield Claim("C2", "With HPCC the queue of the incast is shorter than with DCQCN.", paper, hpcc < dcqcn)
         yield Claim(
             "C3",
             "Swift shares the incast fairly: Jain's index is above 0.95.",
