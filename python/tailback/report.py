@@ -15,9 +15,11 @@ __all__ = [
     "ColoursRow",
     "ConditionerRow",
     "Counter",
+    "DeadlockRow",
     "DelayRow",
     "DropRow",
     "FlowRow",
+    "HeadOfLineRow",
     "NodeRow",
     "PortClassRow",
     "PortRow",
@@ -167,6 +169,20 @@ class PortClassRow(TypedDict):
     mean_bytes: float
 
 
+class HeadOfLineRow(TypedDict):
+    """Packets that waited when the neighbour stopped the port, and of these such as leave it by another port than its fullest."""
+
+    held_up_packets: int
+    for_others_packets: int
+
+
+class DeadlockRow(_Class):
+    """A circle of ports that wait for each other's memory, and since when."""
+
+    ports: list[str]
+    since_s: float
+
+
 class PortRow(TypedDict):
     """An output port; `stopped_s` is how long data waited while the transmitter idled."""
 
@@ -178,6 +194,8 @@ class PortRow(TypedDict):
     stopped_s: float
     notifications_sent: int
     notifications_received: int
+    head_of_line: NotRequired[HeadOfLineRow]
+    pause_storms: NotRequired[int]
     classes: list[PortClassRow]
 
 
@@ -238,6 +256,7 @@ class ReportData(TypedDict):
     ports: list[PortRow]
     nodes: list[NodeRow]
     conditioners: list[ConditionerRow]
+    deadlocks: NotRequired[list[DeadlockRow]]
     series: SeriesData | None
 
 

@@ -132,7 +132,7 @@ pub(crate) struct Managed {
     pub sent_control: u64,
     pub notices_sent: u64,
     pub notices_received: u64,
-    /// Packets that waited here when the neighbour stopped them, and of these such as it could have sent on at once.
+    /// Packets that waited here when the neighbour stopped them, and of these such as would not leave it by its fullest port.
     pub held_up: u64,
     pub held_up_for_others: u64,
     pub rng: Rng,

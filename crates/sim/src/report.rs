@@ -72,7 +72,7 @@ pub struct DeadlockReport {
 pub struct HeadOfLine {
     /// All of them, once for each stop.
     pub held_up_packets: u64,
-    /// Of these, such as the neighbour could have sent on at once: they waited for others.
+    /// Of these, such as leave the neighbour by another port than its fullest: they waited for others.
     pub for_others_packets: u64,
 }
 

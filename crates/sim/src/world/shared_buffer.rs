@@ -50,7 +50,8 @@ impl World {
     }
 
     /// The neighbour behind `port` has just stopped these classes: counts what waits here, and what of it
-    /// that neighbour could have sent on at once (head-of-line blocking).
+    /// would leave that neighbour by another port than the fullest, which it waits for without cause of its
+    /// own (head-of-line blocking).
     pub(super) fn count_held_up(&mut self, port: u32, stopped: u8) {
         let towards = self.ports[port as usize].to;
         if self.nodes[usize::from(towards)].is_host {
@@ -59,13 +60,15 @@ impl World {
         let Queue::Managed(m) = &self.ports[port as usize].queue else { return };
         let (mut all, mut others) = (0, 0);
         for (class, queue) in m.queues.iter().enumerate().filter(|(class, _)| stopped & 1 << class != 0) {
+            let waiting = |port: &u32| match &self.ports[*port as usize].queue {
+                Queue::Managed(m) => m.queues[class].backlog.bytes,
+                Queue::Fifo(_) => 0,
+            };
+            let fullest = self.nodes[usize::from(towards)].ports.iter().copied().max_by_key(waiting);
             queue.waiting.visit(&mut |packet| {
                 all += 1;
                 let next = self.routes.port(towards, packet.dst, packet.flow(), packet.seq);
-                let next = &self.ports[next as usize];
-                let idle = next.free <= self.now
-                    || matches!(&next.queue, Queue::Managed(n) if n.queues[class].backlog.packets == 0);
-                others += u64::from(idle);
+                others += u64::from(Some(next) != fullest);
             });
         }
         if let Queue::Managed(m) = &mut self.ports[port as usize].queue {
