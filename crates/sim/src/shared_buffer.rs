@@ -72,7 +72,11 @@ impl SharedBuffer {
             input.bytes += size;
             self.shared += shared - before;
         }
-        let stops = !input.stopped && (input.beyond > 0 || shared.max(before) > 0 && before.max(shared) >= threshold);
+        let (taken, beyond) = (input.bytes.saturating_sub(reserve), input.beyond > 0);
+        // By what is free now that the frame is in.
+        let stops = beyond || (taken > 0 && taken >= self.threshold());
+        let input = &mut self.inputs[slot * self.classes + class];
+        let stops = stops && !input.stopped;
         input.stopped |= stops;
         Some(if stops { Turn::Stop } else { Turn::Stays })
     }
