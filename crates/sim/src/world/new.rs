@@ -56,7 +56,7 @@ impl World {
             2 * link + u32::from(plan.links[link as usize].ends[0] != node)
         };
         let route = |from: u16, to: u16| port_of(from, plan.routes.link(from, to));
-        let routes = Forwarding::new(&plan.routes, plan.seed, &port_of);
+        let routes = Forwarding::new(&plan.routes, plan.seed, port_of);
         let mut flows: Vec<Flow> = plan.flows.iter().map(|f| Flow::new(f, route(f.from, f.to), &plan)).collect();
         let mut transports = Transports::new(&plan, route);
         let conditioning = Conditioning::new(&plan);
