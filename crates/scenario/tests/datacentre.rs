@@ -53,6 +53,34 @@ fn port<'a>(report: &'a Report, name: &str) -> &'a tailback_sim::PortReport {
 }
 
 #[test]
+fn acknowledgements_of_adapters_pass_queues_that_mark() {
+    // Data towards h1 makes the queue long that the acknowledgements of h1's own flow have to pass.
+    let back = r#"
+[[flows]]
+name = "back"
+from = "h1"
+to = "sink"
+source = { kind = "bulk" }
+transport = { kind = "rdma", congestion-control = { kind = "dctcp" } }
+[[flows]]
+name = "towards"
+from = "h2"
+to = "h1"
+source = { kind = "bulk" }
+transport = { kind = "rdma", congestion-control = { kind = "dctcp" } }
+[[flows]]
+name = "towards-too"
+from = "h3"
+to = "h1"
+source = { kind = "bulk" }
+transport = { kind = "rdma", congestion-control = { kind = "dctcp" } }
+"#;
+    let report = incast("{ kind = \"dctcp\" }", 3, "6ms", back);
+    assert!(port(&report, "s->h1").classes[0].marked_packets > 0);
+    assert_eq!(port(&report, "s->h1").classes[0].dropped.packets, 0);
+}
+
+#[test]
 fn every_control_fills_the_link_and_loses_nothing() {
     for (control, utilisation) in [("dctcp", 0.98), ("dcqcn", 0.8), ("timely", 0.9), ("hpcc", 0.9), ("swift", 0.98)] {
         // TIMELY needs a tenth of a second to come back from four senders that begin at line rate.

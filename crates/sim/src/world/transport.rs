@@ -63,6 +63,9 @@ pub(crate) struct Incoming {
     port: u32,
     to: u16,
     class: u8,
+    /// The ECN codepoint of acknowledgements: those of network adapters are ECN-capable, so that a queue that
+    /// marks does not drop them.
+    ecn: Ecn,
     /// An acknowledgement's bytes in a buffer and on the wire.
     size: u16,
     wire: u16,
@@ -158,6 +161,7 @@ impl Transports {
                 port: route(flow.to, flow.from),
                 to: flow.from,
                 class: flow.class,
+                ecn: if tcp.takes_turns { Ecn::Ect0 } else { Ecn::NotEct },
                 size: size as u16,
                 wire: wire as u16,
                 group: group as u32,
@@ -348,7 +352,7 @@ impl World {
             if ack.syn || ack.has_sack() { Time(LONG | u64::from(self.transports.long.put(ack))) } else { ack.echo };
         let flow = self.transports.ack_flow(connection);
         let incoming = &self.transports.incoming[connection as usize];
-        let traits = Traits::data(incoming.class, false).with_echo(ack.ece);
+        let traits = Traits::data(incoming.class, false).with_ecn(incoming.ecn).with_echo(ack.ece);
         let mut packet = Packet::new(flow, traits, word, ack.next, incoming.to);
         // Its word is no instant: to be at its holder at that time would keep a transmitter busy for ever.
         packet.at = self.now;
