@@ -18,7 +18,9 @@ import measure
 
 PEERS = Path(__file__).resolve().parent.parent / "peers"
 NS3_MODULES = ("core", "network", "internet", "point-to-point", "traffic-control", "applications")
-WORKLOADS = ("forward", "udpqueue", "red64", "tcp1000", "tcp4000")
+WORKLOADS = ("forward", "udpqueue", "red64", "tcp1000", "tcp4000", "dc10g")
+# Seconds of `dc10g`, of which the peers simulate 1 unless told.
+LENGTH = {"DC_T": "0.2"}
 
 
 class Absent(Exception):
@@ -87,11 +89,11 @@ def compare(peer: Peer, command: list[str], ours: list[str], workload: str, roun
     """Measure one peer on one workload; the row of the table."""
     counted = None
     if peer.counting_arguments or peer.counting_env:
-        counted = measure.run([*command, workload, *peer.counting_arguments], peer.counting_env).hops
+        counted = measure.run([*command, workload, *peer.counting_arguments], {**LENGTH, **peer.counting_env}).hops
     mine, theirs = [], []
     for _ in range(rounds):
         mine.append(measure.run([*ours, workload]).speed)
-        timed = measure.run([*command, workload, *peer.arguments])
+        timed = measure.run([*command, workload, *peer.arguments], LENGTH)
         theirs.append(measure.Run(counted if counted is not None else timed.hops, timed.cpu_s).speed)
     ratio = statistics.median(a / b for a, b in zip(mine, theirs, strict=True))
     return [f"{workload}, {peer.name}", *(f"{statistics.median(s):.2f}" for s in (mine, theirs)), f"{ratio:.2f}"]

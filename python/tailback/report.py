@@ -17,9 +17,11 @@ __all__ = [
     "CongestionPointRow",
     "CongestionRow",
     "Counter",
+    "DeadlockRow",
     "DelayRow",
     "DropRow",
     "FlowRow",
+    "HeadOfLineRow",
     "LimitersRow",
     "NodeRow",
     "PortClassRow",
@@ -192,6 +194,20 @@ class PortClassRow(TypedDict):
     mean_bytes: float
 
 
+class HeadOfLineRow(TypedDict):
+    """Packets that waited when the neighbour stopped the port, and of these such as leave it by another port than its fullest."""
+
+    held_up_packets: int
+    for_others_packets: int
+
+
+class DeadlockRow(_Class):
+    """A circle of ports that wait for each other's memory, and since when."""
+
+    ports: list[str]
+    since_s: float
+
+
 class PortRow(TypedDict):
     """An output port; `stopped_s` is how long data waited while the transmitter idled."""
 
@@ -203,6 +219,8 @@ class PortRow(TypedDict):
     stopped_s: float
     notifications_sent: int
     notifications_received: int
+    head_of_line: NotRequired[HeadOfLineRow]
+    pause_storms: NotRequired[int]
     classes: list[PortClassRow]
 
 
@@ -313,6 +331,7 @@ class ReportData(TypedDict):
     nodes: list[NodeRow]
     conditioners: list[ConditionerRow]
     congestion: NotRequired[CongestionRow]
+    deadlocks: NotRequired[list[DeadlockRow]]
     series: SeriesData | None
 
 

@@ -6,12 +6,13 @@ use serde_json::{Map, Value};
 use tailback_document::{Path, Step};
 
 /// Families of kinds and the key that one stands behind.
-const KINDS: [(&str, &str); 9] = [
+const KINDS: [(&str, &str); 10] = [
     ("sources", "flows.source"),
     ("applications", "flows.application"),
     ("disciplines", "network.discipline"),
     ("transports", "flows.transport"),
     ("congestion-controls", "flows.transport.congestion-control"),
+    ("fabrics", "fabric"),
     ("models", "switches.model"),
     ("detections", "backpressure.detection"),
     ("responses", "backpressure.response"),

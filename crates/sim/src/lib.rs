@@ -26,11 +26,14 @@ mod prefetch;
 mod report;
 mod responder;
 mod ring;
+mod routes;
+mod shared_buffer;
+mod telemetry;
 mod world;
 
 pub use report::{
     ApplicationReport, ClassReport, ColourReport, ColourReports, ConditionerReport, CongestionPointReport,
-    CongestionReport, Counts, Delay, DropReport, FlowReport, LimitersReport, NodeReport, PortClassReport, PortReport,
-    Report, Series, Slowdown, TransportReport,
+    CongestionReport, Counts, DeadlockReport, Delay, DropReport, FlowReport, HeadOfLine, LimitersReport, NodeReport,
+    PortClassReport, PortReport, Report, Series, Slowdown, TransportReport,
 };
 pub use world::{Status, World};

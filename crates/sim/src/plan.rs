@@ -3,6 +3,7 @@
 //! Names have been resolved to indices, units to integers and patterns to lists; the engine checks
 //! nothing again that the scenario crate has checked, except by assertion.
 
+pub use crate::routes::{GROUP, NO_ROUTE, Routes, Row, Spread};
 use std::sync::Arc;
 use tailback_qdisc::classify::Match;
 #[expect(unused_imports, reason = "for the documentation")]
@@ -53,49 +54,6 @@ pub struct Plan {
     pub timeline: Vec<Change>,
     /// Which engine to use; both give the same digest.
     pub engine: Engine,
-}
-
-/// No way to the destination.
-pub const NO_ROUTE: u32 = u32::MAX;
-
-/// The link to take from each node to each destination.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Routes(pub Vec<Row>);
-
-/// One node's next hops.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Row {
-    /// A host at a switch: its only link, whatever the destination. So a network of many hosts
-    /// takes memory for its switches only.
-    Only {
-        /// Index of the link.
-        link: u32,
-        /// The switch at its other end.
-        switch: NodeId,
-    },
-    /// By destination, index of the link, [`NO_ROUTE`] if there is no way.
-    Table(Vec<u32>),
-}
-
-impl Routes {
-    /// The link to take at `node` for `destination`, [`NO_ROUTE`] if there is no way.
-    pub fn link(&self, node: NodeId, destination: NodeId) -> u32 {
-        match &self.0[usize::from(node)] {
-            Row::Table(links) => links[usize::from(destination)],
-            Row::Only { .. } if node == destination => NO_ROUTE,
-            Row::Only { link, switch } if *switch == destination => *link,
-            Row::Only { link, switch } => match &self.0[usize::from(*switch)] {
-                Row::Table(links) if links[usize::from(destination)] != NO_ROUTE => *link,
-                _ => NO_ROUTE,
-            },
-        }
-    }
-}
-
-impl From<Vec<Vec<u32>>> for Routes {
-    fn from(tables: Vec<Vec<u32>>) -> Routes {
-        Routes(tables.into_iter().map(Row::Table).collect())
-    }
 }
 
 /// How the engine carries packets over FIFO ports.
@@ -175,6 +133,8 @@ pub struct SwitchPlan {
     pub notification: Option<Box<point::Spec>>,
     /// Rate limiters in its ports towards other switches; none has no reaction points.
     pub limiters: Option<Box<LimitersSpec>>,
+    /// What it does about PAUSE frames without end; none obeys them.
+    pub watchdog: Option<Watchdog>,
 }
 
 /// A switch's memory and crossing.
@@ -190,6 +150,9 @@ pub enum Fabric {
         /// Share of the free memory that one queue may take, above 0.
         alpha: f64,
     },
+    /// Output queues in one memory that is accounted by input and class, with headroom for what arrives
+    /// after a neighbour was told to stop (802.1Qbb).
+    SharedBuffer(SharedBufferPlan),
     /// A crossbar with one FIFO per input: its head blocks what is behind (Karol et al. 1987).
     InputFifo {
         /// Limit of each input's FIFO in buffer bytes.
@@ -207,6 +170,31 @@ pub enum Fabric {
         /// Bytes of the frame that must have arrived before the decision.
         header: u32,
     },
+}
+
+/// A switch's memory as priority-based flow control has it. All in buffer bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SharedBufferPlan {
+    /// The whole memory.
+    pub memory: u64,
+    /// An input's class may take one part in two to this power of what is free, 0 to 16.
+    pub shift: u8,
+    /// What each input and class has to itself.
+    pub reserve: u64,
+    /// How far below its threshold an input's class must fall before its neighbour goes on.
+    pub resume: u64,
+    /// What each input and class has for frames that come after its neighbour was told to stop; none is
+    /// what its link needs.
+    pub headroom: Option<u64>,
+}
+
+/// What a switch does about a neighbour that keeps one of its ports paused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Watchdog {
+    /// A pause that lasts so long is a storm: it is ignored from then on.
+    pub after: Dur,
+    /// PAUSE frames are obeyed again when none has come for so long.
+    pub restore: Dur,
 }
 
 /// A full-duplex link. Side 0 sends from `ends[0]`, side 1 from `ends[1]`.
@@ -398,13 +386,25 @@ impl ApplicationPlan {
     }
 }
 
-/// Hosts among which a flow's ends are drawn, uniformly and independently.
+/// Hosts among which the ends of a group's flows are drawn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Among {
     /// Senders, at least one.
     pub from: Vec<NodeId>,
-    /// Receivers, at least one; none is also a sender.
+    /// Receivers, at least one.
     pub to: Vec<NodeId>,
+    /// How.
+    pub draw: Draw,
+}
+
+/// How the ends of flows are drawn. No flow's receiver is its sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Draw {
+    /// Both uniformly, each flow for itself.
+    Independent,
+    /// The sender stays, and each has a receiver of its own. There are as many receivers as senders,
+    /// which are all of them (then the permutation is one cycle) or none of them.
+    Permutation,
 }
 
 /// Detection, notification and response of a switch (Tobagi, Fraleigh and Noureddine).
@@ -539,6 +539,13 @@ pub enum ChangeKind {
     LinkRate(u32, Rate),
     /// A link takes a new delay from the next frame on (order is kept).
     LinkDelay(u32, Dur),
+    /// A host begins to send PAUSE frames without end, as a broken adapter does, or stops that.
+    PauseStorm {
+        /// The host.
+        node: NodeId,
+        /// Whether it begins.
+        on: bool,
+    },
     /// A flow, by index, starts or resumes sending.
     FlowStart(u32),
     /// A flow stops sending.

@@ -117,6 +117,8 @@ pub(crate) struct Managed {
     pub cut: Option<u32>,
     /// Control frames that wait; they go before all data.
     pub control: VecDeque<Notice>,
+    /// Connections of this host that wait for their turn.
+    pub turns: VecDeque<u32>,
     pub responder: Option<Box<Responder>>,
     /// Transmit ring and shaper, if any. What is in the ring still counts as waiting.
     pub egress: Option<Box<Egress>>,
@@ -135,6 +137,9 @@ pub(crate) struct Managed {
     pub sent_control: u64,
     pub notices_sent: u64,
     pub notices_received: u64,
+    /// Packets that waited here when the neighbour stopped them, and of these such as would not leave it by its fullest port.
+    pub held_up: u64,
+    pub held_up_for_others: u64,
     pub rng: Rng,
 }
 
@@ -147,6 +152,8 @@ pub(crate) struct ClassQueue {
     pub backlog: Count,
     /// Whether the discipline wants to hear when the link falls idle.
     pub watches_idle: bool,
+    /// At a switch that accounts for its memory by input, the slots that the waiting packets came by.
+    pub origins: VecDeque<u32>,
     /// When `backlog` last changed.
     touched: Time,
     pub detector: Option<Detector>,
@@ -279,6 +286,7 @@ impl ClassQueue {
             limit,
             backlog: Count::default(),
             watches_idle,
+            origins: VecDeque::new(),
             touched: Time::ZERO,
             detector,
             point: None,

@@ -54,6 +54,9 @@ pub struct Report {
     /// Congestion notification, in scenarios with congestion points or rate limiters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub congestion: Option<CongestionReport>,
+    /// Circles of ports that wait for each other's memory at the end and will for ever; absent if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub deadlocks: Vec<DeadlockReport>,
     /// Time series, where the scenario asks for them.
     pub series: Option<Series>,
 }
@@ -125,6 +128,26 @@ pub struct LimitersReport {
     pub mean_bytes: f64,
     /// Most bytes in the limiters' queues.
     pub max_bytes: u64,
+}
+
+/// Ports that can never send again, since the frames at each hold the memory that the one before waits for.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DeadlockReport {
+    /// Class of the frames.
+    pub class: u8,
+    /// The circle, in order: each waits for frames at the next, the last for those at the first.
+    pub ports: Vec<String>,
+    /// Since when all of them have waited, seconds.
+    pub since_s: f64,
+}
+
+/// Packets that waited at a port when its neighbour stopped it for want of memory, since the start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct HeadOfLine {
+    /// All of them, once for each stop.
+    pub held_up_packets: u64,
+    /// Of these, such as leave the neighbour by another port than its fullest: they waited for others.
+    pub for_others_packets: u64,
 }
 
 /// Packets and bytes.
@@ -380,6 +403,12 @@ pub struct PortReport {
     pub notifications_sent: u64,
     /// Notifications obeyed at this port, since the start.
     pub notifications_received: u64,
+    /// Head-of-line blocking; absent where the neighbour never stopped it for want of memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub head_of_line: Option<HeadOfLine>,
+    /// Pauses that the watchdog has broken off, since the start; absent without any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pause_storms: Option<u64>,
     /// Per class.
     pub classes: Vec<PortClassReport>,
 }
@@ -587,8 +616,18 @@ impl World {
             nodes,
             conditioners,
             congestion,
+            deadlocks: self.deadlock_reports(&names),
             series: self.series(&names),
         }
+    }
+
+    fn deadlock_reports(&self, names: &[String]) -> Vec<DeadlockReport> {
+        let report = |deadlock: crate::world::Deadlock| DeadlockReport {
+            class: deadlock.class,
+            ports: deadlock.ports.iter().map(|port| names[*port as usize].clone()).collect(),
+            since_s: deadlock.since.as_secs(),
+        };
+        self.deadlocks().into_iter().map(report).collect()
     }
 
     fn node_name(&self, node: u16) -> &str {
@@ -891,9 +930,12 @@ impl World {
                     mean_bytes: if span == 0 { 0.0 } else { area as f64 / span as f64 },
                 });
             }
-            let (sent, received) = match &p.queue {
-                Queue::Managed(m) => (m.notices_sent, m.notices_received),
-                Queue::Fifo(_) => (0, 0),
+            let (sent, received, held_up, for_others, storms) = match &p.queue {
+                Queue::Managed(m) => {
+                    let storms = m.responder.as_ref().map_or(0, |r| r.storms);
+                    (m.notices_sent, m.notices_received, m.held_up, m.held_up_for_others, storms)
+                }
+                Queue::Fifo(_) => (0, 0, 0, 0, 0),
             };
             digest.u64(sent);
             digest.u64(received);
@@ -912,6 +954,9 @@ impl World {
                 refused_at_input: refused.into(),
                 notifications_sent: sent,
                 notifications_received: received,
+                head_of_line: (held_up > 0)
+                    .then_some(HeadOfLine { held_up_packets: held_up, for_others_packets: for_others }),
+                pause_storms: (storms > 0).then_some(storms),
                 classes,
             });
         }

@@ -4,7 +4,7 @@
 //! itself, so a port that two downstream queues have stopped goes on when both are relieved.
 
 use crate::notice::{Body, Cause, Notice};
-use crate::plan::{Response, Scope};
+use crate::plan::{Response, Scope, Watchdog};
 use tailback_qdisc::{Gate, Packet};
 use tailback_units::{Dur, Rate, Time, TxClock};
 
@@ -21,10 +21,24 @@ pub(crate) struct Responder {
     paused_until: Time,
     /// The same by class (802.1Qbb).
     class_paused_until: [Time; 8],
+    watchdog: Option<Watchdog>,
+    /// By class, and last for the whole port: the watch on the pause in force.
+    watches: [Watch; 9],
+    /// Pauses that the watchdog has broken off.
+    pub storms: u64,
     /// What is stopped at the moment.
     gate: Gate,
     /// When the gate next changes by the passing of time.
     until: Time,
+}
+
+/// A watch on a pause.
+#[derive(Clone, Copy, Debug)]
+struct Watch {
+    /// Since when it has lasted without a break; never if none is in force.
+    since: Time,
+    /// It is ignored before this.
+    ignored_until: Time,
 }
 
 /// Traffic that is slowed down.
@@ -78,13 +92,16 @@ fn targets(body: &Body) -> Vec<Target> {
 }
 
 impl Responder {
-    pub fn new(response: Response) -> Responder {
+    pub fn new(response: Response, watchdog: Option<Watchdog>) -> Responder {
         Responder {
             response,
             reasons: Vec::new(),
             limiters: Vec::new(),
             paused_until: Time::ZERO,
             class_paused_until: [Time::ZERO; 8],
+            watchdog,
+            watches: [Watch { since: Time::NEVER, ignored_until: Time::ZERO }; 9],
+            storms: 0,
             gate: Gate::default(),
             until: Time::NEVER,
         }
@@ -101,7 +118,8 @@ impl Responder {
 
     /// Forgets all that it has been told.
     pub fn reset(&mut self) {
-        *self = Responder::new(self.response);
+        let storms = self.storms;
+        *self = Responder { storms, ..Responder::new(self.response, self.watchdog) };
     }
 
     /// Takes a notification at the instant of its effect.
@@ -115,16 +133,54 @@ impl Responder {
                 self.restart(&body);
                 self.release(&body);
             }
-            Notice::Pause(quanta) => self.paused_until = now + quanta_time(quanta, rate),
+            Notice::Pause(quanta) => {
+                self.paused_until = now + quanta_time(quanta, rate);
+                self.watch(8, now, quanta);
+            }
             Notice::PriorityPause { enabled, quanta } => {
                 for class in (0..8).filter(|c| enabled & (1 << c) != 0) {
                     self.class_paused_until[class] = now + quanta_time(quanta[class], rate);
+                    self.watch(class, now, quanta[class]);
                 }
             }
             // It is for rate limiters, and never comes here.
             Notice::Feedback(_) => {}
         }
         self.refresh(now);
+    }
+
+    /// A PAUSE has come for a class (8: the port).
+    fn watch(&mut self, which: usize, now: Time, quanta: u16) {
+        let Some(watchdog) = self.watchdog else { return };
+        let watch = &mut self.watches[which];
+        if quanta == 0 {
+            watch.since = Time::NEVER;
+        } else if now < watch.ignored_until {
+            watch.ignored_until = now + watchdog.restore;
+        } else if watch.since == Time::NEVER {
+            watch.since = now;
+        }
+    }
+
+    /// Breaks off pauses that have lasted too long, and ends the watch on those that are over.
+    fn look_after(&mut self, now: Time) {
+        let Some(watchdog) = self.watchdog else { return };
+        for which in 0..9 {
+            let paused_until = if which == 8 { &mut self.paused_until } else { &mut self.class_paused_until[which] };
+            let watch = &mut self.watches[which];
+            if *paused_until <= now {
+                watch.since = Time::NEVER;
+            } else if watch.since != Time::NEVER && now >= watch.since + watchdog.after {
+                *watch = Watch { since: Time::NEVER, ignored_until: now + watchdog.restore };
+                *paused_until = now;
+                self.storms += 1;
+            }
+        }
+    }
+
+    /// Whether a pause counts.
+    fn obeys(&self, which: usize, now: Time) -> bool {
+        now >= self.watches[which].ignored_until
     }
 
     fn stop(&mut self, body: Body) {
@@ -202,12 +258,16 @@ impl Responder {
             }
             self.limiters.retain(|l| l.fraction < 1.0);
         }
+        self.look_after(now);
+        let port = self.paused_until > now && self.obeys(8, now);
+        let paused = |c: &u8| self.class_paused_until[usize::from(*c)] > now && self.obeys(usize::from(*c), now);
+        let classes = (0..8).filter(paused).fold(0u8, |mask, class| mask | 1 << class);
         let gate = &mut self.gate;
         gate.open_all();
-        if self.paused_until > now {
+        if port {
             gate.close_port();
         }
-        for class in (0..8).filter(|c| self.class_paused_until[usize::from(*c)] > now) {
+        for class in (0..8).filter(|class| classes & 1 << class != 0) {
             gate.close_class(class);
         }
         for reason in &self.reasons {
@@ -223,7 +283,12 @@ impl Responder {
     pub fn next_change(&self, now: Time) -> Time {
         let pauses = self.class_paused_until.iter().chain([&self.paused_until]).copied();
         let limits = self.limiters.iter().flat_map(|l| [l.next, l.step]);
-        pauses.chain(limits).filter(|t| *t > now).min().unwrap_or(Time::NEVER)
+        let watchdog = self.watchdog.into_iter();
+        let watches = watchdog.flat_map(|w| {
+            let due = move |at: Time| if at == Time::NEVER { at } else { at + w.after };
+            self.watches.iter().flat_map(move |watch| [due(watch.since), watch.ignored_until])
+        });
+        pauses.chain(limits).chain(watches).filter(|t| *t > now).min().unwrap_or(Time::NEVER)
     }
 }
 
@@ -244,7 +309,7 @@ mod tests {
 
     #[test]
     fn a_port_stopped_by_two_queues_goes_on_when_both_are_relieved() {
-        let mut r = Responder::new(Response::Block);
+        let mut r = Responder::new(Response::Block, None);
         r.apply(Time(0), Notice::Off(body(1, Scope::Plain, &[])), RATE);
         r.apply(Time(0), Notice::Off(body(2, Scope::Plain, &[])), RATE);
         r.apply(Time(1), Notice::On(body(1, Scope::Plain, &[])), RATE);
@@ -255,7 +320,7 @@ mod tests {
 
     #[test]
     fn xon_clears_exactly_the_addresses_of_its_cause() {
-        let mut r = Responder::new(Response::Block);
+        let mut r = Responder::new(Response::Block, None);
         r.apply(Time(0), Notice::Off(body(1, Scope::Destination, &[5, 6])), RATE);
         r.apply(Time(0), Notice::Off(body(1, Scope::Destination, &[7])), RATE);
         r.apply(Time(0), Notice::Off(body(2, Scope::Destination, &[6])), RATE);
@@ -266,7 +331,7 @@ mod tests {
 
     #[test]
     fn class_and_destination_together_stop_neither_alone() {
-        let mut r = Responder::new(Response::Block);
+        let mut r = Responder::new(Response::Block, None);
         r.apply(Time(0), Notice::Off(body(1, Scope::ClassDestination, &[5])), RATE);
         let gate = r.gate(Time(0));
         assert!(!gate.admits(1, 5) && gate.admits(0, 5) && gate.admits(1, 6));
@@ -274,7 +339,7 @@ mod tests {
 
     #[test]
     fn a_pause_lasts_its_quanta_and_a_later_one_replaces_it() {
-        let mut r = Responder::new(Response::Block);
+        let mut r = Responder::new(Response::Block, None);
         r.apply(Time(0), Notice::Pause(10), RATE);
         assert_eq!(r.next_change(Time(0)), Time(0) + Dur::from_ns(51_200));
         r.apply(Time(1), Notice::Pause(1), RATE);
@@ -295,7 +360,7 @@ mod tests {
     #[test]
     fn a_slowed_port_halves_at_each_step_and_recovers_by_addition() {
         let law = Response::Rate { decrease: 0.5, floor: 0.1, increase: 0.25, interval: Dur(100) };
-        let mut r = Responder::new(law);
+        let mut r = Responder::new(law, None);
         r.apply(Time(0), Notice::Off(body(1, Scope::Plain, &[])), RATE);
         assert_eq!(r.limiters[0].fraction, 0.5);
         r.refresh(Time(100));

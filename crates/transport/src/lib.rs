@@ -10,6 +10,7 @@
 //! the slow-start threshold. A congestion control is one file in `cc/` and one line in `registry.rs`.
 
 pub mod cc;
+mod line;
 mod params;
 mod reassembly;
 mod receiver;
@@ -19,10 +20,11 @@ mod sender;
 mod seq;
 mod wire;
 
+pub use line::{Hop, Line};
 pub use params::{
-    Acknowledgement, Clock, Delayed, DelayedAck, EcnEcho, EcnFloor, EcnMode, Ect, Exit, FloorRule, InitialWindow,
-    LimitedTransmit, NewReno, Pipe, Recovery, Reno, Reservation, ReservedWindow, Sack, SpuriousTimeout, Tahoe, Tcp,
-    Timed, Timers, Transmission, WhenLimited, WindowRule,
+    Acknowledgement, Clock, Delayed, DelayedAck, EcnEcho, EcnFloor, EcnMode, Ect, Exit, FloorRule, GoBackN,
+    InitialWindow, LimitedTransmit, NewReno, Pipe, Rdma, Recovery, Reno, Reservation, ReservedWindow, Sack,
+    SpuriousTimeout, Tahoe, Tcp, Timed, Timers, Transmission, WhenLimited, WindowRule,
 };
 pub use receiver::Receiver;
 pub use registry::{Cc, Control};

@@ -1,6 +1,6 @@
 //! The receiving end: puts segments in order and acknowledges them.
 
-use crate::params::{EcnEcho, EcnMode, Tcp};
+use crate::params::{EcnEcho, EcnMode, Recovery, Tcp};
 use crate::reassembly::Reassembly;
 use crate::seq::before;
 use crate::wire::{Ack, Block};
@@ -32,6 +32,12 @@ pub struct Receiver {
     accurate: bool,
     /// Classic: an echo is due. Accurate: whether the last segment was marked.
     ece: bool,
+    /// Least time between notifications that take the place of echoes, if they do.
+    notification: Option<Dur>,
+    /// When the next one may leave.
+    notify_from: Time,
+    /// Whether segments out of order are kept.
+    keeps: bool,
     /// What has arrived out of order.
     held: Reassembly,
 }
@@ -52,6 +58,9 @@ impl Receiver {
             ecn: tcp.ecn != EcnMode::Off,
             accurate: tcp.echo() == EcnEcho::Accurate,
             ece: false,
+            notification: tcp.congestion_control.notification(),
+            notify_from: Time::ZERO,
+            keeps: !matches!(tcp.recovery, Recovery::GoBackN(_)),
             held: Reassembly::default(),
         }
     }
@@ -73,7 +82,7 @@ impl Receiver {
         if earliest {
             self.recent = sent;
         }
-        let early = self.take_mark(ce, cwr);
+        let early = self.take_mark(now, ce, cwr);
         let mut duplicate = Block::default();
         let mut at_once = true;
         let in_order = seq == self.next;
@@ -87,8 +96,8 @@ impl Receiver {
                 self.delivered += bytes;
             }
             self.pending += 1;
-            at_once |= self.pending >= self.every;
-        } else if before(seq, self.next) || !self.held.insert(seq, payload) {
+            at_once |= self.pending >= self.every || (self.ece && self.notification.is_some());
+        } else if before(seq, self.next) || (self.keeps && !self.held.insert(seq, payload)) {
             self.duplicates += 1;
             duplicate = Block { start: seq, end: seq.wrapping_add(1) };
         }
@@ -118,8 +127,15 @@ impl Receiver {
 
     /// Takes in the ECN flags of a segment. The answer acknowledges what was pending before it, when
     /// an accurate echo changes (RFC 8257 section 3.2).
-    fn take_mark(&mut self, ce: bool, cwr: bool) -> Option<Ack> {
+    fn take_mark(&mut self, now: Time, ce: bool, cwr: bool) -> Option<Ack> {
         if !self.ecn {
+            return None;
+        }
+        if let Some(apart) = self.notification {
+            self.ece = ce && now >= self.notify_from;
+            if self.ece {
+                self.notify_from = now + apart;
+            }
             return None;
         }
         if self.accurate {

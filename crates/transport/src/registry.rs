@@ -1,9 +1,10 @@
 //! All congestion controls, one line each.
 
 use crate::cc::{
-    Acked, BackOff, Build, Congestion, CongestionControl, Window, bbr, bbr3, cubic, dctcp, fixed, packet_marking, reno,
-    subtcp,
+    Acked, BackOff, Build, Congestion, CongestionControl, Window, bbr, bbr3, cubic, dcqcn, dctcp, fixed, hpcc,
+    packet_marking, reno, subtcp, swift, timely,
 };
+use crate::line::Hop;
 use crate::params::{EcnEcho, Tcp};
 use tailback_random::Rng;
 use tailback_units::{Dur, Time};
@@ -37,9 +38,33 @@ macro_rules! controls {
             pub fn echo(&self) -> EcnEcho {
                 match self { $(Cc::$variant(params) => params.echo(),)+ }
             }
+            /// Least time between notifications of congestion, if it wants those in place of echoes.
+            pub fn notification(&self) -> Option<Dur> {
+                match self { $(Cc::$variant(params) => params.notification(),)+ }
+            }
+            /// Whether switches write into its packets.
+            pub fn telemetry(&self) -> bool {
+                match self { $(Cc::$variant(params) => params.telemetry(),)+ }
+            }
+            /// Whether it needs to know the host's line.
+            pub fn needs_line(&self) -> bool {
+                match self { $(Cc::$variant(params) => params.needs_line(),)+ }
+            }
         }
 
         impl CongestionControl for Control {
+            fn begin(&mut self, window: &mut Window) {
+                match self { $(Control::$variant(c) => c.begin(window),)+ }
+            }
+            fn on_telemetry(&mut self, hops: &[Hop]) {
+                match self { $(Control::$variant(c) => c.on_telemetry(hops),)+ }
+            }
+            fn next_change(&self) -> Time {
+                match self { $(Control::$variant(c) => c.next_change(),)+ }
+            }
+            fn pass(&mut self, now: Time) {
+                match self { $(Control::$variant(c) => c.pass(now),)+ }
+            }
             #[inline]
             fn on_ack(&mut self, window: &mut Window, acked: &Acked) {
                 match self { $(Control::$variant(c) => c.on_ack(window, acked),)+ }
@@ -111,6 +136,10 @@ controls! {
     "bbr" => Bbr(bbr::Params => Box<bbr::Bbr>),
     "bbr3" => Bbr3(bbr3::Params => Box<bbr3::Bbr3>),
     "packet-marking" => PacketMarking(packet_marking::Params => Box<packet_marking::PacketMarking>),
+    "dcqcn" => Dcqcn(dcqcn::Params => Box<dcqcn::Dcqcn>),
+    "timely" => Timely(timely::Params => Box<timely::Timely>),
+    "hpcc" => Hpcc(hpcc::Params => Box<hpcc::Hpcc>),
+    "swift" => Swift(swift::Params => Box<swift::Swift>),
     "fixed" => Fixed(fixed::Params => fixed::Fixed),
 }
 

@@ -20,6 +20,7 @@ WORKLOADS = {
     "tcp4000": "4000 NewReno flows over 400 Mbit/s, drop-tail",
     "tcp100000": "100,000 NewReno flows over 10 Gbit/s, drop-tail",
     "edge50": "50 flows at a customer edge: low-latency queue, WRED in two classes, transmit ring",
+    "dc10g": "31 DCTCP flows in a 10 Gbit/s rack of 16 hosts",
     "lan-a1": "three bursty sources merging under back-pressure",
 }
 

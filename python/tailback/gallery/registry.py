@@ -73,6 +73,8 @@ EXPERIMENTS = (
     "datacentre-loop",
     "datacentre-red",
     "datacentre-udp",
+    "datacentre-bench",
+    "datacentre-pfc",
 )  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 
 use super::Builder;
 use super::flows::MOST_FLOWS;
-use crate::document::{FlowGroup, Transport};
+use crate::document::FlowGroup;
 use std::sync::Arc;
 use tailback_document::{Checked, Path};
 use tailback_sim::plan::{ApplicationPlan, FlowPlan};
@@ -62,10 +62,6 @@ impl Builder<'_> {
                 applications.push(ApplicationPlan::Transfers { law, flows: of_group });
                 continue;
             };
-            let answers = group.transport.as_ref().map(|Transport::Tcp(tcp)| {
-                // The client's handshake has opened both directions.
-                Arc::new(Tcp { handshake: false, ..tcp.clone() })
-            });
             let more = of_group.len() * (2 * pages.parallel as usize - 1);
             if flows.len() + more > MOST_FLOWS {
                 self.complaints.value(
@@ -96,7 +92,11 @@ impl Builder<'_> {
                         from: plan.to,
                         to: plan.from,
                         among: None,
-                        transport: answers.clone(),
+                        // The client's handshake has opened both directions.
+                        transport: plan
+                            .transport
+                            .as_ref()
+                            .map(|tcp| Arc::new(Tcp { handshake: false, ..(**tcp).clone() })),
                         ..plan
                     });
                     channels.push([request, (flows.len() - 1) as u32]);

@@ -1,5 +1,6 @@
 //! Flows: who sends to whom.
 
+use super::lines::Transports;
 use super::links::LinkOf;
 use super::nodes::{Node, Nodes};
 use super::{Builder, entry};
@@ -9,7 +10,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::iter;
 use std::sync::Arc;
 use tailback_document::{Checked, Path};
-use tailback_sim::plan::{Among, FlowPlan, NO_ROUTE, NodeId, Routes};
+use tailback_sim::plan::{Among, Draw, FlowPlan, NO_ROUTE, NodeId, Routes};
 use tailback_traffic::{Bulk, Model};
 use tailback_units::{Dur, Size, Time};
 
@@ -48,11 +49,12 @@ impl<'a> Builder<'a> {
             }
             if let Some(routes) = routes {
                 let all = among.as_deref().map(|a| a.from.iter().flat_map(|from| a.to.iter().map(|to| [*from, *to])));
-                let all: Vec<_> = all.map_or_else(|| pairs.clone(), Iterator::collect);
+                let all: Vec<_> = all.map_or_else(|| pairs.clone(), |all| all.filter(|[a, b]| a != b).collect());
                 let both_ways = group.transport.is_some() || group.application.is_some();
                 self.reachable(&path, &all, nodes, links, routes, both_ways);
             }
-            let transport = group.transport.as_ref().map(|Transport::Tcp(tcp)| Arc::new(tcp.clone()));
+            let tcp = group.transport.as_ref().map(Transport::connection);
+            let mut transports = Transports::new(tcp, among.as_deref(), links, routes, nodes, self.document);
             let source = group.source.clone().unwrap_or(Model::Bulk(Bulk { size: None }));
             let single = pairs.len() == 1;
             plans.extend(pairs.iter().enumerate().map(|(n, [from, to])| FlowPlan {
@@ -68,7 +70,7 @@ impl<'a> Builder<'a> {
                 // An application in its place is seen to when all flows are known.
                 model: source.clone(),
                 among: among.clone(),
-                transport: transport.clone(),
+                transport: transports.of(*from, *to),
                 probe: group.probe,
             }));
         }
@@ -173,7 +175,7 @@ impl<'a> Builder<'a> {
         };
         let path = path.join("transport");
         self.complaints.invalid(&path, Checked::check(transport));
-        let Transport::Tcp(tcp) = transport;
+        let tcp = &transport.connection();
         let (packet, mtu) = (tcp.segment.0.saturating_add(tcp.header.0), self.document.network.framing.table().mtu.0);
         if packet > mtu {
             self.complaints.value(
@@ -218,16 +220,32 @@ impl<'a> Builder<'a> {
             return (Vec::new(), None);
         };
         if group.pair == Some(Pair::Random) {
-            if let Some(both) = from.iter().find(|id| to.contains(id)) {
-                let message = format!("`{}` would be sender and receiver", nodes.name(*both));
-                self.complaints.value(
-                    path.join("to"),
-                    message,
-                    "draw from hosts that only send and hosts that only receive",
+            let pair = from.iter().flat_map(|a| to.iter().map(|b| [*a, *b])).find(|[a, b]| a != b);
+            let Some(pair) = pair else {
+                let message = format!("`{}` would be sender and receiver", nodes.name(from[0]));
+                self.complaints.value(path.join("to"), message, "there must be two hosts to draw from");
+                return (Vec::new(), None);
+            };
+            return (vec![pair], Some(Arc::new(Among { from, to, draw: Draw::Independent })));
+        }
+        if matches!(group.pair, Some(Pair::Permutation | Pair::Ring)) {
+            let apart = !from.iter().any(|id| to.contains(id));
+            if from.len() != to.len() || from.len() < 2 || !(apart || from == to) {
+                let message = format!(
+                    "`{}` matches {} hosts and `{}` {}, and each needs one of its own to send to",
+                    group.from,
+                    from.len(),
+                    group.to,
+                    to.len()
                 );
+                let help = "let both match the same hosts, two or more, or equally many different ones";
+                self.complaints.value(path.join("to"), message, help);
                 return (Vec::new(), None);
             }
-            return (vec![[from[0], to[0]]], Some(Arc::new(Among { from, to })));
+            let next = to.iter().cycle().skip(1);
+            let pairs = from.iter().zip(next).map(|(a, b)| [*a, *b]).collect();
+            let drawn = group.pair == Some(Pair::Permutation);
+            return (pairs, drawn.then(|| Arc::new(Among { from, to, draw: Draw::Permutation })));
         }
         let every = || -> Vec<[NodeId; 2]> {
             from.iter().flat_map(|a| to.iter().map(|b| [*a, *b])).filter(|[a, b]| a != b).collect()

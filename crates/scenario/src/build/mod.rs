@@ -8,8 +8,10 @@
 mod applications;
 mod class_maps;
 mod conditioners;
+mod fabric;
 mod flows;
 mod labels;
+mod lines;
 mod links;
 mod nodes;
 mod notification;
@@ -18,6 +20,7 @@ mod routes;
 mod settings;
 mod switches;
 mod timeline;
+mod ways;
 
 use crate::complaint::{Complaint, Complaints};
 use crate::document::{Document, Engine, Warmup};
@@ -32,7 +35,12 @@ struct Builder<'a> {
 
 /// The plan of a document, with the document's own seed and engine.
 pub(crate) fn plan(document: &Document) -> Result<Plan, Vec<Complaint>> {
-    let mut builder = Builder { document, complaints: Complaints::default() };
+    let mut complaints = Complaints::default();
+    let document = &*fabric::expand(document, &mut complaints);
+    if !complaints.is_empty() {
+        return Err(complaints.into_vec());
+    }
+    let mut builder = Builder { document, complaints };
     let framing = builder.settings();
     let before = builder.complaints.count();
     let nodes = builder.nodes();

@@ -3,7 +3,7 @@
 use super::Builder;
 use super::links::LinkOf;
 use super::nodes::{Node, Nodes, What};
-use crate::document::{FramingTable, Limit, Limits, Port, Scope, Shaper, Switch, default_discipline};
+use crate::document::{FramingTable, Limit, Limits, Port, Scope, Shaper, Switch, SwitchModel, default_discipline};
 use crate::glob::{Glob, is_pattern};
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -223,7 +223,8 @@ impl<'a> Builder<'a> {
             Limits::PerClass(limits) => limits.iter().copied().find(|limit| limit.bytes().is_none()),
         };
         let Some(without) = without else { return };
-        if self.document.scope_of(switch) != Scope::None {
+        let by_input = matches!(switch.model, SwitchModel::SharedBuffer(_));
+        if self.document.scope_of(switch) != Scope::None && !by_input {
             self.complaints.value(
                 buffer.path.clone(),
                 match without {

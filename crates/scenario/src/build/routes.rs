@@ -2,11 +2,12 @@
 
 use super::links::LinkOf;
 use super::nodes::Nodes;
+use super::ways::{UpDown, neighbours, shortest};
 use super::{Builder, entry};
 use crate::document::Routing;
 use std::collections::{BTreeMap, VecDeque};
 use tailback_document::Path;
-use tailback_sim::plan::{NO_ROUTE, NodeId, Routes, Row};
+use tailback_sim::plan::{GROUP, NO_ROUTE, NodeId, Routes, Row, Spread};
 
 /// Entries in all routing tables together: 64 MB.
 const MOST_ROUTES: usize = 1 << 24;
@@ -14,9 +15,13 @@ const MOST_ROUTES: usize = 1 << 24;
 impl<'a> Builder<'a> {
     /// None when the links contradict the way of routing.
     pub(super) fn routes(&mut self, nodes: &Nodes<'a>, links: &[LinkOf<'a>]) -> Option<Routes> {
-        if self.document.network.routing == Routing::Tree && !self.is_forest(nodes, links) {
+        let routing = self.document.network.routing;
+        if routing == Routing::Tree && self.document.fabric.is_none() && !self.is_forest(nodes, links) {
             return None;
         }
+        let spread = if routing == Routing::Spray { Spread::Packet } else { Spread::Flow };
+        let spreads = self.document.fabric.is_some() && routing == Routing::Tree
+            || matches!(routing, Routing::Ecmp | Routing::Spray);
         let neighbours = neighbours(nodes.list.len(), links);
         // A host with one link to a switch needs no table, and the way to it is that to its switch
         // and one link more: thousands of hosts cost as much as the few switches they hang on.
@@ -36,12 +41,18 @@ impl<'a> Builder<'a> {
         }
         let mut tables: Vec<Option<Vec<u32>>> =
             nodes.ids().map(|id| leaf(id).is_none().then(|| vec![NO_ROUTE; count])).collect();
+        let up_down = (routing == Routing::UpDown).then(|| UpDown::new(&neighbours, nodes));
+        let mut groups = Groups::default();
         let mut ways: BTreeMap<NodeId, Vec<(NodeId, u32)>> = BTreeMap::new();
         for destination in nodes.ids().filter(|id| nodes.get(*id).is_host()) {
             let (target, last) = leaf(destination).map_or((destination, None), |(at, link)| (at, Some((at, link))));
             let ways = ways.entry(target).or_insert_with(|| {
-                let ways = towards(target, &neighbours, nodes);
-                ways.into_iter().filter(|(node, _)| leaf(*node).is_none()).collect()
+                let ways = match &up_down {
+                    Some(up_down) => up_down.towards(target),
+                    None => shortest(target, &neighbours, nodes, spreads),
+                };
+                let forwards = ways.into_iter().filter(|(node, _)| leaf(*node).is_none());
+                forwards.map(|(node, links)| (node, groups.entry(node, links))).collect()
             });
             for (node, link) in ways.iter().copied().chain(last) {
                 if let Some(table) = &mut tables[usize::from(node)] {
@@ -53,7 +64,7 @@ impl<'a> Builder<'a> {
             (None, Some((switch, link))) => Row::Only { link, switch },
             (table, _) => Row::Table(table.unwrap_or_default()),
         };
-        Some(Routes(nodes.ids().zip(tables).map(row).collect()))
+        Some(Routes { rows: nodes.ids().zip(tables).map(row).collect(), groups: groups.list, spread })
     }
 
     /// Refuses each link that closes a cycle, and names the cycle.
@@ -79,6 +90,28 @@ impl<'a> Builder<'a> {
             }
         }
         forest
+    }
+}
+
+/// Groups of links of equal cost, each once.
+#[derive(Default)]
+struct Groups {
+    list: Vec<Vec<u32>>,
+    known: BTreeMap<(NodeId, Vec<u32>), u32>,
+}
+
+impl Groups {
+    /// The entry of a table for these links at `node`, at least one.
+    fn entry(&mut self, node: NodeId, links: Vec<u32>) -> u32 {
+        if let [link] = links[..] {
+            return link;
+        }
+        let list = &mut self.list;
+        let new = |key: &(NodeId, Vec<u32>)| {
+            list.push(key.1.clone());
+            GROUP | (list.len() - 1) as u32
+        };
+        *self.known.entry((node, links)).or_insert_with_key(new)
     }
 }
 
@@ -127,50 +160,4 @@ fn way(tree: &[Vec<NodeId>], a: NodeId, b: NodeId) -> Option<Vec<NodeId>> {
         }
     }
     None
-}
-
-/// For each node its links, as (neighbour, index of the link), lowest index first.
-fn neighbours(count: usize, links: &[LinkOf<'_>]) -> Vec<Vec<(NodeId, u32)>> {
-    let mut neighbours = vec![Vec::new(); count];
-    for (i, link) in links.iter().enumerate() {
-        let [a, b] = link.ends;
-        neighbours[usize::from(a)].push((b, i as u32));
-        neighbours[usize::from(b)].push((a, i as u32));
-    }
-    neighbours
-}
-
-/// For each node with a way to `destination`, the link to take: fewest hops, then lowest index.
-/// Hosts do not forward, so that ways go on from switches only.
-fn towards(destination: NodeId, neighbours: &[Vec<(NodeId, u32)>], nodes: &Nodes<'_>) -> Vec<(NodeId, u32)> {
-    let mut hops = vec![u32::MAX; neighbours.len()];
-    hops[usize::from(destination)] = 0;
-    let mut queue = VecDeque::from([destination]);
-    let mut reached = Vec::new();
-    while let Some(node) = queue.pop_front() {
-        let here = hops[usize::from(node)];
-        if node != destination && nodes.get(node).is_host() {
-            continue;
-        }
-        for (next, _) in &neighbours[usize::from(node)] {
-            if hops[usize::from(*next)] == u32::MAX {
-                hops[usize::from(*next)] = here + 1;
-                queue.push_back(*next);
-                reached.push(*next);
-            }
-        }
-    }
-    let forwards = |node: NodeId| node == destination || !nodes.get(node).is_host();
-    reached
-        .into_iter()
-        .filter_map(|node| {
-            let nearer = |(next, _): &&(NodeId, u32)| {
-                forwards(*next)
-                    && hops[usize::from(*next)] != u32::MAX
-                    && hops[usize::from(*next)] + 1 == hops[usize::from(node)]
-            };
-            let (_, link) = neighbours[usize::from(node)].iter().find(nearer)?;
-            Some((node, *link))
-        })
-        .collect()
 }

@@ -6,7 +6,10 @@ use crate::document::{
     Addresses, BackPressure, Detection, Document, FramingTable, Notify, Response, Scope, Signal, Switch, SwitchModel,
 };
 use tailback_document::{Checked, Path};
+use tailback_qdisc::Spec;
+use tailback_qdisc::Victim;
 use tailback_sim::plan::{self, Fabric, SwitchPlan};
+use tailback_units::Dur;
 
 impl Document {
     /// The back-pressure that holds for a switch, if any.
@@ -15,6 +18,15 @@ impl Document {
     }
     pub(super) fn scope_of(&self, switch: &Switch) -> Scope {
         self.backpressure_of(switch).map_or(Scope::None, |found| found.scope)
+    }
+}
+
+/// Whether a discipline sends in order of arrival and drops only what arrives.
+fn keeps_order(discipline: &Spec) -> bool {
+    match discipline {
+        Spec::DropTail(params) => params.victim == Victim::Tail,
+        Spec::Red(params) => params.victim == Victim::Tail,
+        _ => false,
     }
 }
 
@@ -38,7 +50,22 @@ impl<'a> Builder<'a> {
                     "take another model, or write `backpressure = { scope = \"none\" }` for this switch",
                 );
             }
+            if matches!(switch.model, SwitchModel::SharedBuffer(_)) {
+                self.shared_buffer(node.path(), switch);
+            }
+            if let Some(watchdog) = &switch.watchdog {
+                for (key, time) in [("after", watchdog.after), ("restore", watchdog.restore)] {
+                    if time == Dur::ZERO {
+                        self.complaints.value(
+                            node.path().join("watchdog").join(key),
+                            "no time at all would be a storm",
+                            "write a time such as \"1ms\"",
+                        );
+                    }
+                }
+            }
             plans.push(SwitchPlan {
+                watchdog: switch.watchdog.as_ref().map(|w| plan::Watchdog { after: w.after, restore: w.restore }),
                 latency: switch.latency,
                 fabric: self.fabric(&node.path().join("model"), &switch.model, framing),
                 backpressure: self.document.backpressure_of(switch).and_then(planned),
@@ -49,6 +76,29 @@ impl<'a> Builder<'a> {
         plans
     }
 
+    /// What memory that is accounted by input goes together with.
+    fn shared_buffer(&mut self, path: Path, switch: &Switch) {
+        if matches!(self.document.scope_of(switch), Scope::Destination | Scope::ClassDestination) {
+            self.complaints.value(
+                path.join("model"),
+                "memory that is accounted by input knows no destinations",
+                "take back-pressure of scope \"class\" or \"plain\", or another model",
+            );
+        }
+        let discipline = switch.discipline.as_ref().unwrap_or(&self.document.network.discipline);
+        let own = switch.ports.values().filter_map(|port| port.discipline.as_ref());
+        if let Some(other) = own.chain([discipline]).find(|d| !keeps_order(d)) {
+            self.complaints.value(
+                path.join("model"),
+                format!(
+                    "memory that is accounted by input needs queues in order of arrival, and `{}` is not one",
+                    other.kind()
+                ),
+                "use \"drop-tail\" or \"red\" that drop at the tail, or another model",
+            );
+        }
+    }
+
     fn fabric(&mut self, path: &Path, model: &SwitchModel, framing: &FramingTable) -> Fabric {
         self.complaints.invalid(path, model.check());
         match model {
@@ -56,6 +106,16 @@ impl<'a> Builder<'a> {
             SwitchModel::SharedMemory(model) => {
                 self.holds_a_frame(path.join("memory"), model.memory, framing);
                 Fabric::SharedMemory { memory: model.memory.0, alpha: model.alpha }
+            }
+            SwitchModel::SharedBuffer(model) => {
+                self.holds_a_frame(path.join("memory"), model.memory, framing);
+                Fabric::SharedBuffer(plan::SharedBufferPlan {
+                    memory: model.memory.0,
+                    shift: model.shift,
+                    reserve: model.reserve.0,
+                    resume: model.resume.0,
+                    headroom: model.headroom.map(|size| size.0),
+                })
             }
             SwitchModel::InputFifo(model) => {
                 self.holds_a_frame(path.join("buffer"), model.buffer, framing);

@@ -3,7 +3,7 @@
 use super::links::LinkOf;
 use super::nodes::{Node, Nodes};
 use super::{Builder, entry};
-use crate::document::{Change, Ends, State};
+use crate::document::{Change, Ends, Signal, State};
 use crate::glob::{Glob, is_pattern};
 use tailback_document::{Path, listed, suggest};
 use tailback_sim::plan::{self, ChangeKind, FlowPlan, NodeId};
@@ -30,12 +30,13 @@ impl<'a> Builder<'a> {
                     "make it earlier, or lengthen `run.duration`",
                 );
             }
-            let kinds = match (&change.link, &change.flow, &change.switch) {
-                (Some(ends), None, None) => self.link_changes(&path, change, ends, nodes, links),
-                (None, Some(flow), None) => self.flow_changes(&path, change, flow, flows, sound),
-                (None, None, Some(switch)) => self.switch_changes(&path, change, switch, nodes),
+            let kinds = match (&change.link, &change.flow, &change.switch, &change.host) {
+                (Some(ends), None, None, None) => self.link_changes(&path, change, ends, nodes, links),
+                (None, Some(flow), None, None) => self.flow_changes(&path, change, flow, flows, sound),
+                (None, None, Some(switch), None) => self.switch_changes(&path, change, switch, nodes),
+                (None, None, None, Some(host)) => self.host_changes(&path, change, host, nodes, links),
                 _ => {
-                    let message = "a change is of one thing: a link, a flow or a switch";
+                    let message = "a change is of one thing: a link, a flow, a switch or a host";
                     self.complaints.value(
                         path,
                         message,
@@ -118,7 +119,7 @@ impl<'a> Builder<'a> {
             match change.state {
                 Some(State::Down) => kinds.push(ChangeKind::LinkDown(index)),
                 Some(State::Up) => kinds.push(ChangeKind::LinkUp(index)),
-                Some(State::Start | State::Stop) => {
+                Some(State::Start | State::Stop | State::Storm | State::Calm) => {
                     self.complaints.value(
                         path.join("state"),
                         "a link neither starts nor stops",
@@ -173,7 +174,7 @@ impl<'a> Builder<'a> {
         let state = match change.state {
             Some(State::Start) => ChangeKind::FlowStart,
             Some(State::Stop) => ChangeKind::FlowStop,
-            Some(State::Up | State::Down) | None => {
+            Some(State::Up | State::Down | State::Storm | State::Calm) | None => {
                 self.complaints.value(
                     path.join("state"),
                     "a flow goes neither up nor down",
@@ -183,6 +184,52 @@ impl<'a> Builder<'a> {
             }
         };
         found.into_iter().map(state).collect()
+    }
+
+    /// Storms of PAUSE frames need a neighbour that knows such frames.
+    fn host_changes(
+        &mut self,
+        path: &Path,
+        change: &Change,
+        name: &str,
+        nodes: &Nodes<'a>,
+        links: &[LinkOf<'a>],
+    ) -> Vec<ChangeKind> {
+        if !self.only(path, change, "host", &["state"]) {
+            return Vec::new();
+        }
+        let on = match change.state {
+            Some(State::Storm) => true,
+            Some(State::Calm) => false,
+            _ => {
+                let message = "a host neither starts nor goes down";
+                self.complaints.value(path.join("state"), message, "write \"storm\" or \"calm\"");
+                return Vec::new();
+            }
+        };
+        let found = match nodes.find(name, Node::is_host, "host") {
+            Ok(found) => found,
+            Err((message, help)) => {
+                self.complaints.value(path.join("host"), message, help);
+                return Vec::new();
+            }
+        };
+        for id in &found {
+            let neighbours = links.iter().filter(|link| link.ends.contains(id)).map(|link| nodes.get(link.other(*id)));
+            let knows = |node: &Node<'_>| {
+                let law = node.switch().and_then(|switch| self.document.backpressure_of(switch));
+                law.is_some_and(|law| matches!(law.signal, Signal::Mac(_)))
+            };
+            if !nodes.get(*id).is_host() || !neighbours.into_iter().all(knows) {
+                self.complaints.value(
+                    path.join("host"),
+                    format!("`{}` is not a host at switches that send and obey PAUSE frames", nodes.name(*id)),
+                    "name a host, and give its switch back-pressure with `signal = { kind = \"mac\" }`",
+                );
+                break;
+            }
+        }
+        found.into_iter().map(|node| ChangeKind::PauseStorm { node, on }).collect()
     }
 
     fn switch_changes(&mut self, path: &Path, change: &Change, name: &str, nodes: &Nodes<'a>) -> Vec<ChangeKind> {

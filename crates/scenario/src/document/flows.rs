@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use tailback_diffserv::{Colour, Dscp, Meter};
 use tailback_document::kinds;
 use tailback_traffic::{Application, Model};
-use tailback_transport::Tcp;
+use tailback_transport::{Rdma, Tcp};
 use tailback_units::Dur;
 
 /// Flows that are alike, reported together under one name.
@@ -69,6 +69,17 @@ kinds! {
     /// What carries a flow from end to end.
     pub enum Transport {
         "tcp" => Tcp(Tcp),
+        "rdma" => Rdma(Rdma),
+    }
+}
+
+impl Transport {
+    /// The connection that it is.
+    pub fn connection(&self) -> Tcp {
+        match self {
+            Transport::Tcp(tcp) => tcp.clone(),
+            Transport::Rdma(rdma) => rdma.connection(),
+        }
     }
 }
 
@@ -115,6 +126,10 @@ pub enum Pair {
     Zip,
     /// Every sender with every receiver, but never with itself.
     All,
-    /// Each flow draws its sender and its receiver, anew in each replication.
+    /// Each flow draws its sender and its receiver, two different hosts, anew in each replication.
     Random,
+    /// Each sender has one receiver, and each receiver one sender, drawn anew in each replication.
+    Permutation,
+    /// The first sender with the second receiver and so on, the last with the first.
+    Ring,
 }

@@ -5,6 +5,7 @@
 //! stands in `build`.
 
 mod backpressure;
+mod fabric;
 mod flows;
 mod mpls;
 mod network;
@@ -18,6 +19,7 @@ pub use backpressure::{
     Addresses, BackPressure, Block, Detection, FillRate, Mac, Notify, OnOff, RateControl, Response, Scope, Signal,
     Watermark,
 };
+pub use fabric::{Fabric, FatTree, LeafSpine};
 pub use flows::{FlowGroup, Marking, Pair, Per, Transport};
 pub use mpls::{Imposition, Mpls, Tunnel};
 pub use network::{FrameLength, Framing, FramingTable, Network, Routing, default_discipline};
@@ -25,8 +27,8 @@ pub use notification::RateLimiters;
 pub use run::{Engine, Metric, Precision, Run, Warmup};
 pub use timeline::{Change, State};
 pub use topology::{
-    Action, Conditioner, CutThrough, Direction, Ends, Host, InputFifo, Link, OutputQueued, Port, Shaper, SharedMemory,
-    Switch, SwitchModel, VirtualOutputQueues,
+    Action, Conditioner, CutThrough, Direction, Ends, Host, InputFifo, Link, OutputQueued, Port, Shaper, SharedBuffer,
+    SharedMemory, Switch, SwitchModel, VirtualOutputQueues, Watchdog,
 };
 pub use written::{Delays, Length, Limit, Limits, Rates};
 
@@ -59,6 +61,9 @@ pub struct Document {
     /// Back-pressure of every switch that has none of its own; absent, switches only drop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backpressure: Option<BackPressure>,
+    /// Hosts, switches and links of a data-centre network, by a few numbers; absent, only those that are written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fabric: Option<Fabric>,
     /// End stations by name. `h = { count = 3 }` makes h1, h2 and h3; without `count` the name is one host's.
     #[serde(default)]
     pub hosts: BTreeMap<String, Host>,

@@ -18,8 +18,10 @@ pub struct Network {
     #[serde(default = "one_class")]
     #[schemars(range(min = 1, max = 8))]
     pub classes: u8,
-    /// "tree" refuses links that form a cycle; "shortest-path" takes the fewest hops, and of equal ways the one that
-    /// stands first under `links`.
+    /// "tree" refuses links that form a cycle (with a `fabric` it stands for "ecmp"); "shortest-path" takes the fewest
+    /// hops, and of equal ways the one that stands first under `links`; "ecmp" spreads flows, and "spray" packets, over all
+    /// ways of fewest hops; "up-down" goes towards the first switch and then away from it, so that no buffers wait for each
+    /// other in a circle.
     #[serde(default)]
     pub routing: Routing,
     /// Which lengths a packet has: "ethernet", "none", or a table.
@@ -65,6 +67,13 @@ pub enum Routing {
     Tree,
     /// The fewest hops; of equal ways the one over the link that stands first.
     ShortestPath,
+    /// The fewest hops; of equal ways each flow takes one by a hash (RFC 2992).
+    Ecmp,
+    /// The fewest hops; of equal ways each packet takes one by a hash.
+    Spray,
+    /// Towards the first switch and then away from it (Autonet's up*/down*; Schroeder and others, IEEE JSAC 1991): of equal
+    /// ways the one over the link that stands first.
+    UpDown,
 }
 
 /// Which lengths a packet has.

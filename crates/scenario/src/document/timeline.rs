@@ -20,7 +20,11 @@ pub struct Change {
     /// A switch with back-pressure, by name or pattern.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub switch: Option<String>,
-    /// Of a link "down" (frames on it are lost, queues wait) or "up"; of a flow "stop" or "start".
+    /// A host, by name or pattern; with `state` "storm" or "calm".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// Of a link "down" (frames on it are lost, queues wait) or "up"; of a flow "stop" or "start"; of a host "storm"
+    /// (it sends PAUSE frames without end, as a broken adapter does) or "calm".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<State>,
     /// A link's new rate in both directions, from the next frame on.
@@ -49,4 +53,8 @@ pub enum State {
     Start,
     /// A flow stops sending; packets already sent go on.
     Stop,
+    /// A host sends PAUSE frames without end.
+    Storm,
+    /// A host stops doing so.
+    Calm,
 }

@@ -69,6 +69,9 @@ pub struct Switch {
     /// Rate limiters in its ports towards other switches, that obey the congestion points of those.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_limiters: Option<RateLimiters>,
+    /// What it does about neighbours that send PAUSE frames without end; absent, it obeys them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watchdog: Option<Watchdog>,
     /// Overrides for the output ports towards given neighbours, by name or pattern; a name goes before a pattern.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub ports: BTreeMap<String, Port>,
@@ -199,6 +202,7 @@ kinds! {
     pub enum SwitchModel {
         "output-queued" => OutputQueued(OutputQueued),
         "shared-memory" => SharedMemory(SharedMemory),
+        "shared-buffer" => SharedBuffer(SharedBuffer),
         "input-fifo" => InputFifo(InputFifo),
         "virtual-output-queues" => VirtualOutputQueues(VirtualOutputQueues),
         "cut-through" => CutThrough(CutThrough),
@@ -251,6 +255,64 @@ impl SharedMemory {
             format!("`alpha` = {:?} is not above 0 and at most 1024; the usual values are 0.5 to 8", self.alpha),
         ))
     }
+}
+
+/// Output queues in one memory that is accounted by the input that frames came by, as switches with priority-based flow
+/// control have it (802.1Qbb). An input's class may take its reserve and then 1/2^`shift` of what is free of the shared part;
+/// there its neighbour is stopped, and what still comes goes into headroom. Takes back-pressure of scope "class" or "plain",
+/// whose detection is not asked, and the disciplines "drop-tail" and "red". Without back-pressure it only drops.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct SharedBuffer {
+    /// The whole memory, reserves and headroom included.
+    pub memory: Size,
+    /// 0 to 16: alpha of the dynamic threshold is 1/2^`shift`. Default 3.
+    #[serde(default = "three")]
+    #[schemars(range(min = 0, max = 16))]
+    pub shift: u8,
+    /// What each input and class has to itself. Default 4kB.
+    #[serde(default = "four_kilobytes")]
+    pub reserve: Size,
+    /// How far an input's class must fall below its threshold before its neighbour goes on. Default 3kB.
+    #[serde(default = "three_kilobytes")]
+    pub resume: Size,
+    /// What each input and class has for frames that come after its neighbour was told to stop. Absent, what its link needs:
+    /// a frame and the PAUSE, the way there and back, the response time, the switch's latency and two frames.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub headroom: Option<Size>,
+}
+
+fn three() -> u8 {
+    3
+}
+fn four_kilobytes() -> Size {
+    Size(4_000)
+}
+fn three_kilobytes() -> Size {
+    Size(3_000)
+}
+
+impl SharedBuffer {
+    /// The shift is one of a sensible alpha.
+    pub fn check(&self) -> Result<(), Invalid> {
+        if self.shift <= 16 {
+            return Ok(());
+        }
+        Err(Invalid::new(
+            "shift",
+            format!("{} is out of range; write 0 to 16, such as 3 for an alpha of 1/8", self.shift),
+        ))
+    }
+}
+
+/// A watchdog against pause storms: a PAUSE that lasts too long is ignored, so that what waits for a broken adapter leaves.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Watchdog {
+    /// A pause without a break that lasts so long is a storm; above 0s.
+    pub after: Dur,
+    /// PAUSE frames are obeyed again when none has come for so long; above 0s.
+    pub restore: Dur,
 }
 
 /// A crossbar with one FIFO per input port, whose head blocks what is behind it (Karol, Hluchyj and Morgan 1987).

@@ -63,7 +63,7 @@ impl World {
     /// Sends a packet on from a switch, by way of its fabric.
     #[inline]
     fn forward(&mut self, node: u16, packet: Packet, via: u32) {
-        let output = self.route(node, packet.dst);
+        let output = self.routes.port(node, packet.dst, packet.flow(), packet.seq);
         let FabricState::Crossbar(crossbar) = &mut self.nodes[usize::from(node)].fabric else {
             return self.enqueue(output, packet, Some(via));
         };

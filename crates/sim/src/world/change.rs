@@ -42,6 +42,7 @@ impl World {
                     p.delay = delay + p.latency;
                 }
             }
+            ChangeKind::PauseStorm { node, on } => self.storm(node, on),
             ChangeKind::FlowStart(flow) => self.start_flow(flow, now),
             ChangeKind::FlowStop(flow) => self.stop_flow(flow),
             ChangeKind::Thresholds { node, high, low } => {

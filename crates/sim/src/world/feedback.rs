@@ -25,7 +25,7 @@ impl World {
 
     /// Sends a message on from a switch towards the source of the frame that it is about.
     fn pass_back(&mut self, node: u16, message: Message) {
-        let out = self.route(node, message.source);
+        let out = self.routes.port(node, message.source, message.frame.flow, 0);
         if out == NO_ROUTE {
             self.unheard += 1;
             return;
@@ -37,7 +37,7 @@ impl World {
     pub(super) fn receive_feedback(&mut self, node: u16, message: Message) {
         let frame = message.frame;
         let is_host = self.nodes[usize::from(node)].is_host;
-        let out = if is_host { self.first_port(frame.flow) } else { self.route(node, frame.destination) };
+        let out = if is_host { self.first_port(frame.flow) } else { self.routes.port(node, frame.destination, frame.flow, 0) };
         if out != NO_ROUTE
             && let Queue::Managed(m) = &mut self.ports[out as usize].queue
             && let Waiting::Limited(limiters) = &mut m.queues[usize::from(frame.class)].waiting

@@ -4,12 +4,14 @@ mod application;
 mod arrive;
 mod change;
 mod condition;
+mod deadlock;
 mod emit;
 mod feedback;
 mod new;
 mod notify;
 mod observe;
 mod respond;
+mod shared_buffer;
 mod transmit;
 mod transport;
 
@@ -22,7 +24,11 @@ use crate::notice::Notices;
 use crate::plan::{BackPressure, Plan};
 use crate::port::Port;
 use crate::prefetch::{lines, prefetch};
+use crate::routes::Forwarding;
+use crate::shared_buffer::SharedBuffer;
+use crate::telemetry::Telemetry;
 pub(crate) use application::{Applications, Group};
+pub(crate) use deadlock::Deadlock;
 use emit::Flow;
 use observe::Recorder;
 use std::sync::Arc;
@@ -39,13 +45,15 @@ pub struct World {
     /// Two per link: side s of link l is port 2 l + s; its way back is the port with the last bit flipped.
     pub(crate) ports: Vec<Port>,
     pub(crate) nodes: Vec<Node>,
-    /// The port to take at a switch for a destination: `routes[node][destination]`.
-    routes: Vec<Vec<u32>>,
+    /// The port to take at a switch for a destination.
+    routes: Forwarding,
     flows: Vec<Flow>,
     /// Flows that a transport carries.
     pub(crate) transports: Transports,
     /// What sends over flows in place of sources.
     pub(crate) applications: Applications,
+    /// What switches write into packets; none if no flow collects it.
+    telemetry: Option<Box<Telemetry>>,
     pub(crate) ledger: Ledger,
     pub(crate) conditioning: Conditioning,
     labelling: Labelling,
@@ -91,11 +99,13 @@ pub(crate) enum FabricState {
         used: u64,
     },
     Crossbar(Box<Crossbar>),
+    /// Output queues in memory accounted by input.
+    Buffer(Box<SharedBuffer>),
 }
 
 /// Asks for the memory that an event will touch.
 #[inline]
-fn ask_for(ahead: Ahead, key: Key, ports: &[Port], routes: &[Vec<u32>], ledger: &Ledger, transports: &Transports) {
+fn ask_for(ahead: Ahead, key: Key, ports: &[Port], routes: &Forwarding, ledger: &Ledger, transports: &Transports) {
     let component = key.component() as usize;
     match (key.kind(), ahead) {
         (Kind::Arrive, Ahead::Later) => lines::<_, 2>(&raw const ports[component]),
@@ -112,7 +122,7 @@ fn ask_for(ahead: Ahead, key: Key, ports: &[Port], routes: &[Vec<u32>], ledger: 
                 transports.ask_for(packet.flow());
                 // An answer leaves by the same link.
                 lines::<_, 2>(&raw const ports[component ^ 1]);
-            } else if let Some(&output) = routes[usize::from(port.to)].get(usize::from(packet.dst)) {
+            } else if let Some(output) = routes.single(port.to, packet.dst) {
                 lines::<_, 2>(ports.as_ptr().wrapping_add(output as usize));
             }
         }
@@ -188,12 +198,6 @@ impl World {
     #[inline]
     fn schedule(&mut self, time: Time, kind: Kind, component: u32) {
         self.agenda.push(time, Key::new(kind, component));
-    }
-
-    /// The port that leads from a switch to `destination`.
-    #[inline]
-    fn route(&self, node: u16, destination: u16) -> u32 {
-        self.routes[usize::from(node)][usize::from(destination)]
     }
 
     fn end_warmup(&mut self) {

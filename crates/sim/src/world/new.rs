@@ -16,13 +16,16 @@ use crate::labelling::Labelling;
 use crate::ledger::{Count, Keep, Ledger};
 use crate::notice::Notices;
 use crate::plan::{
-    ApplicationPlan, BackPressure, Change, ChangeKind, Engine, Fabric, Framing, LinkPlan, NO_ROUTE, NodeKind, NodePlan,
-    Place, Plan, Row, Scope, SwitchPlan,
+    Among, ApplicationPlan, BackPressure, Change, ChangeKind, Draw, Engine, Fabric, FlowPlan, Framing, LinkPlan,
+    NO_ROUTE, NodeId, NodeKind, NodePlan, Place, Plan, Scope, SwitchPlan,
 };
 use crate::port::{Base, ClassQueue, Fifo, Loss, Managed, Port, Queue, Settled, Waiting};
 use crate::responder::Responder;
 use crate::ring::Ring;
-use std::collections::VecDeque;
+use crate::routes::Forwarding;
+use crate::shared_buffer::SharedBuffer;
+use crate::telemetry::Telemetry;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use tailback_qdisc::cn::{Limiters, LimitersSpec, Origin, Origins};
 use tailback_qdisc::discipline::by_destination::ByDestination;
@@ -40,9 +43,9 @@ impl World {
         assert!(plan.sample.is_none_or(|interval| interval > Dur::ZERO), "samples some time apart");
         draw(&mut plan);
         let nodes = plan.nodes.len();
-        let origins = origins(&plan);
+        let (origins, busy) = (origins(&plan), shared_lines(&plan));
         let mut ports: Vec<Port> = (plan.links.iter().enumerate())
-            .flat_map(|(l, link)| [0, 1].map(|side| port(&plan, l, link, side, &origins)))
+            .flat_map(|(l, link)| [0, 1].map(|side| port(&plan, l, link, side, &origins, &busy)))
             .collect();
         let points = number_points(&mut ports);
         let mut outputs = vec![Vec::new(); nodes];
@@ -58,11 +61,7 @@ impl World {
             2 * link + u32::from(plan.links[link as usize].ends[0] != node)
         };
         let route = |from: u16, to: u16| port_of(from, plan.routes.link(from, to));
-        let routes = (0..nodes as u16).map(|node| match &plan.routes.0[usize::from(node)] {
-            Row::Only { .. } => Vec::new(),
-            Row::Table(links) => links.iter().map(|link| port_of(node, *link)).collect(),
-        });
-        let routes = routes.collect();
+        let routes = Forwarding::new(&plan.routes, plan.seed, port_of);
         let mut flows: Vec<Flow> = plan.flows.iter().map(|f| Flow::new(f, route(f.from, f.to), &plan)).collect();
         let mut transports = Transports::new(&plan, route);
         let conditioning = Conditioning::new(&plan);
@@ -85,6 +84,7 @@ impl World {
             flows,
             transports,
             applications,
+            telemetry: Telemetry::new(&plan),
             ledger,
             conditioning,
             labelling: Labelling::new(&plan),
@@ -122,14 +122,25 @@ impl World {
 
 /// Draws what a run draws before it begins: the ends and starts of flows that leave them open.
 fn draw(plan: &mut Plan) {
+    let mut partners: BTreeMap<String, BTreeMap<NodeId, NodeId>> = BTreeMap::new();
     for flow in &mut plan.flows {
         if flow.among.is_none() && flow.start_spread == Dur::ZERO {
             continue;
         }
         let mut rng = Rng::named(plan.seed, &format!("placement {}", flow.name));
-        if let Some(among) = &flow.among {
-            flow.from = among.from[rng.below(among.from.len() as u64) as usize];
-            flow.to = among.to[rng.below(among.to.len() as u64) as usize];
+        match flow.among.as_deref() {
+            Some(Among { from, to, draw: Draw::Independent }) => loop {
+                flow.from = from[rng.below(from.len() as u64) as usize];
+                flow.to = to[rng.below(to.len() as u64) as usize];
+                if flow.to != flow.from {
+                    break;
+                }
+            },
+            Some(among) => {
+                let drawn = || permutation(among, Rng::named(plan.seed, &format!("permutation {}", flow.group)));
+                flow.to = partners.entry(flow.group.clone()).or_insert_with(drawn)[&flow.from];
+            }
+            None => {}
         }
         if flow.start_spread > Dur::ZERO {
             flow.start += Dur(rng.below(flow.start_spread.0));
@@ -148,6 +159,17 @@ fn draw(plan: &mut Plan) {
     }
 }
 
+/// A receiver for each sender. Where both are the same hosts, in one cycle (Sattolo 1986), so that none
+/// has itself.
+fn permutation(among: &Among, mut rng: Rng) -> BTreeMap<NodeId, NodeId> {
+    let mut to = among.to.clone();
+    let apart = u64::from(to.contains(&among.from[0]));
+    for last in (1..to.len()).rev() {
+        to.swap(last, rng.below(last as u64 + 1 - apart) as usize);
+    }
+    among.from.iter().copied().zip(to).collect()
+}
+
 fn node(plan: &Plan, node: &NodePlan, ports: Vec<u32>) -> Node {
     let count = ports.len();
     match &node.kind {
@@ -155,13 +177,21 @@ fn node(plan: &Plan, node: &NodePlan, ports: Vec<u32>) -> Node {
             Node { ports, is_host: true, obeys: host.obeys, backpressure: None, fabric: FabricState::Direct }
         }
         NodeKind::Switch(switch) => Node {
-            ports,
             is_host: false,
             obeys: true,
             backpressure: switch.backpressure.clone().map(Arc::new),
             fabric: match switch.fabric {
                 Fabric::OutputQueued | Fabric::CutThrough { .. } => FabricState::Direct,
                 Fabric::SharedMemory { memory, alpha } => FabricState::Shared { memory, alpha, used: 0 },
+                Fabric::SharedBuffer(buffer) => {
+                    let headroom = |port: &u32| {
+                        let (link, side) = (&plan.links[*port as usize / 2], 1 - *port as usize % 2);
+                        buffer.headroom.unwrap_or_else(|| headroom(plan, switch, link, side))
+                    };
+                    let headroom: Vec<u64> = ports.iter().map(headroom).collect();
+                    let classes = usize::from(plan.classes);
+                    FabricState::Buffer(Box::new(SharedBuffer::new(buffer, classes, &headroom)))
+                }
                 Fabric::InputFifo { buffer } => {
                     FabricState::Crossbar(Box::new(Crossbar::new(count, usize::from(plan.classes), false, buffer, 1.0)))
                 }
@@ -173,14 +203,39 @@ fn node(plan: &Plan, node: &NodePlan, ports: Vec<u32>) -> Node {
                     speedup,
                 ))),
             },
+            ports,
         },
     }
+}
+
+/// Buffer bytes that may come from the sender of `link.ends[side]` after this switch has decided to stop it: while the
+/// PAUSE waits for a frame and travels, until it takes effect, while the frame then under way ends, and what
+/// was on the line and in the switch's own latency by then.
+fn headroom(plan: &Plan, switch: &SwitchPlan, link: &LinkPlan, side: usize) -> u64 {
+    let framing = plan.framing;
+    let frame = (framing.mtu + framing.header).max(framing.min_frame) + framing.overhead;
+    let response = switch.backpressure.as_ref().map_or(Dur::ZERO, |law| law.response_time);
+    let pause = link.rate[1 - side].clock().tx_time(frame + PAUSE_BYTES);
+    let time = pause + link.delay * 2 + response + switch.latency;
+    let arrives = u128::from(time.0) * u128::from(link.rate[side].0) / 8_000_000_000_000;
+    u64::try_from(arrives).unwrap_or(u64::MAX).saturating_add(2 * u64::from(frame))
+}
+
+/// A PAUSE on the wire (802.3 Annex 31B), bytes.
+const PAUSE_BYTES: u32 = 84;
+
+/// Whether a host sends PAUSE frames without end at some time.
+fn storms(plan: &Plan, host: u16) -> bool {
+    plan.timeline.iter().any(|c| matches!(c.what, ChangeKind::PauseStorm { node, .. } if node == host))
 }
 
 /// The back-pressure that may act on a port: that of the neighbour, if it would notify this node
 /// and this node would obey.
 fn neighbour_backpressure(plan: &Plan, from: u16, to: u16) -> Option<&BackPressure> {
-    let NodeKind::Switch(neighbour) = &plan.nodes[usize::from(to)].kind else { return None };
+    let NodeKind::Switch(neighbour) = &plan.nodes[usize::from(to)].kind else {
+        let NodeKind::Switch(own) = &plan.nodes[usize::from(from)].kind else { return None };
+        return own.backpressure.as_ref().filter(|_| storms(plan, to));
+    };
     let law = neighbour.backpressure.as_ref()?;
     match &plan.nodes[usize::from(from)].kind {
         NodeKind::Switch(_) => Some(law),
@@ -242,7 +297,19 @@ fn carries_feedback(plan: &Plan, own: Option<&SwitchPlan>, to: u16) -> bool {
     feeds_back(plan) && own.is_some_and(|own| !keeps(own))
 }
 
-fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize, origins: &Origins) -> Port {
+/// By node, whether its ports must tell when they transmit what: at a host whose connections take turns,
+/// and everywhere but at hosts if packets collect what switches write.
+fn shared_lines(plan: &Plan) -> Vec<bool> {
+    let collects = |f: &FlowPlan| f.transport.as_ref().is_some_and(|tcp| tcp.congestion_control.telemetry());
+    let any = plan.flows.iter().any(collects);
+    let mut shared: Vec<bool> = plan.nodes.iter().map(|node| any && matches!(node.kind, NodeKind::Switch(_))).collect();
+    for flow in plan.flows.iter().filter(|f| f.transport.as_ref().is_some_and(|tcp| tcp.takes_turns)) {
+        shared[usize::from(flow.from)] = true;
+    }
+    shared
+}
+
+fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize, origins: &Origins, shared: &[bool]) -> Port {
     let (from, to) = (link.ends[side], link.ends[1 - side]);
     let name = format!("{}->{} #{l}", plan.nodes[usize::from(from)].name, plan.nodes[usize::from(to)].name);
     let queue = &link.queue[side];
@@ -264,6 +331,7 @@ fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize, origins: &Origins) 
     let changes = |c: &Change| matches!(c.what, ChangeKind::LinkDown(x) | ChangeKind::LinkUp(x) | ChangeKind::LinkRate(x, _) | ChangeKind::LinkDelay(x, _) if x == l32);
     let plain_fifo = plan.engine == Engine::Merged
         && plan.classes == 1
+        && !shared[usize::from(from)]
         && queue.discipline == Spec::default()
         && queue.places[0] == u64::MAX
         && queue.ring.is_none()
@@ -300,7 +368,8 @@ fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize, origins: &Origins) 
                 (None, None) => Waiting::Discipline(queue.discipline.build(&site)),
             };
             let pool = limiters.map_or(limit, |spec| spec.buffer);
-            let detector = own_pressure.map(|b| Detector::new(b.detection, pool));
+            let by_input = own.is_some_and(|s| matches!(s.fabric, Fabric::SharedBuffer(_)));
+            let detector = own_pressure.filter(|_| !by_input).map(|b| Detector::new(b.detection, pool));
             let mut made = ClassQueue::new(waiting, pool, detector);
             made.point = notification.map(|spec| Box::new(CongestionPoint::new(spec, stream("congestion point"))));
             made
@@ -312,7 +381,8 @@ fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize, origins: &Origins) 
             jitter: link.jitter,
             cut,
             control: VecDeque::new(),
-            responder: neighbour.map(|b| Box::new(Responder::new(b.response))),
+            turns: VecDeque::new(),
+            responder: neighbour.map(|b| Box::new(Responder::new(b.response, own.and_then(|s| s.watchdog)))),
             egress,
             effects: VecDeque::new(),
             wake_at: Time::NEVER,
@@ -323,6 +393,8 @@ fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize, origins: &Origins) 
             sent_control: 0,
             notices_sent: 0,
             notices_received: 0,
+            held_up: 0,
+            held_up_for_others: 0,
             rng: Rng::named(plan.seed, &format!("port {name}")),
         }))
     };

@@ -123,7 +123,7 @@ impl World {
     }
 
     /// Whether the neighbour behind `out` is told at all.
-    fn may_notify(&self, out: u32, law: &BackPressure) -> bool {
+    pub(super) fn may_notify(&self, out: u32, law: &BackPressure) -> bool {
         !self.nodes[usize::from(self.ports[out as usize].to)].is_host || law.end_stations
     }
 
@@ -133,7 +133,8 @@ impl World {
             (_, Addresses::FilteringDatabase) => {
                 let node = self.ports[port as usize].from;
                 let all = 0..self.nodes.len() as u16;
-                all.filter(|d| self.nodes[usize::from(*d)].is_host && self.route(node, *d) == port).collect()
+                all.filter(|d| self.nodes[usize::from(*d)].is_host && self.routes.ports(node, *d).contains(&port))
+                    .collect()
             }
             (None, Addresses::Buffer) => match &self.class_queue(port, class).waiting {
                 Waiting::ByDestination(q) => q.destinations().collect(),
@@ -143,7 +144,14 @@ impl World {
     }
 
     /// Says (or takes back) to the neighbour behind `target` that `cause` is congested.
-    fn assert_congestion(&mut self, target: u32, cause: Cause, addresses: &[u16], law: &Arc<BackPressure>, on: bool) {
+    pub(super) fn assert_congestion(
+        &mut self,
+        target: u32,
+        cause: Cause,
+        addresses: &[u16],
+        law: &Arc<BackPressure>,
+        on: bool,
+    ) {
         match law.signal {
             Signal::OnOff => self.send_addresses(target, cause, addresses, law, on),
             Signal::Mac { .. } => {
@@ -227,6 +235,7 @@ impl World {
                 }
             }
         }
+        standing.extend(self.standing_stops(port).into_iter().map(|cause| (cause, Vec::new())));
         match law.signal {
             Signal::OnOff => {
                 for (cause, addresses) in standing {

@@ -1,10 +1,10 @@
 //! Notified ports stop, slow down and go on.
 
-use super::World;
+use super::{FabricState, World};
 use crate::agenda::Kind;
 use crate::notice::Notice;
 use crate::port::Queue;
-use tailback_qdisc::{Cx, Packet};
+use tailback_qdisc::{Cx, Gate, Packet};
 use tailback_units::{Dur, Time};
 
 impl World {
@@ -43,18 +43,33 @@ impl World {
             // The link has failed since and taken with it what was to take effect.
             return;
         }
+        let classes = (0..m.queues.len() as u8).filter(|class| m.queues[usize::from(*class)].backlog.packets > 0);
+        let busy = classes.fold(0u8, |mask, class| mask | 1 << class);
+        let open =
+            |gate: &Gate| (0..8).filter(|class| gate.admits_class(*class)).fold(0u8, |mask, class| mask | 1 << class);
+        let before = m.responder.as_mut().map_or(0, |r| open(r.gate(now)));
         while m.effects.front().is_some_and(|(at, _)| *at <= now) {
             if let (Some((_, notice)), Some(responder)) = (m.effects.pop_front(), &mut m.responder) {
                 responder.apply(now, notice, rate);
             }
         }
+        let after = m.responder.as_mut().map_or(0, |r| open(r.gate(now)));
         let later = m.effects.front().map(|(at, _)| *at);
         let change = m.responder.as_ref().map_or(Time::NEVER, |r| r.next_change(now));
         if let Some(at) = later {
             self.schedule(at, Kind::Respond, port);
         }
         self.wake_at(port, change);
+        let stopped = before & !after & busy;
+        if stopped != 0 && self.accounts_by_input(port) {
+            self.count_held_up(port, stopped);
+        }
         self.kick(port);
+    }
+
+    /// Whether the neighbour behind `port` accounts for its memory by input.
+    fn accounts_by_input(&self, port: u32) -> bool {
+        matches!(self.nodes[usize::from(self.ports[port as usize].to)].fabric, FabricState::Buffer(_))
     }
 
     /// Sees to it that `port` looks again at `at`, if not earlier.

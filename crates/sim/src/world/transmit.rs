@@ -4,9 +4,11 @@ use super::{FabricState, World};
 use crate::accounts::Accounts;
 use crate::agenda::Kind;
 use crate::port::{ClassQueue, Managed, Port, Queue, Waiting};
+use crate::shared_buffer::Turn;
 use tailback_qdisc::{Cx, Dropped, Gate, Packet, Qdisc, Reason};
 use tailback_random::Rng;
-use tailback_units::Time;
+use tailback_transport::Hop;
+use tailback_units::{Dur, Time};
 
 impl World {
     /// Puts a packet into the queue of `port`. `via` is the upstream port that it came by, none if
@@ -40,6 +42,7 @@ impl World {
         if self.feeds_back {
             self.judge_arrival(port, &packet);
         }
+        let origin_slot = via.map_or(0, |via| self.ports[via as usize ^ 1].slot);
         let p = &mut self.ports[port as usize];
         let class = usize::from(packet.class());
         let (size, destination) = (u64::from(packet.size), packet.dst);
@@ -55,6 +58,19 @@ impl World {
                 return;
             }
             *used += size;
+        }
+        let mut turn = Turn::Stays;
+        if let FabricState::Buffer(buffer) = &mut self.nodes[usize::from(p.from)].fabric
+            && via.is_some()
+        {
+            let slot = origin_slot;
+            let Some(admitted) = buffer.admit(slot as usize, class, size) else {
+                account.dropped.add(size);
+                self.lose(packet, port, Reason::SharedMemoryFull);
+                return;
+            };
+            turn = admitted;
+            queue.origins.push_back(slot);
         }
         queue.settle(now, account);
         queue.backlog.add(size);
@@ -76,6 +92,9 @@ impl World {
         }
         if let Some(at) = wakeup {
             self.wake_at(port, at);
+        }
+        if let (Turn::Stop, Some(via)) = (turn, via) {
+            self.turn_neighbour(via ^ 1, class, turn);
         }
         self.count_dropped(port);
         self.fill_ring(port);
@@ -101,8 +120,11 @@ impl World {
             queue.backlog.bytes -= size;
             queue.backlog.packets -= 1;
             p.classes[class].dropped.add(size);
+            // Disciplines at such a switch drop what has just come.
+            let origin = queue.origins.pop_back();
             let from = usize::from(p.from);
             self.give_back(from, size);
+            self.release(from, origin, class, size);
             self.lose(dropped.packet, port, dropped.why);
         }
     }
@@ -198,8 +220,17 @@ impl World {
         p.classes[class].started.add(size);
         let (detects, wakeup) = (queue.detector.is_some(), queue.waiting.next_wakeup());
         let from = usize::from(p.from);
+        if let Some(telemetry) = &mut self.telemetry
+            && !self.nodes[from].is_host
+        {
+            let (queue, busy) = (u32::try_from(queue.backlog.bytes).unwrap_or(u32::MAX), Dur(p.busy));
+            telemetry.note(packet.flow(), packet.seq, Hop { port, queue, at: now, busy, rate: p.rate });
+        }
+        let origin = queue.origins.pop_front();
         self.give_back(from, size);
         self.transmit(port, packet);
+        self.release(from, origin, class, size);
+        self.take_turns(port);
         if let Some(at) = wakeup {
             self.wake_at(port, at);
         }

@@ -7,6 +7,7 @@ use super::World;
 use crate::agenda::{Key, Kind};
 use crate::conditioning::NONE;
 use crate::plan::{FlowPlan, Plan};
+use crate::port::Queue;
 use crate::prefetch::lines;
 use std::collections::VecDeque;
 use tailback_measure::Sketch;
@@ -42,6 +43,9 @@ pub(crate) struct Outgoing {
     to: u16,
     class: u8,
     code: u8,
+    /// Whether it takes turns with the host's other connections, and whether it waits for its turn.
+    turns: bool,
+    waits: bool,
     header: u16,
     /// The conditioner at its entry.
     pub conditioner: u32,
@@ -61,6 +65,9 @@ pub(crate) struct Incoming {
     to: u16,
     class: u8,
     code: u8,
+    /// The ECN codepoint of acknowledgements: those of network adapters are ECN-capable, so that a queue that
+    /// marks does not drop them.
+    ecn: Ecn,
     /// An acknowledgement's bytes in a buffer and on the wire.
     size: u16,
     wire: u16,
@@ -143,6 +150,8 @@ impl Transports {
                 to: flow.to,
                 class: flow.class,
                 code: flow.code,
+                turns: tcp.takes_turns,
+                waits: false,
                 header,
                 conditioner: NONE,
                 base: Statistics::default(),
@@ -156,6 +165,7 @@ impl Transports {
                 to: flow.from,
                 class: flow.class,
                 code: flow.code,
+                ecn: if tcp.takes_turns { Ecn::Ect0 } else { Ecn::NotEct },
                 size: size as u16,
                 wire: wire as u16,
                 group: group as u32,
@@ -253,6 +263,9 @@ impl World {
         incoming.receiver.reopen(tcp, out.first);
         (incoming.opened, incoming.first) = (self.now, out.first);
         incoming.writes.clear();
+        if let Some(telemetry) = &mut self.telemetry {
+            telemetry.forget(flow);
+        }
     }
 
     /// A packet has reached its destination in a network where transports are at work.
@@ -320,6 +333,11 @@ impl World {
             // It is for an earlier connection.
             return;
         }
+        if let Some(telemetry) = &mut self.telemetry
+            && let Some(hops) = telemetry.acknowledged(out.flow, ack.next)
+        {
+            out.sender.on_telemetry(hops);
+        }
         out.sender.on_ack(self.now, &ack);
         let (flow, done) = (out.flow, out.sender.done());
         self.pump(connection);
@@ -343,7 +361,7 @@ impl World {
             if ack.syn || ack.has_sack() { Time(LONG | u64::from(self.transports.long.put(ack))) } else { ack.echo };
         let flow = self.transports.ack_flow(connection);
         let incoming = &self.transports.incoming[connection as usize];
-        let traits = Traits::data(incoming.class, false).with_echo(ack.ece);
+        let traits = Traits::data(incoming.class, false).with_ecn(incoming.ecn).with_echo(ack.ece);
         let mut packet = Packet::new(flow, traits, word, ack.next, incoming.to);
         // Its word is no instant: to be at its holder at that time would keep a transmitter busy for ever.
         packet.at = self.now;
@@ -360,7 +378,14 @@ impl World {
         let measured = now >= self.plan.warmup;
         loop {
             let out = &mut self.transports.outgoing[connection as usize];
+            if out.turns && !self.has_turn(connection) {
+                break;
+            }
+            let out = &mut self.transports.outgoing[connection as usize];
             let Some(segment) = out.sender.poll(now) else { break };
+            if let Some(telemetry) = &mut self.telemetry {
+                telemetry.sent(out.flow, segment.seq);
+            }
             let (size, wire) = self.plan.framing.lengths(u32::from(segment.payload) + u32::from(out.header));
             let traits = Traits::data(out.class, measured).with_ecn(ecn(&segment)).with_echo(segment.cwr);
             let mut packet = Packet::new(out.flow, traits, now, segment.seq, out.to);
@@ -383,6 +408,44 @@ impl World {
             out.due = deadline;
             self.schedule(deadline, Kind::Timer, connection);
         }
+    }
+
+    /// Whether a connection that takes turns may hand a segment to its host's port now: nothing of its
+    /// class waits there. If not, it is put last among those that wait.
+    fn has_turn(&mut self, connection: u32) -> bool {
+        let out = &mut self.transports.outgoing[connection as usize];
+        if out.waits {
+            out.sender.wait_for_turn();
+            return false;
+        }
+        let Queue::Managed(m) = &mut self.ports[out.port as usize].queue else { return true };
+        if m.queues[usize::from(out.class)].backlog.packets == 0 {
+            return true;
+        }
+        out.waits = true;
+        out.sender.wait_for_turn();
+        m.turns.push_back(connection);
+        false
+    }
+
+    /// A port has begun a transmission: those that wait for it have their turns.
+    #[inline]
+    pub(super) fn take_turns(&mut self, port: u32) {
+        let Queue::Managed(m) = &mut self.ports[port as usize].queue else { return };
+        for _ in 0..m.turns.len() {
+            let Queue::Managed(m) = &mut self.ports[port as usize].queue else { return };
+            let Some(connection) = m.turns.pop_front() else { return };
+            self.transports.outgoing[connection as usize].waits = false;
+            self.pump(connection);
+            if self.plan.classes == 1 && !self.has_room(port) {
+                return;
+            }
+        }
+    }
+
+    /// Whether nothing waits at a port.
+    fn has_room(&self, port: u32) -> bool {
+        matches!(&self.ports[port as usize].queue, Queue::Managed(m) if m.queues.iter().all(|q| q.backlog.packets == 0))
     }
 
     /// A sender's timer may be due.

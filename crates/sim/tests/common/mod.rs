@@ -109,6 +109,7 @@ impl Net {
             backpressure: None,
             notification: None,
             limiters: None,
+            watchdog: None,
         };
         self.node(name, NodeKind::Switch(plan))
     }

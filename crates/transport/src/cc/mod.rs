@@ -6,14 +6,19 @@
 pub mod bbr;
 pub mod bbr3;
 pub mod cubic;
+pub mod dcqcn;
 pub mod dctcp;
 pub mod fixed;
+pub mod hpcc;
 mod hystart;
 mod model;
 pub mod packet_marking;
 pub mod reno;
 pub mod subtcp;
+pub mod swift;
+pub mod timely;
 
+use crate::line::Hop;
 use crate::params::{EcnEcho, Tcp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -103,6 +108,20 @@ pub trait Build {
     fn echo(&self) -> EcnEcho {
         EcnEcho::Classic
     }
+    /// Least time between notifications of congestion that the receiver sends in place of echoes, if the
+    /// control wants those: the acknowledgement of a marked segment leaves at once with an echo, and
+    /// others have none.
+    fn notification(&self) -> Option<Dur> {
+        None
+    }
+    /// Whether switches write into its packets ([`CongestionControl::on_telemetry`]).
+    fn telemetry(&self) -> bool {
+        false
+    }
+    /// Whether it asks [`Tcp::line`].
+    fn needs_line(&self) -> bool {
+        false
+    }
 }
 
 /// What a sender does when the network asks for less than one segment per round trip.
@@ -122,8 +141,21 @@ pub enum BackOff {
     Interval,
 }
 
+/// A window that never limits: of controls that have a rate only.
+pub(crate) const NO_WINDOW: f64 = 1e9;
+
 /// A congestion control.
 pub trait CongestionControl {
+    /// A connection begins: may set another window than `initial-window`.
+    fn begin(&mut self, _window: &mut Window) {}
+    /// What the switches have written into the segment that the acknowledgement is for; comes before it.
+    fn on_telemetry(&mut self, _hops: &[Hop]) {}
+    /// When its rate (or what it depends on) next changes by the passing of time; never, if it does not.
+    fn next_change(&self) -> Time {
+        Time::NEVER
+    }
+    /// Time has passed up to `now`; afterwards the next change is later.
+    fn pass(&mut self, _now: Time) {}
     /// An acknowledgement delivered something outside recovery, or (if it `controls_recovery`) at any time.
     fn on_ack(&mut self, window: &mut Window, acked: &Acked);
     /// Congestion: sets `window.ssthresh`; for [`Congestion::Ecn`] also `window.cwnd`. During

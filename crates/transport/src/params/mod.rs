@@ -2,6 +2,7 @@
 
 mod floor;
 mod limited;
+mod rdma;
 mod recovery;
 mod reservation;
 mod timers;
@@ -9,17 +10,19 @@ mod window;
 
 pub use floor::{EcnFloor, FloorRule};
 pub use limited::{LimitedTransmit, WhenLimited};
-pub use recovery::{Exit, NewReno, Pipe, Recovery, Reno, Sack, Tahoe};
+pub use rdma::Rdma;
+pub use recovery::{Exit, GoBackN, NewReno, Pipe, Recovery, Reno, Sack, Tahoe};
 pub use reservation::{Acknowledgement, Delayed, Reservation, ReservedWindow, Timed, Transmission};
 pub use timers::{Clock, DelayedAck, Timers};
 pub use window::{InitialWindow, WindowRule};
 
+use crate::line::Line;
 use crate::registry::Cc;
 use crate::wire::Ecn;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::{Checked, Invalid};
-use tailback_units::Size;
+use tailback_units::{Dur, Rate, Size};
 
 /// A TCP connection, both ends. Without any key: SACK with RACK-TLP and proportional rate
 /// reduction, an initial window of 10 segments, delayed acknowledgements, no ECN.
@@ -86,6 +89,16 @@ pub struct Tcp {
     /// A reserved rate. Default none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reservation: Option<Reservation>,
+    /// What the sending host knows of its line, where the congestion control needs it; not written, but
+    /// set by whoever builds the network.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub line: Option<Line>,
+    /// Whether the host takes segments from its connections in turn as its link sends them; not written,
+    /// but set by "rdma".
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub takes_turns: bool,
 }
 
 /// Explicit congestion notification.
@@ -168,6 +181,8 @@ impl Default for Tcp {
             pacing: false,
             spurious_timeout: SpuriousTimeout::FRto,
             reservation: None,
+            line: None,
+            takes_turns: false,
         }
     }
 }
@@ -212,6 +227,11 @@ impl Tcp {
         reservation.check(self.segment.0 + self.header.0).map_err(|e| e.within("reservation"))
     }
 
+    /// What the sending host knows of its line.
+    pub fn line(&self) -> Line {
+        self.line.unwrap_or_default()
+    }
+
     /// Segments before the first acknowledgement.
     pub fn initial_window(&self) -> u32 {
         self.initial_window.segments(self.segment)
@@ -235,6 +255,22 @@ pub(crate) fn number(field: &str, value: u32, low: u32, high: u32) -> Result<(),
         return Ok(());
     }
     Err(Invalid::new(field, format!("{value} is out of range; write {low} to {high}")))
+}
+
+/// A time from 1 ns to 10 s.
+pub(crate) fn duration(field: &str, value: Dur) -> Result<(), Invalid> {
+    if (Dur::from_ns(1)..=Dur::from_secs(10)).contains(&value) {
+        return Ok(());
+    }
+    Err(Invalid::new(field, format!("{value} is out of range; write \"1ns\" to \"10s\"")))
+}
+
+/// A rate above 0.
+pub(crate) fn rate(field: &str, value: Rate) -> Result<(), Invalid> {
+    if value.0 > 0 {
+        return Ok(());
+    }
+    Err(Invalid::new(field, "the rate is zero; write a rate above zero, such as \"40Mbit/s\""))
 }
 
 /// A factor above 0 and below 1; refuses NaN too.

@@ -31,6 +31,7 @@ mod tests;
 mod timeout;
 
 use crate::cc::{BackOff, CongestionControl, Window};
+use crate::line::Hop;
 use crate::params::{Recovery, SpuriousTimeout, Tcp};
 use crate::registry::Control;
 use crate::rtt::Rtt;
@@ -139,7 +140,7 @@ impl Sender {
     /// congestion control.
     pub fn new(tcp: &Arc<Tcp>, rng: Rng) -> Sender {
         let (flavour, board) = match &tcp.recovery {
-            Recovery::Tahoe(_) => (Flavour::Tahoe, None),
+            Recovery::Tahoe(_) | Recovery::GoBackN(_) => (Flavour::Tahoe, None),
             Recovery::Reno(_) => (Flavour::Reno, None),
             Recovery::NewReno(_) => (Flavour::NewReno, None),
             Recovery::Sack(sack) => {
@@ -147,10 +148,12 @@ impl Sender {
             }
         };
         let reserve = tcp.reservation.as_ref().map(|params| Box::new(Reserve::new(params, tcp, rng.clone())));
-        let control = tcp.congestion_control.build(tcp, rng);
+        let mut control = tcp.congestion_control.build(tcp, rng);
         let ssthresh = tcp.initial_ssthresh.map_or(f64::INFINITY, f64::from);
+        let mut window = Window { cwnd: f64::from(tcp.initial_window()), ssthresh };
+        control.begin(&mut window);
         Sender {
-            window: Window { cwnd: f64::from(tcp.initial_window()), ssthresh },
+            window,
             una: 0,
             nxt: 0,
             max: 0,
@@ -214,7 +217,7 @@ impl Sender {
     #[inline]
     pub fn deadline(&self) -> Time {
         let timers = self.expiry.min(self.probe);
-        if self.paced_out { timers.min(self.release) } else { timers }
+        if self.paced_out { timers.min(self.release).min(self.control.next_change()) } else { timers }
     }
 
     /// A deadline has come, or has not: then nothing happens.
@@ -225,6 +228,18 @@ impl Sender {
         if now >= self.expiry {
             self.on_expiry(now);
         }
+    }
+
+    /// In place of [`Sender::poll`], when the host has no room for a segment: what was to leave at a time of
+    /// its own now waits for the host to ask again.
+    pub fn wait_for_turn(&mut self) {
+        self.paced_out = false;
+    }
+
+    /// What the switches on the way have written into segment `ack.next - 1`, which the next call of
+    /// [`Sender::on_ack`] acknowledges.
+    pub fn on_telemetry(&mut self, hops: &[Hop]) {
+        self.control.on_telemetry(hops);
     }
 
     /// Congestion window, segments; fast recovery's inflation is not part of it.

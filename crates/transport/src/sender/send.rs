@@ -39,6 +39,11 @@ impl Sender {
             if gap > Dur::ZERO {
                 self.release = self.release.max(self.last_sent + gap);
             }
+            if now < self.release && self.control.next_change() <= now {
+                self.control.pass(now);
+                self.release = self.last_sent;
+                self.pace(self.last_sent);
+            }
             if now < self.release {
                 self.paced_out = self.choose(true).is_some();
                 return None;

@@ -118,7 +118,7 @@ impl World {
             slowest = slowest.min(p.rate.0);
             at = p.to;
             if at != plan.to {
-                port = self.route(at, plan.to);
+                port = self.routes.port(at, plan.to, flow, 0);
             }
         }
         Dur(u64::try_from(time + ps(before, slowest)).unwrap_or(u64::MAX))

@@ -1,0 +1,88 @@
+//! A fabric becomes the hosts, switches and links that it stands for, behind those that are written.
+
+use crate::complaint::Complaints;
+use crate::document::{Delays, Document, Ends, Fabric, Host, Link, Rates, Switch};
+use std::borrow::Cow;
+use tailback_document::{Checked, Path};
+use tailback_units::{Dur, Fraction, Rate};
+
+/// The document with its fabric spelled out; the same if it has none.
+pub(super) fn expand<'a>(document: &'a Document, complaints: &mut Complaints) -> Cow<'a, Document> {
+    let Some(fabric) = &document.fabric else { return Cow::Borrowed(document) };
+    let before = complaints.count();
+    complaints.invalid(&Path::root().join("fabric"), fabric.check());
+    if complaints.count() > before {
+        return Cow::Borrowed(document);
+    }
+    let mut made = Made { document: document.clone(), complaints };
+    match fabric {
+        Fabric::LeafSpine(f) => {
+            made.hosts("h", f.leaves * f.hosts_per_leaf);
+            made.switches("leaf", f.leaves);
+            made.switches("spine", f.spines);
+            for leaf in 0..f.leaves {
+                for host in 0..f.hosts_per_leaf {
+                    made.link(("leaf", leaf), ("h", leaf * f.hosts_per_leaf + host), f.rate, f.delay);
+                }
+                for spine in 0..f.spines {
+                    made.link(("leaf", leaf), ("spine", spine), f.uplink_rate.unwrap_or(f.rate), f.delay);
+                }
+            }
+        }
+        Fabric::FatTree(f) => {
+            let half = f.k / 2;
+            made.hosts("h", f.k * half * half);
+            made.switches("edge", f.k * half);
+            made.switches("agg", f.k * half);
+            made.switches("core", half * half);
+            for switch in 0..f.k * half {
+                for port in 0..half {
+                    let pod = switch / half * half;
+                    made.link(("edge", switch), ("h", switch * half + port), f.rate, f.delay);
+                    made.link(("edge", switch), ("agg", pod + port), f.rate, f.delay);
+                    made.link(("agg", switch), ("core", switch % half * half + port), f.rate, f.delay);
+                }
+            }
+        }
+    }
+    Cow::Owned(made.document)
+}
+
+struct Made<'a> {
+    document: Document,
+    complaints: &'a mut Complaints,
+}
+
+impl Made<'_> {
+    fn hosts(&mut self, name: &str, count: u32) {
+        let bare = || serde_json::from_value::<Host>(serde_json::json!({})).expect("every key of a host has a default");
+        let host = self.document.hosts.entry(name.to_owned()).or_insert_with(bare);
+        if host.count.replace(count).is_some() {
+            self.counted("hosts", name);
+        }
+    }
+    fn switches(&mut self, name: &str, count: u32) {
+        let bare =
+            || serde_json::from_value::<Switch>(serde_json::json!({})).expect("every key of a switch has a default");
+        let switch = self.document.switches.entry(name.to_owned()).or_insert_with(bare);
+        if switch.count.replace(count).is_some() {
+            self.counted("switches", name);
+        }
+    }
+    fn counted(&mut self, section: &str, name: &str) {
+        let path = Path::root().join(section).join(name).join("count");
+        let message = format!("the fabric says how many `{name}` there are");
+        self.complaints.key(path, message, "remove `count`, or choose another name for nodes of your own");
+    }
+    /// A link between two nodes, each by its name and its number from 0.
+    fn link(&mut self, a: (&str, u32), b: (&str, u32), rate: Rate, delay: Dur) {
+        self.document.links.push(Link {
+            between: Ends([a, b].map(|(name, number)| format!("{name}{}", number + 1))),
+            rate: Rates([rate; 2]),
+            delay: Some(Delays([delay; 2])),
+            length: None,
+            loss: Fraction(0.0),
+            jitter: Dur::ZERO,
+        });
+    }
+}

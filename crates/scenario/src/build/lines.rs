@@ -1,0 +1,96 @@
+//! What a sending host knows of its line and of the way to its peer, for the transports that need it.
+
+use super::links::LinkOf;
+use super::nodes::Nodes;
+use crate::document::Document;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use tailback_sim::plan::{Among, NO_ROUTE, NodeId, Routes};
+use tailback_transport::{Line, Tcp};
+use tailback_units::Dur;
+
+/// The connections of a group of flows: one description for all, or one for each kind of line.
+pub(super) struct Transports<'a> {
+    tcp: Option<Tcp>,
+    /// What all have in common, if they need to know nothing of the network.
+    common: Option<Arc<Tcp>>,
+    /// Made so far.
+    made: BTreeMap<Line, Arc<Tcp>>,
+    /// The line of all, where it is not known yet which hosts will be joined.
+    longest: Option<Line>,
+    network: Network<'a>,
+}
+
+struct Network<'a> {
+    links: &'a [LinkOf<'a>],
+    routes: Option<&'a Routes>,
+    nodes: &'a Nodes<'a>,
+    document: &'a Document,
+}
+
+impl<'a> Transports<'a> {
+    /// For a group with this transport, whose ends are drawn among hosts or not.
+    pub fn new(
+        tcp: Option<Tcp>,
+        among: Option<&Among>,
+        links: &'a [LinkOf<'a>],
+        routes: Option<&'a Routes>,
+        nodes: &'a Nodes<'a>,
+        document: &'a Document,
+    ) -> Transports<'a> {
+        let network = Network { links, routes, nodes, document };
+        let needs_line = tcp.as_ref().is_some_and(|tcp| tcp.congestion_control.needs_line());
+        let common = tcp.as_ref().filter(|_| !needs_line).map(|tcp| Arc::new(tcp.clone()));
+        let longest = tcp.as_ref().filter(|_| needs_line).zip(among).and_then(|(tcp, among)| {
+            let pairs = among.from.iter().flat_map(|from| among.to.iter().map(|to| (*from, *to)));
+            let lines = pairs.filter(|(from, to)| from != to).filter_map(|(from, to)| network.line(tcp, from, to));
+            lines.max_by_key(|line| line.base_rtt)
+        });
+        Transports { tcp, common, made: BTreeMap::new(), longest, network }
+    }
+
+    /// That of a flow between two hosts.
+    pub fn of(&mut self, from: NodeId, to: NodeId) -> Option<Arc<Tcp>> {
+        if self.common.is_some() {
+            return self.common.clone();
+        }
+        let tcp = self.tcp.as_ref()?;
+        let line = self.longest.or_else(|| self.network.line(tcp, from, to)).unwrap_or_default();
+        let made = || Arc::new(Tcp { line: Some(line), ..tcp.clone() });
+        Some(self.made.entry(line).or_insert_with(made).clone())
+    }
+}
+
+impl Network<'_> {
+    /// The line at `from` and the way to `to` and back; none where there is no way.
+    fn line(&self, tcp: &Tcp, from: NodeId, to: NodeId) -> Option<Line> {
+        let framing = self.document.network.framing.table();
+        let wire = |payload: u64| {
+            let frame = (payload + tcp.header.0 + framing.header.0).max(framing.min_frame.0);
+            u32::try_from(frame + framing.overhead.0).unwrap_or(u32::MAX)
+        };
+        let segment = wire(tcp.segment.0);
+        let (there, hops) = self.way(from, to, segment)?;
+        let (back, _) = self.way(to, from, wire(0))?;
+        let first = &self.links[self.routes?.link(from, to) as usize];
+        let rate = first.link.rate.0[usize::from(first.ends[0] != from)];
+        Some(Line { rate, wire: segment, hops, base_rtt: there + back })
+    }
+
+    /// How long a packet takes on an idle way, and over how many links.
+    fn way(&self, from: NodeId, to: NodeId, wire: u32) -> Option<(Dur, u32)> {
+        let (mut at, mut time, mut hops) = (from, Dur::ZERO, 0);
+        while at != to {
+            let link = self.routes?.link(at, to);
+            if link == NO_ROUTE {
+                return None;
+            }
+            let link = &self.links[link as usize];
+            time += link.delay + link.link.rate.0[usize::from(link.ends[0] != at)].clock().tx_time(wire);
+            hops += 1;
+            at = link.other(at);
+            time += self.nodes.get(at).switch().map_or(Dur::ZERO, |switch| switch.latency);
+        }
+        Some((time, hops))
+    }
+}

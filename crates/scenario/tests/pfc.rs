@@ -1,0 +1,222 @@
+//! Priority-based flow control: headroom, circles of buffers, storms of PAUSE frames and the watchdog.
+
+use tailback_scenario::{Scenario, build};
+use tailback_sim::{PortReport, Report, World};
+
+fn scenario(text: &str) -> Result<Scenario, String> {
+    Scenario::from_toml(text, "pfc.toml").map_err(|e| e.to_string())
+}
+fn run(text: &str) -> Report {
+    let scenario = scenario(text).unwrap_or_else(|e| panic!("{e}"));
+    let mut world = World::new(build(&scenario, 1, None));
+    world.run_to_end();
+    world.report()
+}
+fn lost(report: &Report) -> u64 {
+    report.flows.iter().map(|flow| flow.dropped.packets).sum()
+}
+fn port<'a>(report: &'a Report, name: &str) -> &'a PortReport {
+    report.ports.iter().find(|port| port.name == name).expect("a port of that name")
+}
+
+/// A host that fills its 10 Gbit/s link towards one of a quarter, while the way back to it is full of
+/// frames that PAUSE frames have to wait for. Inputs stop after some 40 frames.
+fn fast_to_slow(headroom: &str) -> Report {
+    run(&format!(
+        r#"
+tailback = 1
+run = {{ duration = "4ms" }}
+network = {{ buffer = "unlimited" }}
+backpressure = {{ scope = "class", signal = {{ kind = "mac" }}, end-stations = true, response-time = "1us" }}
+hosts = {{ a = {{}}, b = {{}}, c = {{}} }}
+[switches.s]
+latency = "500ns"
+model = {{ kind = "shared-buffer", memory = "1MB", shift = 4, {headroom} }}
+[[links]]
+between = ["a", "s"]
+rate = "10Gbit/s"
+length = "300m"
+[[links]]
+between = ["b", "s"]
+rate = "2.5Gbit/s"
+[[links]]
+between = ["c", "s"]
+rate = "10Gbit/s"
+[[flows]]
+name = "forth"
+from = "a"
+to = "b"
+source = {{ kind = "cbr", packet = "1500B", rate = "9.75Gbit/s" }}
+[[flows]]
+name = "back"
+from = "c"
+to = "a"
+source = {{ kind = "cbr", packet = "1500B", rate = "9.6Gbit/s" }}
+"#
+    ))
+}
+
+#[test]
+fn nothing_is_lost_with_the_headroom_that_the_link_needs_and_something_with_a_frame_less() {
+    let frame = 1518;
+    let least = (0..40)
+        .find(|frames| lost(&fast_to_slow(&format!("headroom = \"{}B\"", frames * frame))) == 0)
+        .expect("some headroom is enough");
+    assert!(least > 1);
+    for frames in [least - 1, least - 2] {
+        let report = fast_to_slow(&format!("headroom = \"{}B\"", frames * frame));
+        assert!(lost(&report) > 0 && port(&report, "s->b").classes[0].dropped.packets > 0, "{frames} frames");
+    }
+    let report = fast_to_slow("");
+    assert_eq!(lost(&report), 0, "the headroom that is worked out is enough");
+    assert!(port(&report, "a->s").notifications_received > 10 && port(&report, "a->s").stopped_s > 1e-3);
+    // A frame and a PAUSE wait and travel, 300 m each way, 1.5 us pass, and two frames are under way:
+    // (1538 + 84 + 2 · 1538) B + 4.5 us · 10 Gbit/s = 10.3 kB; the PAUSE meets the longest wait only by chance.
+    assert!((5..=7).contains(&least), "{least} frames");
+}
+
+/// A ring of five switches; each host sends to that two switches on, all the same way round.
+fn ring(routing: &str, more: &str) -> Report {
+    let links: String = (1..=5)
+        .map(|i| {
+            let next = i % 5 + 1;
+            format!(
+                "[[links]]\nbetween = [\"h{i}\", \"s{i}\"]\nrate = \"10Gbit/s\"\n[[links]]\nbetween = [\"s{i}\", \"s{next}\"]\nrate = \"10Gbit/s\"\n[[flows]]\nname = \"f{i}\"\nfrom = \"h{i}\"\nto = \"h{}\"\nsource = {{ kind = \"bulk\" }}\ntransport = {{ kind = \"rdma\", timeout = \"1s\" }}\n",
+                (i + 1) % 5 + 1
+            )
+        })
+        .collect();
+    run(&format!(
+        r#"
+tailback = 1
+run = {{ duration = "10ms" }}
+network = {{ routing = "{routing}", buffer = "unlimited" }}
+backpressure = {{ scope = "class", signal = {{ kind = "mac" }}, end-stations = true }}
+hosts = {{ h = {{ count = 5 }} }}
+[switches.s]
+count = 5
+model = {{ kind = "shared-buffer", memory = "200kB", shift = 4 }}
+{more}
+{links}
+"#
+    ))
+}
+
+#[test]
+fn a_ring_deadlocks_and_its_circle_is_named() {
+    let report = ring("shortest-path", "");
+    assert_eq!(report.deadlocks.len(), 1, "{:?}", report.deadlocks);
+    let deadlock = &report.deadlocks[0];
+    let mut ports = deadlock.ports.clone();
+    ports.sort();
+    assert_eq!(ports, ["s1->s2", "s2->s3", "s3->s4", "s4->s5", "s5->s1"]);
+    for (at, next) in deadlock.ports.iter().zip(deadlock.ports.iter().cycle().skip(1)) {
+        assert_eq!(at.split("->").nth(1), next.split("->").next(), "each waits for the next");
+    }
+    assert!(deadlock.since_s < 0.005, "{}", deadlock.since_s);
+    assert_eq!(lost(&report), 0);
+    // Nothing moves any more: by the end each port of the circle has stood still for ever.
+    let stopped = |name: &String| port(&report, name).stopped_s;
+    assert!(deadlock.ports.iter().all(|name| stopped(name) > 0.005));
+}
+
+#[test]
+fn up_down_routes_keep_the_same_ring_moving() {
+    let report = ring("up-down", "");
+    assert_eq!((report.deadlocks.len(), lost(&report)), (0, 0));
+    let free = |i: u32| report.flows.iter().find(|flow| flow.name == format!("f{i}")).unwrap().delivered.bytes;
+    assert!((1..=5).all(|i| free(i) > 1_000_000), "{:?}", (1..=5).map(free).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_watchdog_breaks_the_circle() {
+    let report = ring("shortest-path", "watchdog = { after = \"500us\", restore = \"200us\" }");
+    let storms: u64 = report.ports.iter().filter_map(|port| port.pause_storms).sum();
+    assert!(storms > 0, "{storms}");
+    let delivered: u64 = report.flows.iter().map(|flow| flow.delivered.bytes).sum();
+    let stuck: u64 = ring("shortest-path", "").flows.iter().map(|flow| flow.delivered.bytes).sum();
+    assert!(delivered > 2 * stuck, "{delivered} against {stuck}");
+}
+
+/// Two leaves and a spine; h1 sends to h3, h2 to h4, and h3 is broken from 1 to 6 ms.
+fn storm(watchdog: &str) -> Report {
+    run(&format!(
+        r#"
+tailback = 1
+run = {{ duration = "10ms" }}
+network = {{ buffer = "unlimited" }}
+backpressure = {{ scope = "class", signal = {{ kind = "mac" }}, end-stations = true }}
+[fabric]
+kind = "leaf-spine"
+leaves = 2
+spines = 1
+hosts-per-leaf = 2
+rate = "10Gbit/s"
+uplink-rate = "40Gbit/s"
+[switches.leaf]
+model = {{ kind = "shared-buffer", memory = "300kB", shift = 3 }}
+{watchdog}
+[switches.spine]
+model = {{ kind = "shared-buffer", memory = "300kB", shift = 3 }}
+[[flows]]
+name = "to-broken"
+from = "h1"
+to = "h3"
+source = {{ kind = "bulk" }}
+transport = {{ kind = "rdma", timeout = "1s" }}
+[[flows]]
+name = "victim"
+from = "h2"
+to = "h4"
+source = {{ kind = "bulk" }}
+transport = {{ kind = "rdma", timeout = "1s" }}
+[[timeline]]
+at = "1ms"
+host = "h3"
+state = "storm"
+[[timeline]]
+at = "6ms"
+host = "h3"
+state = "calm"
+"#
+    ))
+}
+
+#[test]
+fn one_broken_host_stops_others_until_it_is_mended_and_a_watchdog_spares_them() {
+    let bytes = |report: &Report, name: &str| report.flows.iter().find(|f| f.name == name).unwrap().delivered.bytes;
+    let stormy = storm("");
+    let guarded = storm("watchdog = { after = \"200us\", restore = \"2ms\" }");
+    // 10 ms of 10 Gbit/s are some 11.5 MB of payload; the storm takes half of them.
+    let (victim, spared) = (bytes(&stormy, "victim"), bytes(&guarded, "victim"));
+    assert!((4_000_000..7_500_000).contains(&victim), "{victim}");
+    assert!(spared > 10_000_000, "{spared}");
+    assert_eq!(lost(&stormy), 0);
+    assert_eq!(port(&guarded, "leaf2->h3").pause_storms, Some(1));
+    let blocking = port(&stormy, "spine1->leaf2").head_of_line.expect("the spine was stopped");
+    assert!(blocking.for_others_packets > 0 && blocking.for_others_packets < blocking.held_up_packets, "{blocking:?}");
+    assert!(port(&stormy, "leaf1->h1").head_of_line.is_none());
+}
+
+#[test]
+fn what_does_not_go_together_is_refused_with_advice() {
+    let wrong = |model: &str, network: &str, press: &str, more: &str, advice: &str| {
+        let text = format!(
+            "tailback = 1\nrun = {{ duration = \"1ms\" }}\n{network}\n{press}\nhosts = {{ h = {{ count = 2 }} }}\n[switches.s]\n{model}\n[[links]]\nbetween = [\"h*\", \"s\"]\nrate = \"1Gbit/s\"\n[[flows]]\nname = \"f\"\nfrom = \"h1\"\nto = \"h2\"\nsource = {{ kind = \"bulk\", size = \"1kB\" }}\n{more}"
+        );
+        let error = scenario(&text).expect_err(advice);
+        assert!(error.contains(advice), "{error}");
+    };
+    let buffer = "model = { kind = \"shared-buffer\", memory = \"1MB\" }";
+    let press = "backpressure = { scope = \"class\", signal = { kind = \"mac\" } }";
+    wrong("model = { kind = \"shared-buffer\", memory = \"1MB\", shift = 17 }", "", press, "", "0 to 16");
+    wrong("model = { kind = \"shared-buffer\", memory = \"1kB\" }", "", press, "", "1518B");
+    wrong(buffer, "network = { discipline = { kind = \"sfq\" } }", press, "", "use \"drop-tail\" or \"red\"");
+    wrong(buffer, "", "backpressure = { scope = \"destination\" }", "", "scope \"class\" or \"plain\"");
+    wrong("watchdog = { after = \"0s\", restore = \"1ms\" }", "", press, "", "no time at all");
+    let change = |text: &str| format!("[[timeline]]\nat = \"0s\"\n{text}\n");
+    wrong(buffer, "", press, &change("host = \"h1\"\nstate = \"down\""), "write \"storm\" or \"calm\"");
+    wrong(buffer, "", "", &change("host = \"h1\"\nstate = \"storm\""), "signal = { kind = \"mac\" }");
+    wrong(buffer, "", press, &change("host = \"h9\"\nstate = \"storm\""), "h1");
+    wrong(buffer, "", press, &change("host = \"h1\"\nhigh = 0.5\nlow = 0.4"), "of a host one changes");
+}

@@ -1,0 +1,177 @@
+//! Next hops: one link for a destination, or several of equal cost among which packets are spread.
+
+use crate::plan::NodeId;
+use tailback_random::Rng;
+
+/// No way to the destination.
+pub const NO_ROUTE: u32 = u32::MAX;
+
+/// Set in an entry of a table that names a group of equal ways, by its place in [`Routes::groups`],
+/// in place of a link.
+pub const GROUP: u32 = 1 << 31;
+
+/// The link to take from each node to each destination.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Routes {
+    /// By node.
+    pub rows: Vec<Row>,
+    /// Links of equal cost, at least two; each group belongs to one node.
+    pub groups: Vec<Vec<u32>>,
+    /// How packets choose among the links of a group.
+    pub spread: Spread,
+}
+
+/// How packets are spread over ways of equal cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Spread {
+    /// By a hash of their flow, so that those of a flow keep their order (ECMP, RFC 2992).
+    #[default]
+    Flow,
+    /// By a hash of flow and number, packet by packet.
+    Packet,
+}
+
+/// One node's next hops.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Row {
+    /// A host at a switch: its only link, whatever the destination. So a network of many hosts
+    /// takes memory for its switches only.
+    Only {
+        /// Index of the link.
+        link: u32,
+        /// The switch at its other end.
+        switch: NodeId,
+    },
+    /// By destination, index of the link, or [`GROUP`] and that of a group; [`NO_ROUTE`] if there is
+    /// no way.
+    Table(Vec<u32>),
+}
+
+impl Routes {
+    /// The link to take at `node` for `destination`, the first of several; [`NO_ROUTE`] if there is no way.
+    pub fn link(&self, node: NodeId, destination: NodeId) -> u32 {
+        let entry = match &self.rows[usize::from(node)] {
+            Row::Table(links) => links[usize::from(destination)],
+            Row::Only { .. } if node == destination => NO_ROUTE,
+            Row::Only { link, switch } if *switch == destination => *link,
+            Row::Only { link, switch } => match &self.rows[usize::from(*switch)] {
+                Row::Table(links) if links[usize::from(destination)] != NO_ROUTE => *link,
+                _ => NO_ROUTE,
+            },
+        };
+        if entry == NO_ROUTE || entry & GROUP == 0 { entry } else { self.groups[(entry & !GROUP) as usize][0] }
+    }
+}
+
+impl From<Vec<Vec<u32>>> for Routes {
+    fn from(tables: Vec<Vec<u32>>) -> Routes {
+        Routes { rows: tables.into_iter().map(Row::Table).collect(), ..Routes::default() }
+    }
+}
+
+/// Routes at work: in place of links the ports that lead to them.
+#[derive(Debug)]
+pub(crate) struct Forwarding {
+    /// By node and destination; none for a host with a single link.
+    tables: Vec<Vec<u32>>,
+    groups: Vec<Vec<u32>>,
+    spread: Spread,
+    /// Makes the hash another one in each run, and different from that of any other seed.
+    salt: u64,
+}
+
+impl Forwarding {
+    /// The routes of a plan; `port_of` gives the port of a link at a node.
+    pub fn new(routes: &Routes, seed: u64, port_of: impl Fn(NodeId, u32) -> u32) -> Forwarding {
+        let mut groups = vec![Vec::new(); routes.groups.len()];
+        let mut entry = |node: NodeId, entry: u32| {
+            if entry == NO_ROUTE || entry & GROUP == 0 {
+                return port_of(node, entry);
+            }
+            let group = (entry & !GROUP) as usize;
+            if groups[group].is_empty() {
+                groups[group] = routes.groups[group].iter().map(|link| port_of(node, *link)).collect();
+            }
+            entry
+        };
+        let tables = (0u16..).zip(&routes.rows).map(|(node, row)| match row {
+            Row::Only { .. } => Vec::new(),
+            Row::Table(links) => links.iter().map(|link| entry(node, *link)).collect(),
+        });
+        let tables = tables.collect();
+        let salt = if groups.is_empty() { 0 } else { Rng::named(seed, "routes").bits() };
+        Forwarding { tables, groups, spread: routes.spread, salt }
+    }
+
+    /// The port that a packet of `flow` with number `seq` takes at `node` for `destination`.
+    #[inline]
+    pub fn port(&self, node: u16, destination: u16, flow: u32, seq: u32) -> u32 {
+        let entry = self.tables[usize::from(node)][usize::from(destination)];
+        if entry & GROUP == 0 { entry } else { self.choose(entry, node, flow, seq) }
+    }
+
+    /// The port that is known without a look at the packet, for hints only.
+    #[inline]
+    pub fn single(&self, node: u16, destination: u16) -> Option<u32> {
+        let entry = *self.tables[usize::from(node)].get(usize::from(destination))?;
+        (entry & GROUP == 0).then_some(entry)
+    }
+
+    /// All ports that packets may take at `node` for `destination`.
+    pub fn ports(&self, node: u16, destination: u16) -> &[u32] {
+        let entry = &self.tables[usize::from(node)][usize::from(destination)];
+        match *entry {
+            NO_ROUTE => &[],
+            group if group & GROUP != 0 => &self.groups[(group & !GROUP) as usize],
+            _ => std::slice::from_ref(entry),
+        }
+    }
+
+    #[inline(never)]
+    fn choose(&self, entry: u32, node: u16, flow: u32, seq: u32) -> u32 {
+        assert!(entry != NO_ROUTE, "a packet of flow {flow} is at node {node}, from which there is no way");
+        let group = &self.groups[(entry & !GROUP) as usize];
+        let packet = if self.spread == Spread::Packet { u64::from(seq) + 1 } else { 0 };
+        let key = self.salt ^ u64::from(flow) << 16 ^ u64::from(node) ^ packet << 40;
+        group[((u128::from(mix(key)) * group.len() as u128) >> 64) as usize]
+    }
+}
+
+/// Spreads a key over 64 bits (the finaliser of SplitMix64; Steele, Lea and Flood, OOPSLA 2014).
+fn mix(key: u64) -> u64 {
+    let z = key.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ z >> 31
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn forwarding(spread: Spread) -> Forwarding {
+        let routes = Routes { rows: vec![Row::Table(vec![GROUP])], groups: vec![vec![0, 1, 2, 3]], spread };
+        Forwarding::new(&routes, 1, |_, link| 2 * link)
+    }
+
+    #[test]
+    fn flows_spread_evenly_and_packets_of_a_flow_take_one_way() {
+        let forwarding = forwarding(Spread::Flow);
+        let mut counts = [0u32; 4];
+        for flow in 0..40_000 {
+            let port = forwarding.port(0, 0, flow, 0);
+            assert!((1..9).all(|seq| forwarding.port(0, 0, flow, seq) == port));
+            counts[port as usize / 2] += 1;
+        }
+        // Five standard deviations of a binomial variable.
+        assert!(counts.iter().all(|n| n.abs_diff(10_000) < 433), "{counts:?}");
+    }
+
+    #[test]
+    fn packets_of_a_flow_spread_evenly_when_sprayed() {
+        let forwarding = forwarding(Spread::Packet);
+        let mut counts = [0u32; 4];
+        (0..40_000).for_each(|seq| counts[forwarding.port(0, 0, 7, seq) as usize / 2] += 1);
+        assert!(counts.iter().all(|n| n.abs_diff(10_000) < 433), "{counts:?}");
+    }
+}

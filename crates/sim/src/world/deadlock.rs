@@ -1,0 +1,75 @@
+//! Buffers that wait for each other in a circle: ports that can never send again.
+//!
+//! A port is *stuck* when the neighbour behind it has stopped it and every frame that holds the
+//! neighbour's memory for it waits at ports that are stuck as well. The greatest set of such ports cannot
+//! move, whatever else happens; where each waits for another, following them leads round a circle (Dally
+//! and Towles, *Principles and Practices of Interconnection Networks*, chapter 14).
+
+use super::{FabricState, World};
+use crate::port::Queue;
+use std::collections::{BTreeMap, BTreeSet};
+use tailback_units::Time;
+
+/// A circle of ports that wait for each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Deadlock {
+    pub class: u8,
+    /// Each waits for the memory that the frames at the next one hold; the last for the first.
+    pub ports: Vec<u32>,
+    /// Since when all of them have been waiting.
+    pub since: Time,
+}
+
+impl World {
+    /// The circles that stand now, one for each class and part of the network.
+    pub(crate) fn deadlocks(&self) -> Vec<Deadlock> {
+        (0..self.plan.classes).flat_map(|class| self.deadlocks_of(class)).collect()
+    }
+
+    fn deadlocks_of(&self, class: u8) -> Vec<Deadlock> {
+        let mut waits: BTreeMap<u32, Vec<u32>> = (0..self.ports.len() as u32)
+            .filter(|port| self.blocked_since(*port).is_some())
+            .filter_map(|port| Some((port, self.waits_for(port, class)?)))
+            .collect();
+        // Takes away what may move, until nothing does.
+        loop {
+            let moves = |next: &Vec<u32>| next.is_empty() || next.iter().any(|port| !waits.contains_key(port));
+            let free: Vec<u32> = waits.iter().filter(|(_, next)| moves(next)).map(|(port, _)| *port).collect();
+            if free.is_empty() {
+                break;
+            }
+            free.iter().for_each(|port| drop(waits.remove(port)));
+        }
+        let mut circles = Vec::new();
+        let mut seen = BTreeSet::new();
+        for &start in waits.keys() {
+            let (mut way, mut at) = (Vec::new(), start);
+            while seen.insert(at) {
+                way.push(at);
+                at = waits[&at][0];
+            }
+            if let Some(first) = way.iter().position(|port| *port == at) {
+                let ports = way.split_off(first);
+                let since = ports.iter().filter_map(|port| self.blocked_since(*port)).max().unwrap_or(self.now);
+                circles.push(Deadlock { class, ports, since });
+            }
+        }
+        circles
+    }
+
+    /// The ports of the neighbour behind `port` at which frames wait that came from it; none if the
+    /// neighbour has not stopped it for want of memory.
+    fn waits_for(&self, port: u32, class: u8) -> Option<Vec<u32>> {
+        let node = &self.nodes[usize::from(self.ports[port as usize].to)];
+        let FabricState::Buffer(buffer) = &node.fabric else { return None };
+        let slot = self.ports[port as usize ^ 1].slot;
+        if !buffer.stops(slot as usize, usize::from(class)) {
+            return None;
+        }
+        let holds = |next: &&u32| match &self.ports[**next as usize].queue {
+            Queue::Managed(m) => m.queues[usize::from(class)].origins.contains(&slot),
+            Queue::Fifo(_) => false,
+        };
+        Some(node.ports.iter().filter(holds).copied().collect())
+    }
+}

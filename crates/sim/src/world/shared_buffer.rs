@@ -1,0 +1,87 @@
+//! Switches whose memory is accounted by input: neighbours are stopped and let go.
+
+use super::{FabricState, World};
+use crate::notice::Cause;
+use crate::port::Queue;
+use crate::shared_buffer::Turn;
+use tailback_units::Time;
+
+impl World {
+    /// A frame that came by the input `origin` has left the memory of a switch.
+    pub(super) fn release(&mut self, node: usize, origin: Option<u32>, class: usize, size: u64) {
+        let Some(slot) = origin else { return };
+        let FabricState::Buffer(buffer) = &mut self.nodes[node].fabric else { return };
+        let turn = buffer.release(slot as usize, class, size);
+        if turn != Turn::Stays {
+            let port = self.nodes[node].ports[slot as usize];
+            self.turn_neighbour(port, class, turn);
+        }
+    }
+
+    /// Tells the neighbour behind `port` to stop or to go on.
+    pub(super) fn turn_neighbour(&mut self, port: u32, class: usize, turn: Turn) {
+        let node = usize::from(self.ports[port as usize].from);
+        let Some(law) = self.nodes[node].backpressure.clone() else { return };
+        if self.may_notify(port, &law) {
+            let cause = Cause { port, class: class as u8, destination: None };
+            self.assert_congestion(port, cause, &[], &law, turn == Turn::Stop);
+        }
+    }
+
+    /// The inputs of a switch whose neighbour behind `port` is stopped, as causes.
+    pub(super) fn standing_stops(&self, port: u32) -> Vec<Cause> {
+        let p = &self.ports[port as usize];
+        let FabricState::Buffer(buffer) = &self.nodes[usize::from(p.from)].fabric else { return Vec::new() };
+        let classes = (0..self.plan.classes).filter(|class| buffer.stops(p.slot as usize, usize::from(*class)));
+        classes.map(|class| Cause { port, class, destination: None }).collect()
+    }
+
+    /// A host sends PAUSE frames without end, or stops doing so.
+    pub(super) fn storm(&mut self, node: u16, on: bool) {
+        for port in self.nodes[usize::from(node)].ports.clone() {
+            let neighbour = usize::from(self.ports[port as usize].to);
+            let Some(law) = self.nodes[neighbour].backpressure.clone() else { continue };
+            self.nodes[usize::from(node)].backpressure = Some(law.clone());
+            for class in 0..self.plan.classes {
+                let cause = Cause { port, class, destination: None };
+                self.assert_congestion(port, cause, &[], &law, on);
+            }
+        }
+    }
+
+    /// The neighbour behind `port` has just stopped these classes: counts what waits here, and what of it
+    /// would leave that neighbour by another port than the fullest, which it waits for without cause of its
+    /// own (head-of-line blocking).
+    pub(super) fn count_held_up(&mut self, port: u32, stopped: u8) {
+        let towards = self.ports[port as usize].to;
+        if self.nodes[usize::from(towards)].is_host {
+            return;
+        }
+        let Queue::Managed(m) = &self.ports[port as usize].queue else { return };
+        let (mut all, mut others) = (0, 0);
+        for (class, queue) in m.queues.iter().enumerate().filter(|(class, _)| stopped & 1 << class != 0) {
+            let waiting = |port: &u32| match &self.ports[*port as usize].queue {
+                Queue::Managed(m) => m.queues[class].backlog.bytes,
+                Queue::Fifo(_) => 0,
+            };
+            let fullest = self.nodes[usize::from(towards)].ports.iter().copied().max_by_key(waiting);
+            queue.waiting.visit(&mut |packet| {
+                all += 1;
+                let next = self.routes.port(towards, packet.dst, packet.flow(), packet.seq);
+                others += u64::from(Some(next) != fullest);
+            });
+        }
+        if let Queue::Managed(m) = &mut self.ports[port as usize].queue {
+            m.held_up += all;
+            m.held_up_for_others += others;
+        }
+    }
+
+    /// Since when data has waited at a port although its transmitter is free; none if it does not.
+    pub(super) fn blocked_since(&self, port: u32) -> Option<Time> {
+        match &self.ports[port as usize].queue {
+            Queue::Managed(m) => m.blocked_since,
+            Queue::Fifo(_) => None,
+        }
+    }
+}

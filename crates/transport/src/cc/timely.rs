@@ -1,0 +1,176 @@
+//! TIMELY: a rate that follows the gradient of the round-trip time (Mittal and others, *TIMELY:
+//! RTT-based Congestion Control for the Datacenter*, SIGCOMM 2015).
+
+use super::{Acked, Build, Congestion, CongestionControl, Window};
+use crate::line::Line;
+use crate::params::{Tcp, duration, factor, number, rate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_document::Invalid;
+use tailback_random::Rng;
+use tailback_units::{Dur, Fraction, Rate, Size, Time};
+
+/// TIMELY (SIGCOMM 2015): a sender's rate grows by steps while the round-trip time falls or is short
+/// and shrinks in proportion to its gradient while it rises, once for each `chunk` acknowledged. It has
+/// no window and begins at line rate: for networks that lose nothing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Params {
+    /// Payload of a completion event, 1 B to 1 GB. Default 16 kB.
+    pub chunk: Size,
+    /// alpha, the weight of a new difference in the average, above 0 and below 1. Default 0.875.
+    pub weight: f64,
+    /// beta, the multiplicative decrease, above 0 and below 1. Default 0.8.
+    pub beta: f64,
+    /// Round-trip time below which the rate always grows, 1 ns to 10 s. Default 50 us.
+    pub low: Dur,
+    /// Round-trip time above which the rate always shrinks, `low` to 10 s. Default 500 us.
+    pub high: Dur,
+    /// By what differences are divided to make a gradient, 1 ns to 10 s. Default 20 us.
+    pub min_rtt: Dur,
+    /// delta, the additive increase. Default 10 Mbit/s.
+    pub additive: Rate,
+    /// Completion events in a row without a rising round-trip time after which five steps are made at
+    /// once, 1 to 1000. Default 5.
+    pub hyper_after: u32,
+    /// Smallest rate, above 0. Default 10 Mbit/s.
+    pub least: Rate,
+    /// Rate at the start, as a fraction of the line's, above 0 and at most 1. Default 1.
+    pub start: Fraction,
+}
+
+/// N of the paper: the steps of hyperactive increase.
+const HYPER: f64 = 5.0;
+
+impl Default for Params {
+    fn default() -> Params {
+        Params {
+            chunk: Size(16_000),
+            weight: 0.875,
+            beta: 0.8,
+            low: Dur::from_us(50),
+            high: Dur::from_us(500),
+            min_rtt: Dur::from_us(20),
+            additive: Rate::mbit(10),
+            hyper_after: 5,
+            least: Rate::mbit(10),
+            start: Fraction(1.0),
+        }
+    }
+}
+
+impl Params {
+    /// Whether the parameters make sense.
+    pub fn check(&self) -> Result<(), Invalid> {
+        if !(1..=1_000_000_000).contains(&self.chunk.0) {
+            return Err(Invalid::new("chunk", format!("{} is out of range; write 1B to 1GB", self.chunk)));
+        }
+        factor("weight", self.weight)?;
+        factor("beta", self.beta)?;
+        duration("low", self.low)?;
+        duration("high", self.high)?;
+        duration("min-rtt", self.min_rtt)?;
+        if self.high < self.low {
+            return Err(Invalid::new("high", format!("{} is below `low`; write {} or more", self.high, self.low)));
+        }
+        rate("additive", self.additive)?;
+        number("hyper-after", self.hyper_after, 1, 1000)?;
+        rate("least", self.least)?;
+        if self.start.0 > 0.0 {
+            return Ok(());
+        }
+        Err(Invalid::new("start", format!("{} is out of range; write a number above 0 and at most 1", self.start)))
+    }
+}
+
+impl Build for Params {
+    type Control = Timely;
+    fn build(&self, tcp: &Tcp, _: Rng) -> Timely {
+        let line = tcp.line();
+        Timely {
+            params: self.clone(),
+            line,
+            payload: u64::from(tcp.payload()),
+            rate: line.rate.0 as f64 * self.start.0,
+            acked: 0,
+            before: None,
+            difference: 0.0,
+            falling: 0,
+        }
+    }
+    fn needs_line(&self) -> bool {
+        true
+    }
+}
+
+/// TIMELY at work. Rates in bit/s on the wire.
+#[derive(Debug)]
+pub struct Timely {
+    params: Params,
+    line: Line,
+    payload: u64,
+    rate: f64,
+    /// Payload acknowledged since the last completion event.
+    acked: u64,
+    /// Round-trip time at that event, seconds.
+    before: Option<f64>,
+    /// Average of the differences, seconds.
+    difference: f64,
+    /// Events in a row at which it did not rise.
+    falling: u32,
+}
+
+impl Timely {
+    /// Algorithm 1 of the paper.
+    fn complete(&mut self, rtt: f64) {
+        let p = &self.params;
+        let Some(before) = self.before.replace(rtt) else { return };
+        self.difference = (1.0 - p.weight) * self.difference + p.weight * (rtt - before);
+        let gradient = self.difference / p.min_rtt.as_secs();
+        let (low, high, step) = (p.low.as_secs(), p.high.as_secs(), p.additive.0 as f64);
+        let rising = gradient > 0.0;
+        self.falling = if rising { 0 } else { self.falling + 1 };
+        if rtt < low {
+            self.rate += step;
+        } else if rtt > high {
+            self.rate *= 1.0 - p.beta * (1.0 - high / rtt);
+        } else if rising {
+            // Above 1 it would ask for a rate below what any round-trip time does.
+            self.rate *= 1.0 - p.beta * gradient.min(1.0);
+        } else {
+            self.rate += if self.falling >= p.hyper_after { HYPER * step } else { step };
+        }
+        self.rate = self.rate.clamp(p.least.0 as f64, self.line.rate.0 as f64);
+    }
+}
+
+impl CongestionControl for Timely {
+    fn begin(&mut self, window: &mut Window) {
+        window.cwnd = super::NO_WINDOW;
+    }
+    fn on_ack(&mut self, window: &mut Window, acked: &Acked) {
+        // A lost SYN has set it to one segment.
+        window.cwnd = super::NO_WINDOW;
+        self.acked += u64::from(acked.delivered) * self.payload;
+        if let Some(rtt) = acked.rtt
+            && self.acked >= self.params.chunk.0
+        {
+            self.acked = 0;
+            self.complete(rtt.as_secs());
+        }
+    }
+    fn on_congestion(&mut self, _: &mut Window, _: Congestion, _: Time, _: u32) {}
+    fn pacing_rate(&self) -> Option<f64> {
+        Some(self.line.segments(self.rate))
+    }
+    fn controls_recovery(&self) -> bool {
+        true
+    }
+    fn handles_ecn(&self) -> bool {
+        true
+    }
+    fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        f("rate", self.rate);
+        f("gradient", self.difference / self.params.min_rtt.as_secs());
+    }
+}

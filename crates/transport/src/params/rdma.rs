@@ -1,0 +1,88 @@
+//! RDMA over a network that is made to lose nothing (RoCEv2), as a scenario writes it.
+
+use super::{
+    DelayedAck, EcnMode, GoBackN, InitialWindow, LimitedTransmit, Recovery, SpuriousTimeout, Tcp, Timers, duration,
+    number,
+};
+use crate::cc::dcqcn;
+use crate::registry::Cc;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_document::Invalid;
+use tailback_units::{Dur, Size};
+
+/// A reliable connection between network adapters, as RoCEv2 has them: no handshake, go-back-N, ECN-capable
+/// segments. The adapter takes segments of its connections in turn and only as fast as its link sends them,
+/// so that they wait in the connections and not in its queue.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Rdma {
+    /// Payload of a full segment, 1 B to 65535 B; headers come on top. Default 1000 B, as in the papers'
+    /// simulations.
+    pub segment: Size,
+    /// Headers of a segment and of an acknowledgement, IP, UDP and RDMA, 0 B to 1000 B; framing comes on
+    /// top. Default 48 B.
+    pub header: Size,
+    /// How fast to send. Default "dcqcn".
+    pub congestion_control: Cc,
+    /// Acknowledge every so many segments, 1 (each) to 1000. Default 1.
+    pub acknowledge_every: u32,
+    /// Time without an acknowledgement after which all is sent again, 1 us to 10 s. Default 4 ms.
+    pub timeout: Dur,
+    /// Most segments outstanding, 1 to 2^30. Default none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<u32>,
+}
+
+impl Default for Rdma {
+    fn default() -> Rdma {
+        Rdma {
+            segment: Size(1000),
+            header: Size(48),
+            congestion_control: Cc::Dcqcn(dcqcn::Params::default()),
+            acknowledge_every: 1,
+            timeout: Dur::from_ms(4),
+            window: None,
+        }
+    }
+}
+
+impl Rdma {
+    /// Whether the parameters make sense together.
+    pub fn check(&self) -> Result<(), Invalid> {
+        number("acknowledge-every", self.acknowledge_every, 1, 1000)?;
+        duration("timeout", self.timeout)?;
+        if let Some(segments) = self.window {
+            number("window", segments, 1, 1 << 30)?;
+        }
+        self.connection().check()
+    }
+
+    /// The connection that it is.
+    pub fn connection(&self) -> Tcp {
+        Tcp {
+            segment: self.segment,
+            header: self.header,
+            congestion_control: self.congestion_control.clone(),
+            recovery: Recovery::GoBackN(GoBackN {}),
+            dup_thresh: 1,
+            limited_transmit: LimitedTransmit::Sends(false),
+            initial_window: InitialWindow::Segments(10),
+            receive_window: self.window,
+            slow_start_restart: false,
+            delayed_ack: DelayedAck { every: self.acknowledge_every, ..DelayedAck::default() },
+            timers: Timers {
+                granularity: Dur::from_us(1),
+                min_rto: self.timeout,
+                initial_rto: self.timeout,
+                max_rto: Dur(self.timeout.0.saturating_mul(64)),
+                ..Timers::default()
+            },
+            ecn: EcnMode::Classic,
+            handshake: false,
+            spurious_timeout: SpuriousTimeout::Off,
+            takes_turns: true,
+            ..Tcp::default()
+        }
+    }
+}

@@ -1,0 +1,323 @@
+//! DCQCN, TIMELY, HPCC and Swift by their papers' equations, and what network adapters do about losses.
+
+mod common;
+
+use common::{Fate, Net, answer, tcp};
+use serde_json::json;
+use std::cell::Cell;
+use tailback_random::Rng;
+use tailback_transport::cc::{Acked, Build, CongestionControl, Window, dcqcn, hpcc, swift, timely};
+use tailback_transport::{EcnMode, Hop, Line, Rdma, Receiver, Tcp};
+use tailback_units::{Dur, Rate, Time};
+
+const LINE: f64 = 1e10;
+const BASE: Dur = Dur::from_us(10);
+
+fn known() -> Tcp {
+    let line = Line { rate: Rate::mbit(10_000), wire: 1250, hops: 2, base_rtt: BASE };
+    Tcp { line: Some(line), ..Rdma::default().connection() }
+}
+fn rng() -> Rng {
+    Rng::named(1, "cc")
+}
+fn at_us(us: u64) -> Time {
+    Time::ZERO + Dur::from_us(us)
+}
+
+fn acked(now: Time, rtt: Dur, ece: bool) -> Acked {
+    Acked {
+        now,
+        delivered: 1,
+        advanced: 1,
+        rtt: Some(rtt),
+        srtt: rtt,
+        min_rtt: BASE,
+        in_flight_before: 10,
+        in_flight: 9,
+        window_limited: true,
+        ece,
+        recovering: false,
+        round: false,
+        lost: 0,
+        rate: None,
+    }
+}
+
+fn shown(control: &impl CongestionControl, name: &str) -> f64 {
+    let mut found = f64::NAN;
+    control.probe(&mut |key, value| {
+        if key == name {
+            found = value;
+        }
+    });
+    found
+}
+
+fn window() -> Window {
+    Window { cwnd: 10.0, ssthresh: f64::INFINITY }
+}
+
+#[track_caller]
+fn near(value: f64, expected: f64, relative: f64) {
+    assert!((value / expected - 1.0).abs() <= relative, "{value} instead of {expected}");
+}
+
+#[test]
+fn dcqcn_halves_the_gap_five_times_then_steps_and_its_estimate_decays() {
+    let mut control = dcqcn::Params::default().build(&known(), rng());
+    let mut window = window();
+    control.on_ack(&mut window, &acked(at_us(0), BASE, true));
+    // Equations 1: with an estimate of 1 the rate is halved.
+    near(shown(&control, "rate"), LINE / 2.0, 1e-12);
+    near(shown(&control, "target"), LINE, 1e-12);
+    // A second notification finds an estimate of (1 - g) 1 + g = 1.
+    control.on_ack(&mut window, &acked(at_us(50), BASE, true));
+    near(shown(&control, "rate"), LINE / 4.0, 1e-12);
+    for step in 1..=5 {
+        control.pass(at_us(50 + 55 * step));
+        let gap = LINE / 4.0 / f64::from(1u32 << step);
+        near(shown(&control, "rate"), LINE / 2.0 - gap, 1e-12);
+        near(shown(&control, "alpha"), (255.0f64 / 256.0).powi(step as i32), 1e-12);
+    }
+    let (rate, target) = (shown(&control, "rate"), shown(&control, "target"));
+    control.pass(at_us(50 + 55 * 6));
+    near(shown(&control, "target"), target + 40e6, 1e-12);
+    near(shown(&control, "rate"), f64::midpoint(rate, target + 40e6), 1e-12);
+}
+
+#[test]
+fn dcqcn_steps_ten_times_as_fast_when_timer_and_bytes_have_both_passed_five_steps() {
+    let params = dcqcn::Params { increase_bytes: tailback_units::Size(1000), ..dcqcn::Params::default() };
+    let mut control = params.build(&known(), rng());
+    let mut window = window();
+    control.on_ack(&mut window, &acked(at_us(0), BASE, true));
+    control.on_ack(&mut window, &acked(at_us(1), BASE, true));
+    control.pass(at_us(1 + 55 * 6));
+    (0..5).for_each(|_| control.on_sent(at_us(340), false));
+    let before = shown(&control, "target");
+    control.on_sent(at_us(340), false);
+    // The sixth event of both: i = 1, R_HAI = 100 Mbit/s.
+    near(shown(&control, "target") - before, 100e6, 1e-9);
+    control.pass(at_us(1 + 55 * 7));
+    control.on_sent(at_us(400), false);
+    near(shown(&control, "target") - before, 400e6, 1e-9);
+}
+
+#[test]
+fn a_receiver_notifies_at_most_once_in_fifty_microseconds() {
+    let mut receiver = Receiver::new(&known());
+    let mut notified = Vec::new();
+    for seq in 0..200u32 {
+        let now = at_us(u64::from(seq));
+        let ack = receiver.on_segment(now, seq, 1000, now, true, false).expect("each is acknowledged");
+        if ack.ece {
+            notified.push(seq);
+        }
+    }
+    assert_eq!(notified, [0, 50, 100, 150]);
+    let ack = receiver.on_segment(at_us(300), 200, 1000, at_us(300), false, false).unwrap();
+    assert!(!ack.ece, "an unmarked segment brings no notification");
+}
+
+#[test]
+fn a_notification_does_not_wait_for_the_acknowledgement_of_other_segments() {
+    let tcp = Rdma { acknowledge_every: 16, ..Rdma::default() }.connection();
+    let mut receiver = Receiver::new(&tcp);
+    assert!(receiver.on_segment(at_us(0), 0, 1000, at_us(0), false, false).is_none());
+    let ack = receiver.on_segment(at_us(1), 1, 1000, at_us(1), true, false).expect("at once");
+    assert!(ack.ece && ack.next == 2);
+    assert!(receiver.on_segment(at_us(2), 2, 1000, at_us(2), true, false).is_none(), "too soon for another");
+}
+
+/// One completion event of 16 segments of 1000 B.
+fn complete(control: &mut timely::Timely, rtt_us: u64) {
+    let mut window = window();
+    (0..16).for_each(|_| control.on_ack(&mut window, &acked(at_us(0), Dur::from_us(rtt_us), false)));
+}
+
+#[test]
+fn timely_follows_the_gradient_between_its_thresholds_and_ignores_it_beyond() {
+    let mut control = timely::Params::default().build(&known(), rng());
+    complete(&mut control, 100);
+    complete(&mut control, 110);
+    // Difference 10 us, weight 0.875, by 20 us: gradient 0.4375; beta 0.8.
+    let mut rate = LINE * (1.0 - 0.8 * 0.4375);
+    near(shown(&control, "rate"), rate, 1e-9);
+    near(shown(&control, "gradient"), 0.4375, 1e-9);
+    complete(&mut control, 600);
+    rate *= 1.0 - 0.8 * (1.0 - 500.0 / 600.0);
+    near(shown(&control, "rate"), rate, 1e-9);
+    complete(&mut control, 40);
+    rate += 10e6;
+    near(shown(&control, "rate"), rate, 1e-9);
+}
+
+#[test]
+fn timely_steps_five_times_as_far_after_five_events_without_a_rising_round_trip() {
+    let mut control = timely::Params::default().build(&known(), rng());
+    complete(&mut control, 100);
+    complete(&mut control, 120);
+    // The average difference is still above zero at first, but a fall of 100 us turns it.
+    complete(&mut control, 300);
+    complete(&mut control, 200);
+    let mut rate = shown(&control, "rate");
+    let steps: Vec<f64> = (0..6)
+        .map(|_| {
+            complete(&mut control, 100);
+            let step = shown(&control, "rate") - rate;
+            rate += step;
+            step
+        })
+        .collect();
+    let expected = [10e6, 10e6, 10e6, 50e6, 50e6, 50e6];
+    for (step, expected) in steps.iter().zip(expected) {
+        near(*step, expected, 1e-6);
+    }
+}
+
+/// N equal HPCC senders at a link: each acknowledgement comes a round trip after its segment, and tells a
+/// queue of what is more than a product in flight.
+#[test]
+fn hpcc_keeps_the_busiest_link_at_ninety_five_per_cent_and_its_queue_empty() {
+    let senders = 4.0;
+    let mut control = hpcc::Params::default().build(&known(), rng());
+    let mut window = window();
+    control.begin(&mut window);
+    let product = 10.0; // 1250 B at 10 Gbit/s take 1 us, and the base round trip 10 us.
+    near(window.cwnd, product, 1e-12);
+    let (mut now, mut busy) = (Time::ZERO, 0u64);
+    let mut loads = Vec::new();
+    let mut pace = control.pacing_rate().unwrap();
+    for round in 0..400u32 {
+        let in_flight = senders * pace * BASE.as_secs();
+        let load = in_flight / product;
+        let queue = ((load - 1.0).max(0.0) * product * 1250.0) as u32;
+        now += BASE;
+        busy += (load.min(1.0) * BASE.0 as f64) as u64;
+        let idle = Hop { port: 1, queue: 0, at: now, busy: Dur(0), rate: Rate::mbit(10_000) };
+        control.on_telemetry(&[idle, Hop { port: 2, queue, busy: Dur(busy), ..idle }]);
+        control.on_ack(&mut window, &Acked { round: true, ..acked(now, BASE, false) });
+        pace = control.pacing_rate().unwrap();
+        if round >= 200 {
+            loads.push(load);
+        }
+    }
+    let mean = loads.iter().sum::<f64>() / loads.len() as f64;
+    // Additive increase of up to five steps of W_AI each, which are 0.5 % of the line.
+    assert!((0.95..0.95 + 4.0 * 5.0 * 0.005 + 0.01).contains(&mean), "{mean}");
+}
+
+#[test]
+fn hpcc_waits_for_a_second_look_after_a_change_of_the_way() {
+    let mut control = hpcc::Params::default().build(&known(), rng());
+    let mut window = window();
+    control.begin(&mut window);
+    let hop = Hop { port: 1, queue: 1_000_000, at: at_us(1), busy: Dur(0), rate: Rate::mbit(10_000) };
+    for (port, at, reacts) in [(1, 1, false), (1, 11, true), (2, 21, false), (2, 31, true)] {
+        let before = control.pacing_rate().unwrap();
+        control.on_telemetry(&[Hop { port, at: at_us(at), ..hop }]);
+        control.on_ack(&mut window, &Acked { round: true, ..acked(at_us(at), BASE, false) });
+        assert_eq!(control.pacing_rate().unwrap() < before, reacts, "port {port} at {at} us");
+    }
+}
+
+#[test]
+fn swift_settles_where_the_delay_is_its_target() {
+    let tcp = known();
+    let mut control = swift::Params::default().build(&tcp, rng());
+    let mut window = window();
+    let mut now = Time::ZERO;
+    let mut ratios = Vec::new();
+    for step in 0..20_000 {
+        // One of 8 equal senders at a link that sends a segment in 1 us.
+        let delay = (8.0 * window.cwnd).max(10.0);
+        now += Dur::from_secs_f64(delay * 1e-6 / window.cwnd);
+        control.on_ack(&mut window, &acked(now, Dur::from_secs_f64(delay * 1e-6), false));
+        if step > 10_000 {
+            ratios.push(delay * 1e-6 / shown(&control, "target"));
+        }
+    }
+    let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
+    assert!((0.9..=1.05).contains(&mean), "{mean}");
+}
+
+#[test]
+fn swift_cuts_by_the_excess_at_most_by_half_and_once_a_round_trip() {
+    let tcp = known();
+    let mut control = swift::Params::default().build(&tcp, rng());
+    let mut window = window();
+    let target = shown(&control, "target");
+    // 20 us, two hops, and scaling for a window of ten.
+    let root = |w: f64| 1.0 / w.sqrt();
+    let scaling = 80e-6 * (root(10.0) - root(100.0)) / (root(0.1) - root(100.0));
+    near(target, 20e-6 + 2.0 * 3.053e-6 + scaling, 1e-9);
+    let delay = Dur::from_secs_f64(target * 1.5);
+    control.on_ack(&mut window, &acked(at_us(1000), delay, false));
+    near(window.cwnd, 10.0 * (1.0 - 0.8 / 3.0), 1e-6);
+    let cut = window.cwnd;
+    control.on_ack(&mut window, &acked(at_us(1001), delay, false));
+    assert_eq!(window.cwnd, cut, "not twice in a round trip");
+    control.on_ack(&mut window, &acked(at_us(9000), Dur::from_ms(5), false));
+    near(window.cwnd, cut / 2.0, 1e-9);
+}
+
+#[test]
+fn swift_below_one_segment_spaces_them_by_more_than_a_round_trip() {
+    let mut control = swift::Params::default().build(&known(), rng());
+    let mut window = window();
+    for round in 0..20 {
+        control.on_ack(&mut window, &acked(at_us(10_000 * (round + 1)), Dur::from_ms(5), false));
+    }
+    near(shown(&control, "fraction"), 0.01, 1e-9);
+    assert_eq!((window.cwnd, control.interval()), (1.0, Dur::from_ms(500)));
+}
+
+#[test]
+fn a_gap_makes_an_adapter_send_everything_again_from_there_and_the_receiver_keeps_nothing_beyond_it() {
+    let rdma = Rdma { window: Some(64), ..Rdma::default() };
+    let tcp = Tcp { ecn: EcnMode::Off, ..rdma.connection() };
+    let mut receiver = Receiver::new(&tcp);
+    let mut told = |seq: u32| receiver.on_segment(at_us(u64::from(seq)), seq, 1000, at_us(0), false, false);
+    assert_eq!(told(0).unwrap().next, 1);
+    let beyond = told(2).expect("told at once");
+    assert!(beyond.next == 1 && !beyond.has_sack());
+    assert_eq!(told(1).unwrap().next, 2, "segment 2 has not been kept");
+
+    let lost = Cell::new(false);
+    let fate = |_: Time, segment: &tailback_transport::Segment| {
+        let first = segment.seq == 100 && !lost.replace(lost.get() || segment.seq == 100);
+        Fate { lost: first, ..Fate::default() }
+    };
+    let mut net = Net::new(tcp, Dur::from_us(5), fate, answer);
+    net.per_segment = Dur::from_us(1);
+    net.offer(500_000);
+    net.run_until(Time::ZERO + Dur::from_ms(20));
+    assert_eq!(net.receiver.delivered(), 500_000);
+    let statistics = net.sender.statistics();
+    // What was sent in the round trip between the loss and the news of it.
+    assert!((10..=14).contains(&statistics.retransmissions), "{statistics:?}");
+    assert_eq!(statistics.timeouts, 0);
+}
+
+#[test]
+fn parameters_out_of_range_are_refused_by_name() {
+    for (control, field) in [
+        (json!({ "kind": "dcqcn", "g": 0.0 }), "g"),
+        (json!({ "kind": "dcqcn", "additive": "0Mbit/s" }), "additive"),
+        (json!({ "kind": "dcqcn", "notification-interval": "0s" }), "notification-interval"),
+        (json!({ "kind": "timely", "low": "1ms" }), "high"),
+        (json!({ "kind": "timely", "beta": 1.0 }), "beta"),
+        (json!({ "kind": "hpcc", "target": 1.0 }), "target"),
+        (json!({ "kind": "swift", "scaling-from": 200.0 }), "scaling-from"),
+        (json!({ "kind": "swift", "least": 1.0 }), "least"),
+    ] {
+        // Either the type or the check refuses it; both name the key.
+        let error = match tailback_document::decode::<Tcp>(json!({ "congestion-control": control.clone() })) {
+            Ok(tcp) => tcp.check().expect_err("it is out of range").to_string(),
+            Err(error) => error.to_string(),
+        };
+        assert!(error.contains(&format!("congestion-control.{field}")), "{control}: {error}");
+    }
+    assert!(Rdma { acknowledge_every: 0, ..Rdma::default() }.check().is_err());
+    assert!(tcp(json!({ "congestion-control": { "kind": "hpcc" } })).congestion_control.telemetry());
+}

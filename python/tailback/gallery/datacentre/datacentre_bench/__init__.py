@@ -1,0 +1,1 @@
+"""Congestion controls of data centres on one bench."""

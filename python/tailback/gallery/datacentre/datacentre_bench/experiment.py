@@ -1,0 +1,114 @@
+"""DCTCP, DCQCN, TIMELY, HPCC and Swift over the same incast and the same permutation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tailback.gallery import (
+    Axis,
+    AxisValue,
+    Claim,
+    Experiment,
+    Figure,
+    Metric,
+    Point,
+    Profile,
+    ProfileName,
+    Results,
+    Settings,
+    grid,
+)
+from tailback.gallery import figures as fig
+from tailback.gallery import metrics as m
+from tailback.report import Report
+from tailback.scenario import Value
+
+CONTROLS: dict[AxisValue, Value] = {
+    "DCTCP": {"kind": "dctcp"},
+    "DCQCN": {"kind": "dcqcn"},
+    "TIMELY": {"kind": "timely"},
+    "HPCC": {"kind": "hpcc"},
+    "Swift": {"kind": "swift"},
+}
+STEP = (
+    {"kind": "red", "min": "97.5kB", "max": "97.5kB", "max-p": 1, "weight": 1, "mean-packet": "1kB"}
+    | {"byte-mode": False, "gentle": False, "wait": False, "ecn": True, "above-max": "mark"}
+)  # fmt: skip
+"""DCTCP's threshold at 10 Gbit/s: 65 packets of 1500 B."""
+FILES: dict[AxisValue, str] = {"incast": "scenario.toml", "permutation": "permutation.toml"}
+
+
+def _pauses(report: Report) -> float:
+    """PAUSE frames sent, all ports together, per millisecond since the start."""
+    return report.data["control_frames"] / report.data["end_s"] / 1e3
+
+
+class Bench(Experiment):
+    """Five congestion controls, two patterns of traffic, one set of metrics."""
+
+    id = "datacentre-bench"
+    title = "Congestion controls of data centres on one bench"
+    reference = "Alizadeh 2010, Zhu 2015, Mittal 2015, Li 2019 and Kumar 2020, and others, all ACM SIGCOMM"
+    axes = (Axis("traffic", "traffic"), Axis("control", "control"))
+    quick = Profile(duration="12ms", warmup="2ms", replications=3, max_replications=6, cpu_s=12)
+    full = Profile(duration="200ms", warmup="50ms", replications=5, max_replications=20, cpu_s=600)
+    metrics = (
+        m.loss(),
+        m.throughput(),
+        m.jain(),
+        m.mean_queue("leaf*->h1"),
+        m.max_queue("leaf*->h1"),
+        m.mean_delay(),
+        Metric("pauses", "PAUSE frames per millisecond", "1/ms", _pauses),
+    )
+
+    def points(self, profile: ProfileName) -> Iterable[Point]:
+        """Every control over both patterns."""
+        del profile
+        return grid(traffic=FILES, control=CONTROLS)
+
+    def scenario(self, point: Point) -> str:
+        """Return one file for each pattern."""
+        return FILES[point["traffic"]]
+
+    def settings(self, point: Point, profile: ProfileName) -> Settings:
+        """The control; DCTCP has the threshold of its paper."""
+        del profile
+        control: Settings = {"flows[data].transport.congestion-control": CONTROLS[point["control"]]}
+        return control | ({"network.discipline": STEP} if point["control"] == "DCTCP" else {})
+
+    def claims(self, results: Results) -> Iterable[Claim]:
+        """What the papers say of each, where it can be seen here."""
+        incast = results.where(traffic="incast")
+        queue = incast["mean_queue"]
+        hpcc, dcqcn = queue.where(control="HPCC"), queue.where(control="DCQCN")
+        paper = "Li and others, SIGCOMM 2019, section 5"
+        yield Claim("C1", "Priority-based flow control loses nothing.", "802.1Qbb", results["loss"].is_zero())
+        yield Claim("C2", "With HPCC the queue of the incast is shorter than with DCQCN.", paper, hpcc < dcqcn)
+        yield Claim(
+            "C3",
+            "Swift shares the incast fairly: Jain's index is above 0.95.",
+            "Kumar and others, SIGCOMM 2020, section 4",
+            incast["jain"].where(control="Swift") > 0.95,
+        )
+        yield Claim.reported(
+            "R1",
+            "Throughput of all flows in the incast.",
+            "this bench",
+            incast["throughput"],
+            "the papers measure other networks; shown beside each other here",
+        )
+        yield Claim.reported(
+            "R2",
+            "Throughput of all flows in the permutation.",
+            "this bench",
+            results.where(traffic="permutation")["throughput"],
+            "it depends on which flows the hash puts together",
+        )
+
+    def figures(self, results: Results) -> Iterable[Figure]:
+        """Throughput and queue of each control."""
+        for name, title in (("throughput", "Payload delivered"), ("mean_queue", "Mean queue at the receiver's port")):
+            yield fig.compare(
+                {str(traffic): results.where(traffic=traffic)[name] for traffic in FILES}, name, title, x="control"
+            )

@@ -1,0 +1,1 @@
+"""What priority-based flow control can do wrong."""
