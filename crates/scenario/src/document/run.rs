@@ -36,7 +36,7 @@ pub struct Run {
     pub per_flow_delay: bool,
     /// Whether the variation of delays is measured for each group of flows: jitter (RFC 3550), packet delay variation
     /// (RFC 5481) and the burstiness of losses; with `per-flow-delay` for each flow too, and with `sample` as time series.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "off")]
     pub delay_variation: bool,
     /// "merged" handles a plain FIFO port with one event per packet, "plain" every port with two; the results are the
     /// same bit for bit.
@@ -47,6 +47,10 @@ pub struct Run {
     pub precision: Option<Precision>,
 }
 
+/// What is off is not written, so that documents keep the hash that they had before there was the choice.
+fn off(choice: &bool) -> bool {
+    !choice
+}
 fn one() -> u64 {
     1
 }
