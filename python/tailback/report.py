@@ -195,7 +195,7 @@ class PortClassRow(TypedDict):
 
 
 class HeadOfLineRow(TypedDict):
-    """Packets that waited when the neighbour stopped the port, and of these such as leave it by another port than its fullest."""
+    """Packets that a stop held up, and of these such as leave the neighbour by another port than its fullest."""
 
     held_up_packets: int
     for_others_packets: int

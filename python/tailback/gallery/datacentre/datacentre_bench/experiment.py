@@ -30,10 +30,19 @@ CONTROLS: dict[AxisValue, Value] = {
     "HPCC": {"kind": "hpcc"},
     "Swift": {"kind": "swift"},
 }
-STEP = (
-    {"kind": "red", "min": "97.5kB", "max": "97.5kB", "max-p": 1, "weight": 1, "mean-packet": "1kB"}
-    | {"byte-mode": False, "gentle": False, "wait": False, "ecn": True, "above-max": "mark"}
-)  # fmt: skip
+STEP: dict[str, Value] = {
+    "kind": "red",
+    "min": "97.5kB",
+    "max": "97.5kB",
+    "max-p": 1,
+    "weight": 1,
+    "mean-packet": "1kB",
+    "byte-mode": False,
+    "gentle": False,
+    "wait": False,
+    "ecn": True,
+    "above-max": "mark",
+}
 """DCTCP's threshold at 10 Gbit/s: 65 packets of 1500 B."""
 FILES: dict[AxisValue, str] = {"incast": "scenario.toml", "permutation": "permutation.toml"}
 
@@ -74,8 +83,10 @@ class Bench(Experiment):
     def settings(self, point: Point, profile: ProfileName) -> Settings:
         """The control; DCTCP has the threshold of its paper."""
         del profile
-        control: Settings = {"flows[data].transport.congestion-control": CONTROLS[point["control"]]}
-        return control | ({"network.discipline": STEP} if point["control"] == "DCTCP" else {})
+        chosen: dict[str, Value] = {"flows[data].transport.congestion-control": CONTROLS[point["control"]]}
+        if point["control"] == "DCTCP":
+            chosen["network.discipline"] = STEP
+        return chosen
 
     def claims(self, results: Results) -> Iterable[Claim]:
         """What the papers say of each, where it can be seen here."""
