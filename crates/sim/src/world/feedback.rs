@@ -37,7 +37,11 @@ impl World {
     pub(super) fn receive_feedback(&mut self, node: u16, message: Message) {
         let frame = message.frame;
         let is_host = self.nodes[usize::from(node)].is_host;
-        let out = if is_host { self.first_port(frame.flow) } else { self.routes.port(node, frame.destination, frame.flow, 0) };
+        let out = if is_host {
+            self.first_port(frame.flow)
+        } else {
+            self.routes.port(node, frame.destination, frame.flow, 0)
+        };
         if out != NO_ROUTE
             && let Queue::Managed(m) = &mut self.ports[out as usize].queue
             && let Waiting::Limited(limiters) = &mut m.queues[usize::from(frame.class)].waiting
