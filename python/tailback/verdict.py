@@ -199,7 +199,6 @@ def _row(result: Result, group: str, class_: str, further_s: float, codec: str, 
 
     first = result.reports[0]
     code_point = first.flows(group)[0].get("dscp", 0)
-    code_point = code_point if isinstance(code_point, int) else 0
     target = service(code_point)
     delay = later(over(lambda report: report.mean_delay_s(group)))
     variation = over(lambda report: report.variation(group)["pdv_p999_s"])

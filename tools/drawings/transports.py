@@ -55,12 +55,20 @@ def tcp_recovery() -> Figure:
     return drawn
 
 
-def _path(control: Table, queue: Table, rate: str, delay: str, count: int = 1, **settings: str) -> Scenario:
+def _path(
+    control: Table,
+    queue: Table,
+    rate: str,
+    delay: str,
+    *,
+    count: int = 1,
+    duration: str = "60s",
+    sample: str = "20ms",
+) -> Scenario:
     """Bulk connections over one bottleneck whose control is this."""
-    options = {"duration": "60s", "sample": "20ms", **settings}
     transport = tcp(segment="1460B", ecn="classic", congestion_control=control)
     return (
-        Scenario(**options, framing="none", buffer="unlimited")
+        Scenario(duration=duration, sample=sample, framing="none", buffer="unlimited")
         .host("s", count=count)
         .host("t", count=count)
         .switch("r0", ports={"r1": queue})
@@ -101,14 +109,23 @@ def cubic() -> Figure:
 @figure
 def dctcp() -> Figure:
     """Two connections over a queue that marks above 20 packets: DCTCP beside NewReno with ECN."""
-    at = {"min": "30kB", "max": "30kB", "max_p": 1, "above_max": "mark"}
-    red = discipline("red", ecn=True, weight=1, mean_packet="1500B", byte_mode=False, gentle=False, **at)
+    red = discipline(
+        "red",
+        ecn=True,
+        min="30kB",
+        max="30kB",
+        max_p=1,
+        above_max="mark",
+        weight=1,
+        mean_packet="1500B",
+        byte_mode=False,
+        gentle=False,
+    )
     queue: Table = {"buffer": "250packets", "discipline": red}
-    short = {"duration": "200ms", "sample": "200us"}
     names = {"reno": "NewReno with ECN", "dctcp": "DCTCP"}
     return _window_and_queue(
         {
-            title: (_path(kind(name), queue, "1Gbit/s", "100us", count=2, **short), "tcp[1]")
+            title: (_path(kind(name), queue, "1Gbit/s", "100us", count=2, duration="200ms", sample="200us"), "tcp[1]")
             for name, title in names.items()
         }
     )
@@ -120,10 +137,7 @@ def bbr() -> Figure:
     queue: Table = {"buffer": "330packets"}
     names = {"cubic": "CUBIC", "bbr": "BBR version 1", "bbr3": "BBR version 3"}
     return _window_and_queue(
-        {
-            title: (_path(kind(name), queue, "50Mbit/s", "20ms", duration="30s"), "tcp")
-            for name, title in names.items()
-        }
+        {title: (_path(kind(name), queue, "50Mbit/s", "20ms", duration="30s"), "tcp") for name, title in names.items()}
     )
 
 
