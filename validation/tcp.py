@@ -54,7 +54,7 @@ class Case:
     end: float = 120
     """What happens from the one to the other counts, in seconds."""
     jitter: float = 0
-    """What a sender transmits is delayed at random by up to so many packet times at the bottleneck (ns-2: `overhead_`)."""
+    """Packet times at the bottleneck by which at most a sender delays a packet at random (ns-2: `overhead_`)."""
 
     @property
     def jitter_s(self) -> float:

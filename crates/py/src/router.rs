@@ -5,9 +5,10 @@ use pyo3::prelude::*;
 use serde_json::json;
 use tailback_router::{Imported, Options, Report, Traffic, lift, lower, mqc, tc};
 
-fn language(
-    name: &str,
-) -> PyResult<(fn(&str) -> Imported, fn(&tailback_router::ir::Config) -> tailback_router::Exported)> {
+/// How a language is read, and how it is written.
+type Language = (fn(&str) -> Imported, fn(&tailback_router::ir::Config) -> tailback_router::Exported);
+
+fn language(name: &str) -> PyResult<Language> {
     match name {
         "mqc" => Ok((mqc::import, mqc::export)),
         "tc" => Ok((tc::import, tc::export)),
