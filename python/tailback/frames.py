@@ -65,6 +65,8 @@ TABLES: dict[str, dict[str, type]] = {
             for name in ("count", *_DELAYS)
         },
         **{f"slowdown_{name}": float for name in ("mean", "max", "p50", "p90", "p99")},
+        "completed_count": int,
+        "completed_mean_s": float,
     },
     "classes": {**_RUN, "class": int, **_COUNTS, **_DELAY_COLUMNS},
     "drops": {**_RUN, "flow": str, "where": str, "reason": str, "packets": int},
@@ -149,7 +151,8 @@ def _applications(report: Report) -> Iterable[Row]:
         row: Row = {"group": group, "begun": a["begun"], "failed": a["failed"], "refused": a["refused"]}
         for what, delay in (("time", a["time"]), ("exchange", a["exchange"])):
             row |= {f"{what}_{name}": value for name, value in delay.items()}
-        yield row | {f"slowdown_{name}": value for name, value in (a["slowdown"] or {}).items()}
+        row |= {f"slowdown_{name}": value for name, value in (a["slowdown"] or {}).items()}
+        yield row | {f"completed_{name}": value for name, value in a["completed"].items()}
 
 
 def _classes(report: Report) -> Iterable[Row]:

@@ -168,10 +168,18 @@ class SlowdownRow(TypedDict):
     p99: float
 
 
+class CompletedRow(TypedDict):
+    """Pages or transfers complete from the warm-up to the end, whenever they began."""
+
+    count: int
+    mean_s: float | None
+
+
 class ApplicationRow(TypedDict):
     """A group that an application drives: pages or transfers begun after the warm-up.
 
-    `time` is that of pages or transfers, `exchange` that of single requests with their responses.
+    `time` is that of pages or transfers, `exchange` that of single requests with their responses; `completed` counts
+    those that ended in the measured time, for a throughput and a latency of the same ones.
     """
 
     begun: int
@@ -180,6 +188,7 @@ class ApplicationRow(TypedDict):
     time: DelayRow
     exchange: DelayRow
     slowdown: SlowdownRow | None
+    completed: CompletedRow
 
 
 class PortClassRow(TypedDict):

@@ -32,7 +32,7 @@ mod telemetry;
 mod world;
 
 pub use report::{
-    ApplicationReport, ClassReport, ColourReport, ColourReports, ConditionerReport, CongestionPointReport,
+    ApplicationReport, ClassReport, ColourReport, ColourReports, Completed, ConditionerReport, CongestionPointReport,
     CongestionReport, Counts, DeadlockReport, Delay, DropReport, FlowReport, HeadOfLine, LimitersReport, NodeReport,
     PortClassReport, PortReport, Report, Series, Slowdown, TransportReport,
 };

@@ -346,6 +346,18 @@ pub struct ApplicationReport {
     /// Times of transfers per the time that their segments would take over the idle path if all were
     /// sent at once; none but of transfers.
     pub slowdown: Option<Slowdown>,
+    /// Pages or transfers complete from the warm-up to the end, whenever they began: with their mean
+    /// time, a throughput and a latency over the same time, neither short of the long ones.
+    pub completed: Completed,
+}
+
+/// Pages or transfers that ended in the measured time.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Completed {
+    /// How many.
+    pub count: u64,
+    /// Their mean time, seconds; none without any.
+    pub mean_s: Option<f64>,
 }
 
 /// How much longer transfers took than they would over an idle path: 1 is as long.
@@ -872,6 +884,10 @@ impl World {
             time: delay(&group.times),
             exchange: delay(&group.exchanges),
             slowdown: Slowdown::of(&group.slowdowns),
+            completed: Completed {
+                count: group.completed,
+                mean_s: (group.completed > 0).then(|| group.completed_time as f64 * 1e-12 / group.completed as f64),
+            },
         };
         self.applications.groups().iter().map(|group| (group.name.clone(), report(group))).collect()
     }

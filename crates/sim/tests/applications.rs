@@ -60,6 +60,9 @@ fn on_an_idle_path_a_request_takes_its_handshake_both_ways_and_the_service() {
     // Each takes 100 ms of thinking and its time.
     let cycle = (expected + Dur::from_ms(100)).as_secs();
     assert_eq!(told.begun, ((1.0 - 0.1) / cycle) as u64 + 1);
+    // The one under way at the warm-up's end is among the completed.
+    assert!(told.completed.count - told.time.count <= 1, "{told:?}");
+    assert_eq!(told.completed.mean_s.map(ps), Some(expected));
 }
 
 #[test]

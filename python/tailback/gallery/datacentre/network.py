@@ -12,7 +12,6 @@ from tailback.scenario import Value
 
 __all__ = [
     "BOTTLENECK",
-    "DRAIN_S",
     "EDGES",
     "POLICIES",
     "WAITS_US",
@@ -37,8 +36,6 @@ EDGES = ("es1", "es2", "es3", "es4")
 BOTTLENECK = "core->es6"
 WAITS_US = {"bulk": 0.0, "on/off": 10_000.0, "ref1": 16.0, "ref2": 1.0}
 """Time from the end of a transaction to the next one's beginning."""
-DRAIN_S = 0.1
-"""From the last transaction's beginning to the end of the run, where identities are measured."""
 CONNECTIONS = {"bulk": 12, "on/off": 12, "ref1": 1, "ref2": 1}
 
 
@@ -60,12 +57,15 @@ def policy(name: str) -> Settings:
 
 
 def transactions(report: Report, group: str) -> float:
-    """Transactions per second and connection: those begun, since those under way at the end are many for short runs."""
-    return report.application(group)["begun"] / report.measured_s / CONNECTIONS[group]
+    """Transactions per second and connection: those that ended in the measured time, whenever they began.
+
+    Counting those that began in it, or timing only those of them that end in it, misses the long ones.
+    """
+    return report.application(group)["completed"]["count"] / report.measured_s / CONNECTIONS[group]
 
 
 def _latency_us(report: Report, group: str) -> float:
-    return 1e6 * (report.application(group)["time"]["mean_s"] or nan)
+    return 1e6 * (report.application(group)["completed"]["mean_s"] or nan)
 
 
 def tps(group: str) -> Metric:
@@ -75,24 +75,17 @@ def tps(group: str) -> Metric:
 
 
 def latency(group: str) -> Metric:
-    """Mean time of a transaction of a group."""
+    """Mean time of a group's transactions that ended in the measured time: the same that `tps` counts."""
     name = group.replace("/", "")
     return Metric(f"{name}_latency", f"{group} latency", "us", lambda report: _latency_us(report, group))
 
 
 def identity(group: str) -> Metric:
-    """Tps times (latency + wait), which is 1 for a closed loop.
-
-    Measured where all transactions were ended before the run was: those under way at its end are the long ones.
-    """
+    """Tps times (latency + wait), which is 1 for a closed loop."""
     name = group.replace("/", "")
 
     def value(report: Report) -> float:
-        found = report.application(group)
-        if found["begun"] != found["time"]["count"]:
-            return nan
-        throughput = found["begun"] / (report.measured_s - DRAIN_S) / CONNECTIONS[group]
-        return throughput * (_latency_us(report, group) + WAITS_US[group]) * 1e-6
+        return transactions(report, group) * (_latency_us(report, group) + WAITS_US[group]) * 1e-6
 
     return Metric(f"{name}_loop", f"{group}: throughput times (latency + wait)", "", value)
 

@@ -35,7 +35,7 @@ pub(crate) struct Applications {
     groups: Vec<Group>,
 }
 
-/// A group's results, of what began after the warm-up.
+/// A group's results, of what began after the warm-up; the last two of what ended after it.
 #[derive(Debug, Default)]
 pub(crate) struct Group {
     pub name: String,
@@ -51,6 +51,23 @@ pub(crate) struct Group {
     pub exchanges: Sketch,
     /// Times of transfers per that on an idle path, millionths.
     pub slowdowns: Sketch,
+    /// Whole pages or transfers complete after the warm-up, whenever they began.
+    pub completed: u64,
+    /// Sum of their times, picoseconds.
+    pub completed_time: u128,
+}
+
+impl Group {
+    /// A whole page or transfer that `began` then is complete `now`.
+    fn complete(&mut self, began: Time, now: Time, warmup: Time) {
+        if now >= warmup {
+            self.completed += 1;
+            self.completed_time += u128::from(now.since(began).0);
+        }
+        if began >= warmup {
+            self.times.record(now.since(began).0);
+        }
+    }
 }
 
 /// A flow's part in an application.

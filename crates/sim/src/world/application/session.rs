@@ -152,10 +152,10 @@ impl World {
         let (began, spoilt, group, stop) = (session.began, session.spoilt, session.group, session.stop);
         let (first, think) = (session.channels[0].request, session.law.think.draw(&mut session.rng));
         let group = &mut self.applications.groups[group];
-        match spoilt {
-            _ if began < warmup => {}
-            true => group.failed += 1,
-            false => group.times.record(now.since(began).0),
+        if !spoilt {
+            group.complete(began, now, warmup);
+        } else if began >= warmup {
+            group.failed += 1;
         }
         self.application_wakes(first, now + think, stop);
     }

@@ -77,12 +77,11 @@ impl World {
         let State::Transfers(transfers) = &self.applications.all[application as usize] else { return };
         let (Slot { flow, began, bytes, .. }, group) = (&transfers.slots[slot], transfers.group);
         let (flow, began, bytes) = (*flow, *began, *bytes);
+        self.applications.groups[group].complete(began, now, warmup);
         if began >= warmup {
             let took = now.since(began).0;
             let slowdown = u128::from(took) * 1_000_000 / u128::from(self.idle_time(flow, bytes).0.max(1));
-            let group = &mut self.applications.groups[group];
-            group.times.record(took);
-            group.slowdowns.record(u64::try_from(slowdown).unwrap_or(u64::MAX));
+            self.applications.groups[group].slowdowns.record(u64::try_from(slowdown).unwrap_or(u64::MAX));
         }
     }
 

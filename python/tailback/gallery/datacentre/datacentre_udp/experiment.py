@@ -106,6 +106,7 @@ class Udp(Experiment):
             "tcp",
             "TCP transactions per second and connection",
             x="policy",
+            y="throughput (Tps)",
             claims=("U6", "U8", "U9"),
         )
         yield fig.compare(
@@ -113,5 +114,6 @@ class Udp(Experiment):
             "udp",
             "UDP",
             x="policy",
+            y="UDP (Mbit/s)",
             claims=("U4", "U5", "U7"),
         )
