@@ -82,7 +82,7 @@ class Seed(Experiment):
     title = "BCN with TCP under four policies of the rate limiters"
     reference = "Bergamasco, IEEE 802 Plenary, July 2005, slides 8 to 16"
     axes = (Axis("policy", "policy"), Axis("variant", "choice"))
-    quick = Profile(duration="1200ms", warmup="200ms", replications=4, max_replications=14, cpu_s=110)
+    quick = Profile(duration="1200ms", warmup="200ms", replications=4, max_replications=40, cpu_s=230)
     full = Profile(duration="1200ms", warmup="200ms", replications=10, max_replications=60, cpu_s=600)
     metrics = (
         *(tps(group) for group in WAITS_US),
