@@ -1,7 +1,7 @@
 //! Next hops: one link for a destination, or several of equal cost among which packets are spread.
 
 use crate::plan::NodeId;
-use tailback_random::Rng;
+use tailback_random::{GOLDEN, Rng, mix};
 
 /// No way to the destination.
 pub const NO_ROUTE: u32 = u32::MAX;
@@ -133,16 +133,8 @@ impl Forwarding {
         let group = &self.groups[(entry & !GROUP) as usize];
         let packet = if self.spread == Spread::Packet { u64::from(seq) + 1 } else { 0 };
         let key = self.salt ^ u64::from(flow) << 16 ^ u64::from(node) ^ packet << 40;
-        group[((u128::from(mix(key)) * group.len() as u128) >> 64) as usize]
+        group[((u128::from(mix(key.wrapping_add(GOLDEN))) * group.len() as u128) >> 64) as usize]
     }
-}
-
-/// Spreads a key over 64 bits (the finaliser of SplitMix64; Steele, Lea and Flood, OOPSLA 2014).
-fn mix(key: u64) -> u64 {
-    let z = key.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ z >> 31
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::params::{BinFull, Form, Settings};
 use crate::law::blue::{Stepped, Timers};
-use tailback_random::Rng;
+use tailback_random::{GOLDEN, Rng, mix};
 use tailback_units::Time;
 
 /// Levels of bins, and a seed from which each level has a hash of its own.
@@ -174,15 +174,8 @@ impl Bin {
 /// A hash per level: the finaliser of SplitMix64 (Steele, Lea and Flood 2014) over the flow and a
 /// salt, itself such a hash of seed and level.
 fn hashes(seed: u64, flow: u32, levels: usize, per_level: usize) -> impl Iterator<Item = usize> {
-    const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
     (1..=levels as u64).map(move |level| {
         let salt = mix(seed.wrapping_add(level.wrapping_mul(GOLDEN)));
         (mix(mix(u64::from(flow).wrapping_add(GOLDEN)) ^ salt) % per_level as u64) as usize
     })
-}
-
-fn mix(mut x: u64) -> u64 {
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
 }
