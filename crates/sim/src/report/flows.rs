@@ -1,0 +1,446 @@
+//! What became of packets: per flow, class, group and application.
+
+use super::Counts;
+use super::Delay;
+use super::secs;
+use crate::conditioning::NONE;
+use crate::ledger::ByColour;
+use crate::ledger::Count;
+use crate::ledger::FlowAccount;
+use crate::world::Group;
+use crate::world::World;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use tailback_measure::Digest;
+use tailback_measure::Sketch;
+use tailback_measure::Variation;
+use tailback_units::Dur;
+
+/// Where and why packets were lost.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct DropReport {
+    /// Port, such as `sw1->sw2`.
+    #[serde(rename = "where")]
+    pub place: String,
+    /// Why.
+    pub reason: String,
+    /// Packets.
+    pub packets: u64,
+}
+
+/// One flow's results. offered = delivered + dropped + in_network, always.
+#[derive(Clone, Debug, Serialize)]
+pub struct FlowReport {
+    /// Its name.
+    pub name: String,
+    /// Its group's name.
+    pub group: String,
+    /// Sending host.
+    pub from: String,
+    /// Receiving host.
+    pub to: String,
+    /// Traffic class.
+    pub class: u8,
+    /// Code point that its packets enter the network with, 0 to 63.
+    pub dscp: u8,
+    /// Handed to the network.
+    pub offered: Counts,
+    /// Received.
+    pub delivered: Counts,
+    /// Lost.
+    pub dropped: Counts,
+    /// Neither yet.
+    pub in_network: Counts,
+    /// Packets that arrived after a later one of the flow, since the start.
+    pub reordered: u64,
+    /// Losses by place and reason.
+    pub drops: Vec<DropReport>,
+    /// Delay.
+    pub delay: Delay,
+    /// What its transport did, if it has one.
+    pub transport: Option<TransportReport>,
+    /// Packets by colour, in scenarios in which anything gives packets a colour.
+    pub colours: Option<ColourReports>,
+    /// How its delays vary, where each flow keeps a histogram and variation is measured.
+    pub variation: Option<VariationReport>,
+}
+
+/// How the delays of a flow or of a group's flows vary. Only differences of delays of one flow count in
+/// jitter and `ipdv`; `pdv` is over all packets, less the least delay of any.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct VariationReport {
+    /// Delays, with quantiles.
+    pub delay: Delay,
+    /// Smallest delay, seconds.
+    pub min_s: f64,
+    /// Interarrival jitter (RFC 3550 section 6.4.1), mean over the packets, seconds; none without two packets.
+    pub jitter_s: Option<f64>,
+    /// The same after the last packet, mean over the flows, seconds.
+    pub last_jitter_s: f64,
+    /// Packet delay variation (RFC 5481: the delay less the smallest), mean, seconds.
+    pub pdv_mean_s: f64,
+    /// 99th percentile of it.
+    pub pdv_p99_s: f64,
+    /// 99.9th percentile of it: the IPDV of ITU-T Y.1541.
+    pub pdv_p999_s: f64,
+    /// Differences of the delays of packets sent one after the other, without sign (RFC 5481: IPDV), mean,
+    /// seconds; none where no two such packets arrived.
+    pub ipdv_mean_s: Option<f64>,
+    /// 99th percentile of it.
+    pub ipdv_p99_s: Option<f64>,
+    /// 99.9th percentile of it.
+    pub ipdv_p999_s: Option<f64>,
+    /// Mean length of runs of losses per that of independent losses (BurstR of ITU-T G.107); none without losses.
+    pub burst_ratio: Option<f64>,
+}
+
+/// Packets by the colour that they have at each place: when they enter the network (behind a meter
+/// there), are delivered, or are lost. Meters on the way change it.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct ColourReports {
+    /// In profile, or never metered.
+    pub green: ColourReport,
+    /// Out of profile.
+    pub yellow: ColourReport,
+    /// Far out of profile.
+    pub red: ColourReport,
+}
+
+/// Packets of one colour.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct ColourReport {
+    /// Handed to the network.
+    pub offered: Counts,
+    /// Received.
+    pub delivered: Counts,
+    /// Lost.
+    pub dropped: Counts,
+}
+
+/// A transport's results: since the end of the warm-up, but for the state at the end.
+#[derive(Clone, Debug, Serialize)]
+pub struct TransportReport {
+    /// Payload bytes that reached the receiving application in order, each counted once.
+    pub goodput_bytes: u64,
+    /// Segments sent, retransmissions included.
+    pub segments: u64,
+    /// Segments sent again.
+    pub retransmissions: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Entries into fast retransmit.
+    pub fast_retransmits: u64,
+    /// Reductions that an echo of "congestion experienced" caused.
+    pub ecn_reductions: u64,
+    /// Reductions undone since the loss was none.
+    pub spurious: u64,
+    /// Tail loss probes.
+    pub probes: u64,
+    /// Acknowledgements handed to the network since the start.
+    pub acks_sent: u64,
+    /// Acknowledgements lost since the start.
+    pub acks_lost: u64,
+    /// Congestion window at the end, segments.
+    pub window: f64,
+    /// Slow-start threshold at the end, segments; none before the first congestion.
+    pub ssthresh: Option<f64>,
+    /// Smoothed round-trip time at the end, seconds; none without a sample.
+    pub srtt_s: Option<f64>,
+    /// Times from a write of the application to its last byte's arrival.
+    pub completion: Delay,
+}
+
+/// A group's results at the level of the application: of pages and transfers begun after the warm-up.
+#[derive(Clone, Debug, Serialize)]
+pub struct ApplicationReport {
+    /// Pages (of request-response: exchanges) or transfers begun, those refused included.
+    pub begun: u64,
+    /// Pages of which an exchange was given up after its time-out.
+    pub failed: u64,
+    /// Transfers refused since no connection was free.
+    pub refused: u64,
+    /// Times from a page's first request to its last byte, or from a transfer's beginning to its last
+    /// byte's arrival, of those complete by the end.
+    pub time: Delay,
+    /// Times from a request to its response's last byte; of transfers none.
+    pub exchange: Delay,
+    /// Times of transfers per the time that their segments would take over the idle path if all were
+    /// sent at once; none but of transfers.
+    pub slowdown: Option<Slowdown>,
+    /// Pages or transfers complete from the warm-up to the end, whenever they began: with their mean
+    /// time, a throughput and a latency over the same time, neither short of the long ones.
+    pub completed: Completed,
+}
+
+/// Pages or transfers that ended in the measured time.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Completed {
+    /// How many.
+    pub count: u64,
+    /// Their mean time, seconds; none without any.
+    pub mean_s: Option<f64>,
+}
+
+/// How much longer transfers took than they would over an idle path: 1 is as long.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Slowdown {
+    /// Mean.
+    pub mean: f64,
+    /// Largest.
+    pub max: f64,
+    /// Median. Quantiles are right to 0.4 %.
+    pub p50: f64,
+    /// 90th percentile.
+    pub p90: f64,
+    /// 99th percentile.
+    pub p99: f64,
+}
+
+/// One class's results.
+#[derive(Clone, Debug, Serialize)]
+pub struct ClassReport {
+    /// The class, 0 highest.
+    pub class: u8,
+    /// Handed to the network.
+    pub offered: Counts,
+    /// Received.
+    pub delivered: Counts,
+    /// Lost.
+    pub dropped: Counts,
+    /// Neither yet.
+    pub in_network: Counts,
+    /// Delay, with quantiles.
+    pub delay: Delay,
+}
+
+impl VariationReport {
+    /// Of one flow, or of several merged; none without a packet.
+    fn of(v: &Variation, flows: usize) -> Option<VariationReport> {
+        let (delays, differences) = (v.delays(), v.differences());
+        let least = delays.min()?;
+        Some(VariationReport {
+            delay: Delay::of(delays.count(), delays.sum(), delays.max()?, Some(delays)),
+            min_s: secs(least),
+            jitter_s: v.mean_jitter().map(|j| j * 1e-12),
+            last_jitter_s: secs(v.jitter()) / flows as f64,
+            pdv_mean_s: (delays.mean()? - least as f64) * 1e-12,
+            pdv_p99_s: secs(v.pdv(0.99)?),
+            pdv_p999_s: secs(v.pdv(0.999)?),
+            ipdv_mean_s: differences.mean().map(|d| d * 1e-12),
+            ipdv_p99_s: differences.quantile(0.99).map(secs),
+            ipdv_p999_s: differences.quantile(0.999).map(secs),
+            burst_ratio: v.burst_ratio(),
+        })
+    }
+}
+
+impl Slowdown {
+    /// From a sketch of millionths; none without any.
+    fn of(sketch: &Sketch) -> Option<Slowdown> {
+        let real = |millionths: u64| millionths as f64 * 1e-6;
+        let quantile = |q| sketch.quantile(q).map(real);
+        Some(Slowdown {
+            mean: sketch.mean()? * 1e-6,
+            max: real(sketch.max()?),
+            p50: quantile(0.5)?,
+            p90: quantile(0.9)?,
+            p99: quantile(0.99)?,
+        })
+    }
+}
+
+pub(super) fn in_network(account: &FlowAccount, measured: usize) -> Count {
+    account.offered[measured].minus(account.delivered[measured].plus(account.dropped[measured]))
+}
+
+impl World {
+    pub(super) fn flow_reports(&self, names: &[String], digest: &mut Digest) -> Vec<FlowReport> {
+        let report = |(index, account): (usize, &FlowAccount)| {
+            let plan = &self.plan.flows[index];
+            for count in [account.offered, account.delivered, account.dropped].iter().flatten() {
+                digest.u64(count.packets);
+                digest.u64(count.bytes);
+            }
+            digest.u128(account.delay_sum);
+            digest.u64(account.delay_max);
+            digest.u64(account.reordered);
+            let more = account.more.as_deref();
+            let delays = more.and_then(|more| more.delays.as_ref());
+            if let Some(delays) = delays {
+                digest.sketch(delays);
+            }
+            if let Some(variation) = account.variation() {
+                digest.u64(variation.jitter());
+                digest.sketch(variation.delays());
+                digest.sketch(variation.differences());
+                digest.u64(variation.runs);
+                digest.u64(variation.lost);
+            }
+            let causes = self.ledger.causes.range((index as u32, 0, tailback_qdisc::Reason::BufferFull)..);
+            let causes = causes.take_while(|((flow, ..), _)| *flow as usize == index);
+            let drops = causes.map(|((_, port, why), packets)| {
+                digest.u64(u64::from(*port));
+                digest.u64(*packets);
+                DropReport { place: names[*port as usize].clone(), reason: why.to_string(), packets: *packets }
+            });
+            FlowReport {
+                name: plan.name.clone(),
+                group: plan.group.clone(),
+                from: self.node_name(plan.from).to_owned(),
+                to: self.node_name(plan.to).to_owned(),
+                class: plan.class,
+                dscp: plan.code,
+                offered: account.offered[1].into(),
+                delivered: account.delivered[1].into(),
+                dropped: account.dropped[1].into(),
+                in_network: in_network(account, 1).into(),
+                reordered: account.reordered,
+                drops: drops.collect(),
+                delay: Delay::of(account.delivered[1].packets, account.delay_sum, account.delay_max, delays),
+                transport: None,
+                colours: more.and_then(|more| more.colours.as_ref()).map(|by| self.colours(index, by, account, digest)),
+                variation: delays.and(account.variation()).and_then(|v| VariationReport::of(v, 1)),
+            }
+        };
+        // The accounts after those of the flows are their acknowledgements'.
+        let mut flows: Vec<FlowReport> =
+            self.ledger.flows.iter().take(self.plan.flows.len()).enumerate().map(report).collect();
+        for connection in 0..self.transports.outgoing.len() {
+            let report = self.transport_report(connection, digest);
+            flows[self.transports.outgoing[connection].flow as usize].transport = Some(report);
+        }
+        for completions in &self.transports.completions {
+            digest.sketch(completions);
+        }
+        for group in self.applications.groups() {
+            [group.begun, group.failed, group.refused].into_iter().for_each(|n| digest.u64(n));
+            [&group.times, &group.exchanges, &group.slowdowns].into_iter().for_each(|times| digest.sketch(times));
+        }
+        flows
+    }
+
+    /// A flow's packets by colour.
+    pub(super) fn colours(
+        &self,
+        index: usize,
+        by: &ByColour,
+        account: &FlowAccount,
+        digest: &mut Digest,
+    ) -> ColourReports {
+        let connection = self.transports.of(index as u32);
+        let marks = connection.is_some_and(|c| self.transports.outgoing[c as usize].sender.marks());
+        let mut offered = by.offered;
+        if !marks && self.conditioning.of_flow(index as u32) == NONE {
+            // Nobody has looked at them.
+            offered[0] = account.offered[1];
+        }
+        for count in [offered, by.delivered, by.dropped].iter().flatten() {
+            digest.u64(count.packets);
+        }
+        let report = |colour: usize| ColourReport {
+            offered: offered[colour].into(),
+            delivered: by.delivered[colour].into(),
+            dropped: by.dropped[colour].into(),
+        };
+        ColourReports { green: report(0), yellow: report(1), red: report(2) }
+    }
+
+    pub(super) fn transport_report(&self, connection: usize, digest: &mut Digest) -> TransportReport {
+        let (out, incoming) = (&self.transports.outgoing[connection], &self.transports.incoming[connection]);
+        let acks = &self.ledger.flows[self.transports.ack_flow(connection as u32) as usize];
+        let (counts, base) = (out.sender.statistics(), out.base);
+        let goodput = incoming.receiver.delivered() - incoming.base;
+        let completed = incoming.completed;
+        let report = TransportReport {
+            goodput_bytes: goodput,
+            segments: counts.sent - base.sent,
+            retransmissions: counts.retransmissions - base.retransmissions,
+            timeouts: counts.timeouts - base.timeouts,
+            fast_retransmits: counts.fast_retransmits - base.fast_retransmits,
+            ecn_reductions: counts.ecn_reductions - base.ecn_reductions,
+            spurious: counts.spurious - base.spurious,
+            probes: counts.probes - base.probes,
+            acks_sent: acks.offered[0].packets,
+            acks_lost: acks.dropped[0].packets,
+            window: out.sender.cwnd(),
+            ssthresh: Some(out.sender.ssthresh()).filter(|s| s.is_finite()),
+            srtt_s: Some(out.sender.srtt()).filter(|d| *d > Dur::ZERO).map(Dur::as_secs),
+            completion: Delay::of(completed.count, completed.sum, completed.max, None),
+        };
+        let r = &report;
+        let totals = [r.goodput_bytes, r.segments, r.retransmissions, r.timeouts, r.fast_retransmits];
+        totals.into_iter().chain([r.ecn_reductions, r.spurious, r.probes]).for_each(|n| digest.u64(n));
+        for count in [acks.offered[0], acks.delivered[0], acks.dropped[0]] {
+            digest.u64(count.packets);
+        }
+        report
+    }
+
+    /// Completion times of writes, by group of flows, where any write was completed.
+    pub(super) fn completions(&self) -> BTreeMap<String, Delay> {
+        let mut groups = BTreeMap::new();
+        for (out, incoming) in self.transports.outgoing.iter().zip(&self.transports.incoming) {
+            let sketch = &self.transports.completions[incoming.group as usize];
+            if sketch.count() > 0 {
+                let group = self.plan.flows[out.flow as usize].group.clone();
+                groups.entry(group).or_insert_with(|| {
+                    Delay::of(sketch.count(), sketch.sum(), sketch.max().unwrap_or(0), Some(sketch))
+                });
+            }
+        }
+        groups
+    }
+
+    /// How delays vary, by group of flows.
+    pub(super) fn variation(&self) -> BTreeMap<String, VariationReport> {
+        let mut groups: BTreeMap<&str, (Variation, usize)> = BTreeMap::new();
+        for (plan, account) in self.plan.flows.iter().zip(&self.ledger.flows) {
+            if let Some(variation) = account.variation() {
+                let (merged, flows) = groups.entry(&plan.group).or_default();
+                merged.merge(variation);
+                *flows += 1;
+            }
+        }
+        let report = |(group, (merged, flows)): (&str, (Variation, usize))| {
+            Some((group.to_owned(), VariationReport::of(&merged, flows)?))
+        };
+        groups.into_iter().filter_map(report).collect()
+    }
+
+    pub(super) fn applications(&self) -> BTreeMap<String, ApplicationReport> {
+        let delay = |s: &Sketch| Delay::of(s.count(), s.sum(), s.max().unwrap_or(0), Some(s));
+        let report = |group: &Group| ApplicationReport {
+            begun: group.begun,
+            failed: group.failed,
+            refused: group.refused,
+            time: delay(&group.times),
+            exchange: delay(&group.exchanges),
+            slowdown: Slowdown::of(&group.slowdowns),
+            completed: Completed {
+                count: group.completed,
+                mean_s: (group.completed > 0).then(|| group.completed_time as f64 * 1e-12 / group.completed as f64),
+            },
+        };
+        self.applications.groups().iter().map(|group| (group.name.clone(), report(group))).collect()
+    }
+
+    pub(super) fn class_reports(&self, flows: &[FlowReport], digest: &mut Digest) -> Vec<ClassReport> {
+        let report = |(class, sketch): (usize, &Sketch)| {
+            digest.sketch(sketch);
+            let of_class = |get: fn(&FlowReport) -> Counts| {
+                let flows = flows.iter().filter(|f| usize::from(f.class) == class).map(get);
+                flows
+                    .fold(Counts::default(), |a, b| Counts { packets: a.packets + b.packets, bytes: a.bytes + b.bytes })
+            };
+            ClassReport {
+                class: class as u8,
+                offered: of_class(|f| f.offered),
+                delivered: of_class(|f| f.delivered),
+                dropped: of_class(|f| f.dropped),
+                in_network: of_class(|f| f.in_network),
+                delay: Delay::of(sketch.count(), sketch.sum(), sketch.max().unwrap_or(0), Some(sketch)),
+            }
+        };
+        self.ledger.class_delays.iter().enumerate().map(report).collect()
+    }
+}

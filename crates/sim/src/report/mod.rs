@@ -1,0 +1,220 @@
+//! What a run has measured, in the units of the report: packets, bytes, seconds, bit/s.
+
+mod flows;
+mod notification;
+mod ports;
+mod series;
+
+pub use flows::{
+    ApplicationReport, ClassReport, ColourReport, ColourReports, Completed, DropReport, FlowReport, Slowdown,
+    TransportReport, VariationReport,
+};
+pub use notification::{CongestionPointReport, CongestionReport, DeadlockReport, LimitersReport};
+pub use ports::{ConditionerReport, HeadOfLine, NodeReport, PortClassReport, PortReport};
+pub(crate) use series::QualitySeries;
+pub use series::Series;
+
+use crate::ledger::Count;
+use crate::port::Queue;
+use crate::world::{FabricState, World};
+use flows::in_network;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use tailback_measure::{Digest, Sketch};
+
+/// Version of the report's shape; it changes when a field changes its meaning.
+const SCHEMA: u32 = 1;
+
+/// One replication's results.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// Version of the program.
+    pub version: &'static str,
+    /// Version of this shape.
+    pub schema: u32,
+    /// The replication's seed.
+    pub seed: u64,
+    /// Versioned hash over the integers of the results: equal runs have equal digests everywhere.
+    pub digest: String,
+    /// Length of the run, warm-up included, seconds.
+    pub end_s: f64,
+    /// End of the warm-up, seconds.
+    pub warmup_s: f64,
+    /// Events handled; depends on the engine, so it is not in the digest.
+    pub events: u64,
+    /// Data packets that have completed transmission on a link, each link counted, since the start.
+    pub packet_hops: u64,
+    /// Control frames sent since the start.
+    pub control_frames: u64,
+    /// Per flow: packets born after the warm-up.
+    pub flows: Vec<FlowReport>,
+    /// Per class: the same.
+    pub classes: Vec<ClassReport>,
+    /// Per group of flows: times from a write of the application to its last byte's arrival, of
+    /// writes after the warm-up; groups without any are absent.
+    pub completions: BTreeMap<String, Delay>,
+    /// Per group of flows: how delays vary, where the scenario asks for it; groups without a packet are absent.
+    pub variation: BTreeMap<String, VariationReport>,
+    /// Per group of flows that an application drives.
+    pub applications: BTreeMap<String, ApplicationReport>,
+    /// Per output port: from the end of the warm-up to the end.
+    pub ports: Vec<PortReport>,
+    /// Per node: the same.
+    pub nodes: Vec<NodeReport>,
+    /// Per conditioner: packets that it judged, born after the warm-up.
+    pub conditioners: Vec<ConditionerReport>,
+    /// Congestion notification, in scenarios with congestion points or rate limiters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub congestion: Option<CongestionReport>,
+    /// Circles of ports that wait for each other's memory at the end and will for ever; absent if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub deadlocks: Vec<DeadlockReport>,
+    /// Time series, where the scenario asks for them.
+    pub series: Option<Series>,
+}
+
+/// Packets and bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Packets.
+    pub packets: u64,
+    /// Bytes: of payload for flows and classes, as buffers count for ports.
+    pub bytes: u64,
+}
+
+/// One-way delay from the birth of a packet to its last bit at the destination.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Delay {
+    /// Packets.
+    pub count: u64,
+    /// Mean, seconds; none without packets.
+    pub mean_s: Option<f64>,
+    /// Largest, seconds.
+    pub max_s: Option<f64>,
+    /// Median, seconds; none where no sketch is kept. Quantiles are right to 0.4 %.
+    pub p50_s: Option<f64>,
+    /// 90th percentile, seconds.
+    pub p90_s: Option<f64>,
+    /// 99th percentile, seconds.
+    pub p99_s: Option<f64>,
+    /// 99.9th percentile, seconds.
+    pub p999_s: Option<f64>,
+}
+
+impl From<Count> for Counts {
+    fn from(count: Count) -> Counts {
+        Counts { packets: count.packets, bytes: count.bytes }
+    }
+}
+
+fn secs(ps: u64) -> f64 {
+    ps as f64 * 1e-12
+}
+
+impl Delay {
+    fn of(count: u64, sum: u128, max: u64, sketch: Option<&Sketch>) -> Delay {
+        let some = count > 0;
+        let quantile = |q| sketch.and_then(|s| s.quantile(q)).map(secs);
+        Delay {
+            count,
+            mean_s: some.then(|| sum as f64 / count as f64 * 1e-12),
+            max_s: some.then(|| secs(max)),
+            p50_s: quantile(0.5),
+            p90_s: quantile(0.9),
+            p99_s: quantile(0.99),
+            p999_s: quantile(0.999),
+        }
+    }
+}
+
+impl World {
+    /// The results so far, after a check that no packet has vanished or doubled.
+    ///
+    /// # Panics
+    /// When conservation is violated: that is an error of the program.
+    pub fn report(&mut self) -> Report {
+        let names = self.port_names();
+        self.check_conservation(&names);
+        let mut digest = Digest::new();
+        let flows = self.flow_reports(&names, &mut digest);
+        let classes = self.class_reports(&flows, &mut digest);
+        let ports = self.port_reports(&names, &mut digest);
+        let nodes = self.node_reports(&ports);
+        let conditioners = self.conditioner_reports(&mut digest);
+        let congestion = self.congestion_report(&names, &mut digest);
+        let hops =
+            |p: &mut crate::port::Port, now| (0..p.classes.len()).map(|c| p.settled(now, c).sent.packets).sum::<u64>();
+        let now = self.now;
+        let packet_hops = self.ports.iter_mut().map(|p| hops(p, now)).sum();
+        let control_frames =
+            self.ports.iter().map(|p| if let Queue::Managed(m) = &p.queue { m.sent_control } else { 0 }).sum();
+        digest.u64(packet_hops);
+        digest.u64(control_frames);
+        Report {
+            version: env!("CARGO_PKG_VERSION"),
+            schema: SCHEMA,
+            seed: self.plan.seed,
+            digest: digest.finish(),
+            end_s: self.now.as_secs(),
+            warmup_s: self.plan.warmup.as_secs(),
+            events: self.events,
+            packet_hops,
+            control_frames,
+            flows,
+            classes,
+            completions: self.completions(),
+            variation: self.variation(),
+            applications: self.applications(),
+            ports,
+            nodes,
+            conditioners,
+            congestion,
+            deadlocks: self.deadlock_reports(&names),
+            series: self.series(&names),
+        }
+    }
+
+    fn node_name(&self, node: u16) -> &str {
+        &self.plan.nodes[usize::from(node)].name
+    }
+
+    fn port_names(&self) -> Vec<String> {
+        let mut parallel = BTreeMap::<(u16, u16), u32>::new();
+        self.ports.iter().for_each(|p| *parallel.entry((p.from, p.to)).or_default() += 1);
+        let name = |(port, p): (usize, &crate::port::Port)| {
+            let name = format!("{}->{}", self.node_name(p.from), self.node_name(p.to));
+            // Parallel links between the same nodes are told apart by their link's number.
+            if parallel[&(p.from, p.to)] > 1 { format!("{name}#{}", port / 2) } else { name }
+        };
+        self.ports.iter().enumerate().map(name).collect()
+    }
+
+    /// offered = delivered + dropped + in the network, per flow, the last counted one by one where
+    /// the packets are; and arrived = sent + dropped + queued, per port and class.
+    fn check_conservation(&mut self, names: &[String]) {
+        let mut found = vec![0u64; self.ledger.flows.len()];
+        let mut count = |packet: &tailback_qdisc::Packet| found[packet.flow() as usize] += 1;
+        self.ports.iter().for_each(|p| p.visit(&mut count));
+        for node in &self.nodes {
+            if let FabricState::Crossbar(crossbar) = &node.fabric {
+                crossbar.visit(&mut count);
+            }
+        }
+        for (index, account) in self.ledger.flows.iter().enumerate() {
+            let missing = in_network(account, 0).plus(in_network(account, 1)).packets;
+            let name = self.plan.flows.get(index).map_or("acknowledgements", |flow| flow.name.as_str());
+            assert_eq!(found[index], missing, "flow {name}: packets in the network");
+        }
+        let now = self.now;
+        for (index, name) in names.iter().enumerate() {
+            for class in 0..self.ports[index].classes.len() {
+                let s = self.ports[index].settled(now, class);
+                assert_eq!(
+                    s.arrived,
+                    s.sent.plus(s.dropped).plus(s.queued),
+                    "port {name}, class {class}: arrived = sent + dropped + queued"
+                );
+            }
+        }
+    }
+}

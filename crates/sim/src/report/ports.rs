@@ -1,0 +1,205 @@
+//! What happened at ports, nodes and conditioners.
+
+use super::Counts;
+use super::secs;
+use crate::plan::NodeKind;
+use crate::port::Queue;
+use crate::world::World;
+use serde::Serialize;
+use tailback_measure::Digest;
+
+/// One output port's results.
+#[derive(Clone, Debug, Serialize)]
+pub struct PortReport {
+    /// Name, such as `sw1->sw2`.
+    pub name: String,
+    /// Its node.
+    pub node: String,
+    /// The neighbour.
+    pub to: String,
+    /// Link rate at the end, bit/s.
+    pub rate_bps: u64,
+    /// Share of the time spent transmitting, control frames included, 0 to 1.
+    pub utilisation: f64,
+    /// Time in which data waited and the transmitter idled, seconds.
+    pub stopped_s: f64,
+    /// Data lost on its line, at random or because the link went down.
+    pub lost_on_line: Counts,
+    /// Data that came over its line and was refused by the input buffer of a crossbar switch.
+    pub refused_at_input: Counts,
+    /// Notifications handed to this port for sending, since the start.
+    pub notifications_sent: u64,
+    /// Notifications obeyed at this port, since the start.
+    pub notifications_received: u64,
+    /// Head-of-line blocking; absent where the neighbour never stopped it for want of memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub head_of_line: Option<HeadOfLine>,
+    /// Pauses that the watchdog has broken off, since the start; absent without any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pause_storms: Option<u64>,
+    /// Per class.
+    pub classes: Vec<PortClassReport>,
+}
+
+/// One class at one port. At the warm-up's end some are queued: arrived + queued then = sent +
+/// dropped + queued now.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct PortClassReport {
+    /// Came to the queue.
+    pub arrived: Counts,
+    /// Completed transmission.
+    pub sent: Counts,
+    /// Lost here.
+    pub dropped: Counts,
+    /// Waiting or in transmission at the end.
+    pub queued: Counts,
+    /// Marked "congestion experienced" here, packets.
+    pub marked_packets: u64,
+    /// Most bytes waiting.
+    pub max_bytes: u64,
+    /// Time average of the bytes waiting.
+    pub mean_bytes: f64,
+}
+
+/// Packets that waited at a port when its neighbour stopped it for want of memory, since the start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct HeadOfLine {
+    /// All of them, once for each stop.
+    pub held_up_packets: u64,
+    /// Of these, such as leave the neighbour by another port than its fullest: they waited for others.
+    pub for_others_packets: u64,
+}
+
+/// One node's results.
+#[derive(Clone, Debug, Serialize)]
+pub struct NodeReport {
+    /// Its name.
+    pub name: String,
+    /// `host` or `switch`.
+    pub kind: &'static str,
+    /// Time average of the bytes waiting at all its ports.
+    pub mean_bytes: f64,
+    /// Most bytes that waited in one class of one port.
+    pub max_queue_bytes: u64,
+    /// Packets lost in its queues and at its inputs.
+    pub dropped_packets: u64,
+}
+
+/// One conditioner's results. Bytes are those that buffers count.
+#[derive(Clone, Debug, Serialize)]
+pub struct ConditionerReport {
+    /// Its name: that of a group of flows, or of a port and a direction.
+    pub name: String,
+    /// Kind of its meter.
+    pub meter: String,
+    /// Judged green.
+    pub green: Counts,
+    /// Judged yellow.
+    pub yellow: Counts,
+    /// Judged red.
+    pub red: Counts,
+    /// Of all these, dropped.
+    pub policed: Counts,
+}
+
+impl World {
+    pub(super) fn port_reports(&mut self, names: &[String], digest: &mut Digest) -> Vec<PortReport> {
+        let now = self.now;
+        let span = now.since(self.plan.warmup).0;
+        let mut reports = Vec::with_capacity(self.ports.len());
+        for (index, name) in names.iter().enumerate() {
+            let p = &mut self.ports[index];
+            let busy = p.busy_at(now) - p.base.busy;
+            let blocked = p.blocked_at(now) - p.base.blocked;
+            digest.u64(busy);
+            digest.u64(blocked);
+            let mut classes = Vec::with_capacity(p.classes.len());
+            for class in 0..p.classes.len() {
+                let (settled, base, max) = (p.settled(now, class), p.base.classes[class], p.classes[class].max);
+                let area = settled.area - base.area;
+                digest.u128(area);
+                digest.u64(max);
+                for count in [settled.arrived, settled.sent, settled.dropped, settled.queued] {
+                    digest.u64(count.packets);
+                    digest.u64(count.bytes);
+                }
+                // What never happens has no part in the digest, so that it outlives new features.
+                if settled.marked > 0 {
+                    digest.u64(settled.marked);
+                }
+                classes.push(PortClassReport {
+                    arrived: settled.arrived.minus(base.arrived).into(),
+                    sent: settled.sent.minus(base.sent).into(),
+                    dropped: settled.dropped.minus(base.dropped).into(),
+                    queued: settled.queued.into(),
+                    marked_packets: settled.marked - base.marked,
+                    max_bytes: max,
+                    mean_bytes: if span == 0 { 0.0 } else { area as f64 / span as f64 },
+                });
+            }
+            let (sent, received, held_up, for_others, storms) = match &p.queue {
+                Queue::Managed(m) => {
+                    let storms = m.responder.as_ref().map_or(0, |r| r.storms);
+                    (m.notices_sent, m.notices_received, m.held_up, m.held_up_for_others, storms)
+                }
+                Queue::Fifo(_) => (0, 0, 0, 0, 0),
+            };
+            digest.u64(sent);
+            digest.u64(received);
+            let (lost, refused) = (p.lost.minus(p.base.lost), p.refused.minus(p.base.refused));
+            digest.u64(lost.packets);
+            digest.u64(refused.packets);
+            let (node, to, rate) = (p.from, p.to, p.rate.0);
+            reports.push(PortReport {
+                name: name.clone(),
+                node: self.node_name(node).to_owned(),
+                to: self.node_name(to).to_owned(),
+                rate_bps: rate,
+                utilisation: if span == 0 { 0.0 } else { busy as f64 / span as f64 },
+                stopped_s: secs(blocked),
+                lost_on_line: lost.into(),
+                refused_at_input: refused.into(),
+                notifications_sent: sent,
+                notifications_received: received,
+                head_of_line: (held_up > 0)
+                    .then_some(HeadOfLine { held_up_packets: held_up, for_others_packets: for_others }),
+                pause_storms: (storms > 0).then_some(storms),
+                classes,
+            });
+        }
+        reports
+    }
+
+    pub(super) fn node_reports(&self, ports: &[PortReport]) -> Vec<NodeReport> {
+        let report = |(node, state): (&crate::plan::NodePlan, &crate::world::Node)| {
+            // The way back of each of its ports is the line that leads to it.
+            let inputs = state.ports.iter().map(|p| ports[(*p ^ 1) as usize].refused_at_input.packets);
+            let classes = || state.ports.iter().flat_map(|p| &ports[*p as usize].classes);
+            NodeReport {
+                name: node.name.clone(),
+                kind: if matches!(node.kind, NodeKind::Host(_)) { "host" } else { "switch" },
+                mean_bytes: classes().map(|c| c.mean_bytes).sum(),
+                max_queue_bytes: classes().map(|c| c.max_bytes).max().unwrap_or(0),
+                dropped_packets: classes().map(|c| c.dropped.packets).chain(inputs).sum(),
+            }
+        };
+        self.plan.nodes.iter().zip(&self.nodes).map(report).collect()
+    }
+
+    pub(super) fn conditioner_reports(&self, digest: &mut Digest) -> Vec<ConditionerReport> {
+        let report = |rule: &crate::conditioning::Rule| {
+            for count in rule.metered.iter().chain([&rule.dropped]) {
+                digest.u64(count.packets);
+            }
+            ConditionerReport {
+                name: rule.plan.name.clone(),
+                meter: rule.plan.meter.kind().to_owned(),
+                green: rule.metered[0].into(),
+                yellow: rule.metered[1].into(),
+                red: rule.metered[2].into(),
+                policed: rule.dropped.into(),
+            }
+        };
+        self.conditioning.rules.iter().map(report).collect()
+    }
+}

@@ -1,0 +1,102 @@
+//! Time series, as the report shows them.
+
+use crate::world::World;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use tailback_units::Time;
+
+/// Time series.
+#[derive(Clone, Debug, Serialize)]
+pub struct Series {
+    /// Instants of the samples, seconds.
+    pub time_s: Vec<f64>,
+    /// By port name.
+    pub ports: BTreeMap<String, PortSeries>,
+    /// By flow group.
+    pub flows: BTreeMap<String, FlowSeries>,
+    /// By meter: what it shows, by name. Those that flows share, under their conditioner's name, and
+    /// those of probed flows.
+    pub meters: BTreeMap<String, BTreeMap<String, Vec<f64>>>,
+    /// By flow, those that are probed: what its transport shows, by name.
+    pub transports: BTreeMap<String, BTreeMap<String, Vec<f64>>>,
+    /// Packets in the network.
+    pub in_network_packets: Vec<u64>,
+}
+
+/// One port's time series.
+#[derive(Clone, Debug, Serialize)]
+pub struct PortSeries {
+    /// Bytes waiting.
+    pub queue_bytes: Vec<u64>,
+    /// Whether data waits while the transmitter idles.
+    pub stopped: Vec<bool>,
+    /// Bytes sent since the start.
+    pub sent_bytes: Vec<u64>,
+    /// Packets dropped since the start.
+    pub dropped_packets: Vec<u64>,
+    /// Packets marked since the start.
+    pub marked_packets: Vec<u64>,
+    /// What the discipline shows, by name; of several classes with the class in front.
+    pub state: BTreeMap<String, Vec<f64>>,
+}
+
+/// One group's time series.
+#[derive(Clone, Debug, Serialize)]
+pub struct FlowSeries {
+    /// Payload bytes delivered since the start.
+    pub delivered_bytes: Vec<u64>,
+    /// Where the variation of delays is measured: more of it.
+    #[serde(flatten)]
+    pub quality: Option<QualitySeries>,
+}
+
+/// What a group gets, as a time series, of packets born after the warm-up.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct QualitySeries {
+    /// Packets handed to the network so far.
+    pub offered_packets: Vec<u64>,
+    /// Packets delivered so far.
+    pub delivered_packets: Vec<u64>,
+    /// Packets lost so far.
+    pub dropped_packets: Vec<u64>,
+    /// Sum of the delays of those delivered so far, seconds.
+    pub delay_sum_s: Vec<f64>,
+    /// Interarrival jitter (RFC 3550) at the instant, mean over the flows, seconds.
+    pub jitter_s: Vec<f64>,
+}
+
+impl World {
+    pub(super) fn series(&self, names: &[String]) -> Option<Series> {
+        let recorder = self.recorder.as_ref()?;
+        let port = |(index, queue): (usize, &Vec<u64>)| {
+            let series = PortSeries {
+                queue_bytes: queue.clone(),
+                stopped: recorder.stopped[index].clone(),
+                sent_bytes: recorder.sent[index].clone(),
+                dropped_packets: recorder.dropped[index].clone(),
+                marked_packets: recorder.marked[index].clone(),
+                state: recorder.state[index].clone(),
+            };
+            (names[index].clone(), series)
+        };
+        let mut flows: BTreeMap<String, FlowSeries> = BTreeMap::new();
+        for (index, delivered) in recorder.delivered.iter().enumerate() {
+            let empty = || FlowSeries { delivered_bytes: vec![0; delivered.len()], quality: None };
+            let group = flows.entry(self.plan.flows[index].group.clone()).or_insert_with(empty);
+            group.delivered_bytes.iter_mut().zip(delivered).for_each(|(sum, bytes)| *sum += bytes);
+        }
+        for (group, samples) in &recorder.quality {
+            if let Some(series) = flows.get_mut(group) {
+                series.quality = Some(samples.clone());
+            }
+        }
+        Some(Series {
+            time_s: recorder.times.iter().map(|t: &Time| t.as_secs()).collect(),
+            ports: recorder.queue.iter().enumerate().map(port).collect(),
+            flows,
+            meters: recorder.meters.clone(),
+            transports: recorder.transports.clone(),
+            in_network_packets: recorder.in_network.clone(),
+        })
+    }
+}
