@@ -2,7 +2,7 @@
 
 use super::{FabricState, World};
 use crate::agenda::{Key, Kind};
-use crate::port::Queue;
+use crate::port::{LineEnd, Queue};
 use tailback_qdisc::{Packet, Reason};
 use tailback_units::{Dur, Time};
 
@@ -21,14 +21,12 @@ impl World {
         }
         let node = p.to;
         let Some(mut packet) = p.line.pop_front() else { return };
-        let lost = !packet.is_control() && p.loss.as_mut().is_some_and(|l| l.takes());
+        if p.end.is_some() {
+            let Some(passed) = self.pass_end(port, packet) else { return };
+            packet = passed;
+        }
         if packet.is_control() {
             self.receive_notice(port, packet);
-            return;
-        }
-        if lost {
-            p.lost.add(u64::from(packet.size));
-            self.lose(packet, port, Reason::LinkLoss);
             return;
         }
         if packet.dst == node {
@@ -45,6 +43,28 @@ impl World {
         }
         packet.at = self.tail_of(port, &packet);
         self.forward(node, packet, port);
+    }
+
+    /// A frame has come to the end of a line at which not all go on.
+    #[inline(never)]
+    fn pass_end(&mut self, port: u32, packet: Packet) -> Option<Packet> {
+        let p = &mut self.ports[port as usize];
+        match p.end.as_deref_mut() {
+            Some(LineEnd::Loss(loss)) => {
+                if packet.is_control() || !loss.takes() {
+                    return Some(packet);
+                }
+                p.lost.add(u64::from(packet.size));
+                self.lose(packet, port, Reason::LinkLoss);
+                None
+            }
+            Some(LineEnd::Exit { told }) => {
+                *told -= 1;
+                self.forget(packet);
+                None
+            }
+            None => Some(packet),
+        }
     }
 
     /// When the last byte of a packet that has just arrived is in: now, but later at a cut-through switch.
