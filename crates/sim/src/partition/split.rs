@@ -1,8 +1,8 @@
 //! Dividing a network: parts of about equal work, long look-ahead between them, and little that goes from one to the
 //! other.
 //!
-//! First the look-ahead: the longest with which the network still falls into pieces that make parts of about equal
-//! work, links of shorter look-ahead being left whole. Then parts grow from far-off pieces, each by the neighbour to
+//! Several divisions are tried, and the one is taken that is expected to take the least time. For each of several
+//! look-aheads, links that have less are left whole. Then parts grow from far-off pieces, each by the neighbour to
 //! which it has most to say (Karypis and Kumar, SIAM J. Sci. Comput. 20, 1998: greedy graph growing), and pieces at
 //! their borders change sides where that is better.
 
@@ -12,33 +12,35 @@ use crate::plan::Plan;
 use std::collections::{BTreeMap, BTreeSet};
 use tailback_units::Dur;
 
-/// A part may have so many percent of an equal share of the work for the sake of a longer look-ahead or of fewer
-/// frames between parts.
+/// A part may have so many percent of an equal share of the work for the sake of fewer frames between parts.
 const TOLERANCE: u64 = 115;
 /// Rounds in which pieces may change sides.
 const ROUNDS: usize = 10;
+/// Look-aheads that are tried, at most.
+const TRIED: usize = 12;
+/// Processor time for a frame at a hop, for one that goes from part to part besides, and for all parts to meet at the
+/// end of a window, nanoseconds: as measured, roughly, since only their ratios count.
+const HOP_NS: u128 = 120;
+const CROSSING_NS: u128 = 150;
+const MEETING_NS: u128 = 1_500;
 
 /// By node the part that it is in, at most `most` of them, numbered in the order of their first nodes.
 pub(super) fn split(plan: &Plan, together: &Groups, look_ahead: &[Dur], work: &Work, most: usize) -> Vec<u16> {
-    let pieces = |least: Dur| Pieces::new(plan, together, look_ahead, work, least);
-    let finest = pieces(Dur::ZERO);
-    let most = most.min(finest.weights.len());
-    if most < 2 {
-        return vec![0; plan.nodes.len()];
-    }
     let mut steps: Vec<Dur> = look_ahead.to_vec();
     steps.sort_unstable();
     steps.dedup();
-    let fair = finest.total() / most as u64 * TOLERANCE / 100;
-    let limit = finest.heaviest_part(most).max(fair);
-    let allows = |least: &Dur| {
-        let pieces = pieces(*least);
-        pieces.weights.len() >= most && pieces.heaviest_part(most) <= limit
+    let every = steps.len().div_ceil(TRIED).max(1);
+    let attempt = |least: &Dur| {
+        let pieces = Pieces::new(plan, together, look_ahead, work, *least);
+        let parts = most.min(pieces.weights.len());
+        if parts < 2 {
+            return None;
+        }
+        let (load, sides) = pieces.divide(parts, u64::from(plan.framing.mtu) * 8, *least);
+        Some((load, numbered(pieces.of_node.iter().map(|piece| sides[*piece]))))
     };
-    let steps = steps.partition_point(allows).checked_sub(1).map(|last| steps[last]);
-    let pieces = pieces(steps.unwrap_or(Dur::ZERO));
-    let sides = pieces.divide(most);
-    numbered((0..plan.nodes.len()).map(|node| sides[pieces.of_node[node]]))
+    let best = steps.iter().step_by(every).filter_map(attempt).min_by_key(|(load, _)| *load);
+    best.map_or_else(|| vec![0; plan.nodes.len()], |(_, part_of)| part_of)
 }
 
 /// Numbers parts in the order in which they are met.
@@ -96,41 +98,31 @@ impl Pieces {
         self.weights.iter().sum()
     }
 
-    /// The most work that one of so many parts has, if the heaviest pieces are dealt out first, each to the part with
-    /// the least so far.
-    fn heaviest_part(&self, parts: usize) -> u64 {
-        let mut weights = self.weights.clone();
-        weights.sort_unstable_by(|a, b| b.cmp(a));
-        let mut loads: BTreeSet<(u64, usize)> = (0..parts).map(|part| (0, part)).collect();
-        for weight in weights {
-            if let Some((load, part)) = loads.pop_first() {
-                loads.insert((load + weight, part));
-            }
-        }
-        loads.last().map_or(0, |(load, _)| *load)
-    }
-
-    /// By piece the part that it is in: the best of several attempts.
-    fn divide(&self, parts: usize) -> Vec<usize> {
+    /// By piece the part that it is in, the best of several attempts, and how much that costs; frames have so many
+    /// bits and the links in between this look-ahead.
+    fn divide(&self, parts: usize, bits: u64, look_ahead: Dur) -> (u128, Vec<usize>) {
         let far = self.farthest(&[0]);
         let heaviest = (0..self.weights.len()).max_by_key(|piece| self.weights[*piece]).unwrap_or(0);
         let seeds = [0, far, self.farthest(&[far]), heaviest];
         let attempt = |seed: &usize| {
             let mut sides = self.grown(*seed, parts);
             self.refine(&mut sides, parts);
-            (self.badness(&sides, parts), sides)
+            (self.cost(&sides, parts, bits, look_ahead), sides)
         };
-        let best = seeds.iter().map(attempt).min_by_key(|(badness, _)| *badness);
-        best.map_or_else(Vec::new, |(_, sides)| sides)
+        seeds.iter().map(attempt).min_by_key(|(cost, _)| *cost).unwrap_or_default()
     }
 
-    /// Work beyond what is tolerated, and what goes from part to part.
-    fn badness(&self, sides: &[usize], parts: usize) -> (u64, u64) {
+    /// Processor time that a simulated second takes where most is to do, nanoseconds.
+    fn cost(&self, sides: &[usize], parts: usize, bits: u64, look_ahead: Dur) -> u128 {
         let heaviest = self.loads(sides, parts).into_iter().max().unwrap_or(0);
         let crossing = |(piece, neighbours): (usize, &BTreeMap<usize, u64>)| -> u64 {
             neighbours.iter().filter(|(other, _)| sides[**other] != sides[piece]).map(|(_, traffic)| traffic).sum()
         };
-        (heaviest.saturating_sub(self.tolerated(parts)), self.neighbours.iter().enumerate().map(crossing).sum())
+        // Each link has been met from both sides.
+        let crossing = self.neighbours.iter().enumerate().map(crossing).sum::<u64>() / 2;
+        let windows = 1_000_000_000_000 / u128::from(look_ahead.0.max(1));
+        let frames = |load: u64| u128::from(load / bits);
+        frames(heaviest) * HOP_NS + frames(crossing) * CROSSING_NS + windows * MEETING_NS
     }
 
     fn tolerated(&self, parts: usize) -> u64 {
@@ -256,24 +248,29 @@ mod tests {
         Pieces { of_node: (0..weights.len()).collect(), weights: weights.to_vec(), neighbours }
     }
 
+    /// How long the pieces of each part in a row are.
+    fn lengths(row: &Pieces, parts: usize) -> Vec<usize> {
+        let (_, sides) = row.divide(parts, 1, Dur::from_ms(1));
+        sides.chunk_by(|a, b| a == b).map(<[_]>::len).collect()
+    }
+
     #[test]
     fn a_row_is_cut_in_the_middle_and_in_thirds() {
         let row = row(&[100; 12], &[50; 11]);
-        assert_eq!(row.divide(2).chunk_by(|a, b| a == b).map(<[_]>::len).collect::<Vec<_>>(), [6, 6]);
-        assert_eq!(row.divide(3).chunk_by(|a, b| a == b).map(<[_]>::len).collect::<Vec<_>>(), [4, 4, 4]);
+        assert_eq!(lengths(&row, 2), [6, 6]);
+        assert_eq!(lengths(&row, 3), [4, 4, 4]);
     }
 
     #[test]
     fn a_quiet_link_near_the_middle_is_cut_rather_than_a_busy_one_in_it() {
-        let mut traffic = [50; 19];
+        let mut traffic = [500; 19];
         traffic[10] = 3;
-        let sides = row(&[100; 20], &traffic).divide(2);
-        assert_eq!(sides.chunk_by(|a, b| a == b).map(<[_]>::len).collect::<Vec<_>>(), [11, 9]);
+        assert_eq!(lengths(&row(&[100; 20], &traffic), 2), [11, 9]);
     }
 
     #[test]
     fn a_piece_with_most_of_the_work_is_a_part_by_itself() {
-        let sides = row(&[10, 10, 500, 10, 10], &[5; 4]).divide(2);
+        let (_, sides) = row(&[10, 10, 500, 10, 10], &[5; 4]).divide(2, 1, Dur::from_ms(1));
         assert!((0..5).all(|piece| piece == 2 || sides[piece] != sides[2]), "{sides:?}");
     }
 }
