@@ -16,6 +16,9 @@ use crate::world::{Parcels, World, draw};
 use std::sync::Arc;
 use tailback_units::Time;
 
+/// At least so many windows make a run, so that whoever runs one can look up now and then.
+const WINDOWS: u64 = 1_000;
+
 /// A run that is divided into parts, before its first event.
 #[derive(Clone, Debug)]
 pub struct Parts {
@@ -49,11 +52,17 @@ impl Parts {
         Part { world: World::part(self.plan.clone(), &self.partition, number) }
     }
 
+    /// The world as a whole at time zero.
+    pub fn whole(self) -> World {
+        World::drawn(self.plan, None)
+    }
+
     /// Before which all parts may handle events by themselves, if the next event of all is at `next`; none when that
     /// is after the end of the run.
     pub fn limit(&self, next: Time) -> Option<Time> {
-        let window = next.0.saturating_add(self.partition.look_ahead().0);
-        (next <= self.plan.end).then(|| Time(window.min(self.plan.end.0.saturating_add(1))))
+        let end = self.plan.end.0.saturating_add(1);
+        let window = self.partition.look_ahead().0.min(end.div_ceil(WINDOWS));
+        (next <= self.plan.end).then(|| Time(next.0.saturating_add(window).min(end)))
     }
 
     /// The last instant of the run.
@@ -104,6 +113,10 @@ impl Part {
     /// Takes in what has left another part for this one, and leaves it empty.
     pub fn accept(&mut self, parcels: &mut Parcels) {
         self.world.accept(parcels);
+    }
+    /// Events handled so far.
+    pub fn events(&self) -> u64 {
+        self.world.events
     }
     /// The instant of the last event.
     pub fn now(&self) -> Time {

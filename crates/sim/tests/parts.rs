@@ -235,5 +235,5 @@ fn parts_that_no_link_joins_go_on_to_the_end_by_themselves() {
     let (_, parts) = agrees_in_parts(&net);
     assert!(parts > 1);
     let parts = Parts::new(net.routed(), 2);
-    assert!(parts.partition().cut().is_empty() && parts.limit(ms(1)).is_some_and(|limit| limit > parts.end()));
+    assert!(parts.partition().cut().is_empty() && parts.limit(ms(1)).is_some_and(|limit| limit > us(1_200)));
 }

@@ -120,8 +120,9 @@ impl Pieces {
         };
         // Each link has been met from both sides.
         let crossing = self.neighbours.iter().enumerate().map(crossing).sum::<u64>() / 2;
-        let windows = 1_000_000_000_000 / u128::from(look_ahead.0.max(1));
         let frames = |load: u64| u128::from(load / bits);
+        // No window is without an event.
+        let windows = frames(self.total()).min(1_000_000_000_000 / u128::from(look_ahead.0.max(1)));
         frames(heaviest) * HOP_NS + frames(crossing) * CROSSING_NS + windows * MEETING_NS
     }
 

@@ -54,9 +54,9 @@ impl Parcels {
     pub fn first(&self) -> Time {
         self.frames.iter().map(|frame| frame.packet.at).min().unwrap_or(Time::NEVER)
     }
-    /// How many frames there are.
-    pub fn frames(&self) -> usize {
-        self.frames.len()
+    /// Whether there is nothing at all.
+    pub fn is_empty(&self) -> bool {
+        self.frames.is_empty() && self.writes.is_empty()
     }
 }
 
@@ -70,7 +70,7 @@ impl Share {
         self.partition.part_of(node) == self.part
     }
     /// Tells the part of the receiving node what has been written to a connection.
-    pub fn send_write(&mut self, to: u16, connection: u32, write: Write) {
+    pub(super) fn send_write(&mut self, to: u16, connection: u32, write: Write) {
         self.out[self.partition.part_of(to)].writes.push((connection, write));
     }
 }
@@ -149,6 +149,7 @@ impl World {
                 Some(Aside::Ack(ack)) => packet.born = self.transports.put_aside(ack),
                 None => {}
             }
+            debug_assert!(packet.at > self.now, "a frame is told of before it arrives");
             let (at, line) = (packet.at, &mut self.ports[port as usize].line);
             let first = line.is_empty();
             line.push_back(packet);
