@@ -304,7 +304,7 @@ class Scenario:
         return self
 
     def parts(self, most: int = 2, seed: int | None = None) -> Parts:
-        """Return how a run with this seed would be divided among at most so many threads (`run(..., parallel=most)`)."""
+        """Return how a run with this seed would be divided among at most so many threads (`parallel` of `run`)."""
         given = cast(int, self.run_config["seed"]) if seed is None else seed
         return Parts.from_json(self.native.parts(most, given))
 

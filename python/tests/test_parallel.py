@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import importlib.util
 import json
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
-import tailback
+import tailback as tb
 from tailback import Scenario, _native, bench
 from tailback.parts import Parts
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SEED = 7
+Cli = Callable[..., Any]
 MERGE = Path(__file__).with_name("merge.toml").read_text()
 
 
@@ -71,9 +74,18 @@ def test_what_cannot_be_divided_is_one_part_and_runs_all_the_same() -> None:
     assert one.cut == ()
     assert one.look_ahead_s is None
     assert str(one).startswith("1 part")
-    assert tailback.run(scenario, replications=2, parallel=2).digest == tailback.run(scenario, replications=2).digest
+    assert tb.run(scenario, replications=2, parallel=2).digest == tb.run(scenario, replications=2).digest
 
 
 def test_less_than_one_thread_is_refused() -> None:
     with pytest.raises(ValueError, match="parallel is 0"):
-        tailback.run(Scenario.from_toml(MERGE), replications=1, parallel=0)
+        tb.run(Scenario.from_toml(MERGE), replications=1, parallel=0)
+
+
+def test_the_command_says_how_many_parts_there_were_and_gives_the_same_results(tailback: Cli, tmp_path: Path) -> None:
+    mesh = tmp_path / "mesh.toml"
+    mesh.write_text(bench.scenario("net64").with_set([("run.duration", '"20ms"')]).to_toml())
+    two = tailback("run", mesh, "--parallel", "2", "--json")
+    assert two.err.startswith("2 parts of ")
+    assert two.json["digest"] == tailback("run", mesh, "--json").json["digest"]
+    assert tailback("run", mesh, "--parallel", "0").code == 2

@@ -4,12 +4,13 @@
 //! post for the next while others still take what was posted for this one, but it cannot end the next before they have.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::thread::Thread;
 use tailback_sim::Parcels;
 use tailback_units::Time;
 
-/// How often a thread looks whether the others have come before it lets go of its processor: some 10 µs.
-const LOOKS: u32 = 2_000;
+/// How often a thread looks whether the others have come before it sleeps until one does: some 10 µs.
+const LOOKS: u32 = 1_000;
 
 /// What threads leave for each other.
 pub struct Board {
@@ -26,6 +27,10 @@ pub struct Board {
 struct Place {
     /// Windows that it has ended.
     ended: AtomicU64,
+    /// Whether it sleeps, or is about to.
+    sleeps: AtomicBool,
+    /// Who it is, for those who wake it.
+    thread: OnceLock<Thread>,
     /// By parity: when its next event is, or the arrival of what it has posted.
     next: [AtomicU64; 2],
     /// By parity: whether it wants the run to end.
@@ -72,8 +77,10 @@ impl Board {
         let place = &self.places[me];
         place.next[parity].store(next.0, Ordering::Relaxed);
         place.stops[parity].store(stops, Ordering::Relaxed);
-        // Whoever sees this sees what was stored before.
-        place.ended.store(window + 1, Ordering::Release);
+        // Whoever sees this sees what was stored before. Either a sleeper sees it before it sleeps, or it is seen
+        // that it is about to: both are in the one order of such stores and looks.
+        place.ended.store(window + 1, Ordering::SeqCst);
+        self.wake();
         let mut looks = 0;
         for other in &self.places {
             while other.ended.load(Ordering::Acquire) <= window {
@@ -84,7 +91,7 @@ impl Board {
                 if looks < LOOKS {
                     std::hint::spin_loop();
                 } else {
-                    std::thread::yield_now();
+                    self.sleep(place, other, window);
                 }
             }
         }
@@ -93,8 +100,30 @@ impl Board {
         Some(Found { next: Time(next.unwrap_or(u64::MAX)), stops })
     }
 
+    /// Sleeps, unless another has come or given up: somebody else has its processor, and will sooner let go of it if
+    /// nobody takes this one's time by looking.
+    #[cold]
+    fn sleep(&self, place: &Place, other: &Place, window: u64) {
+        place.thread.get_or_init(std::thread::current);
+        place.sleeps.store(true, Ordering::SeqCst);
+        if other.ended.load(Ordering::SeqCst) <= window && !self.broken.load(Ordering::SeqCst) {
+            std::thread::park();
+        }
+        place.sleeps.store(false, Ordering::SeqCst);
+    }
+
+    /// Wakes those that sleep.
+    fn wake(&self) {
+        for place in self.places.iter().filter(|place| place.sleeps.load(Ordering::SeqCst)) {
+            if let Some(thread) = place.thread.get() {
+                thread.unpark();
+            }
+        }
+    }
+
     /// A thread will come to no more meetings.
     pub fn give_up(&self) {
-        self.broken.store(true, Ordering::Relaxed);
+        self.broken.store(true, Ordering::SeqCst);
+        self.wake();
     }
 }

@@ -6,7 +6,7 @@
 //! have posted, so nobody decides anything and there is one meeting for each window.
 //!
 //! A window is short, some microseconds of work, so that a thread waits for the others awake for a while, and only
-//! then lets go of its processor. More threads than idle processors are slower than one.
+//! then sleeps. More threads than idle processors are slower than one.
 
 mod board;
 

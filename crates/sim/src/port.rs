@@ -72,6 +72,8 @@ pub(crate) enum LineEnd {
 
 impl LineEnd {
     /// Whether the frame that arrives now, of control or of data, goes no further here.
+    #[cold]
+    #[inline(never)]
     pub fn takes(&mut self, control: bool) -> bool {
         match self {
             LineEnd::Loss(loss) => !control && loss.takes(),
