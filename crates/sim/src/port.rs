@@ -70,21 +70,6 @@ pub(crate) enum LineEnd {
     },
 }
 
-impl LineEnd {
-    /// Whether the frame that arrives now, of control or of data, goes no further here.
-    #[cold]
-    #[inline(never)]
-    pub fn takes(&mut self, control: bool) -> bool {
-        match self {
-            LineEnd::Loss(loss) => !control && loss.takes(),
-            LineEnd::Exit { told } => {
-                *told -= 1;
-                true
-            }
-        }
-    }
-}
-
 /// Independent random loss of the frames on a line.
 #[derive(Debug)]
 pub(crate) struct Loss {

@@ -21,8 +21,9 @@ impl World {
         }
         let node = p.to;
         let Some(mut packet) = p.line.pop_front() else { return };
-        if p.end.as_mut().is_some_and(|end| end.takes(packet.is_control())) {
-            return self.end_at_line(port, packet);
+        if p.end.is_some() {
+            let Some(passed) = self.pass_end(port, packet) else { return };
+            packet = passed;
         }
         if packet.is_control() {
             self.receive_notice(port, packet);
@@ -44,15 +45,26 @@ impl World {
         self.forward(node, packet, port);
     }
 
-    /// A frame that the end of a line has taken is lost, or known in another part of the network from now on.
+    /// A frame has come to the end of a line at which not all go on.
     #[inline(never)]
-    fn end_at_line(&mut self, port: u32, packet: Packet) {
+    fn pass_end(&mut self, port: u32, packet: Packet) -> Option<Packet> {
         let p = &mut self.ports[port as usize];
-        if let Some(LineEnd::Exit { .. }) = p.end.as_deref() {
-            return self.forget(packet);
+        match p.end.as_deref_mut() {
+            Some(LineEnd::Loss(loss)) => {
+                if packet.is_control() || !loss.takes() {
+                    return Some(packet);
+                }
+                p.lost.add(u64::from(packet.size));
+                self.lose(packet, port, Reason::LinkLoss);
+                None
+            }
+            Some(LineEnd::Exit { told }) => {
+                *told -= 1;
+                self.forget(packet);
+                None
+            }
+            None => Some(packet),
         }
-        p.lost.add(u64::from(packet.size));
-        self.lose(packet, port, Reason::LinkLoss);
     }
 
     /// When the last byte of a packet that has just arrived is in: now, but later at a cut-through switch.
