@@ -43,23 +43,27 @@ def comparable(text: str) -> dict[str, object]:
     return {**json.loads(text), "events": None}
 
 
-@pytest.mark.parametrize("parts", [2, 3])
+@pytest.mark.parametrize(("parts", "step"), [(2, 1), (3, 4)])
 def test_every_scenario_gives_the_same_report_in_parts(
-    scenarios: list[tuple[str, _native.Scenario]], parts: int
+    scenarios: list[tuple[str, _native.Scenario]], parts: int, step: int
 ) -> None:
-    some = scenarios[:: parts - 1]
+    some = scenarios[::step]
     divided = 0
     for name, scenario in some:
         assert comparable(scenario.run_in_turn(SEED, parts)) == comparable(scenario.run(SEED)), name
         divided += len(Parts.from_json(scenario.parts(parts, SEED))) > 1
-    assert divided > len(some) / 2, f"{divided} of {len(some)} were divided at all"
+    # All but those with priority-based flow control.
+    assert divided >= 0.9 * len(some), f"{divided} of {len(some)} were divided at all"
 
 
 def test_every_scenario_gives_the_same_report_on_two_threads(scenarios: list[tuple[str, _native.Scenario]]) -> None:
     # Threads meet at each event where there are few, which takes its time on a machine that is busy.
     for name, scenario in scenarios:
-        length = "500us" if "datacentre" in name or "dc10g" in name else "100ms"
-        short = scenario.with_set([("run.duration", f'"{length}"'), ("run.sample", '"100us"')])
+        try:
+            short = scenario.with_set([("run.duration", '"20ms"')])
+        except _native.ScenarioError:  # something happens in it only later
+            short = scenario
+        short = scenario if "datacentre" in name else short
         assert comparable(short.run(SEED, parallel=2)) == comparable(short.run(SEED)), name
 
 

@@ -379,6 +379,21 @@ impl Port {
         Some(self.line.get(1).map(|next| next.at))
     }
 
+    /// Whether the oldest frame on the line, which arrives now, goes no further here.
+    #[cold]
+    #[inline(never)]
+    pub fn end_takes(&mut self) -> bool {
+        let control = self.line.front().is_some_and(Packet::is_control);
+        match self.end.as_deref_mut() {
+            Some(LineEnd::Loss(loss)) => !control && loss.takes(),
+            Some(LineEnd::Exit { told }) => {
+                *told -= 1;
+                true
+            }
+            None => false,
+        }
+    }
+
     /// Takes those whose transmission has begun by `now` out of the backlog.
     #[inline]
     fn expire(fifo: &mut Fifo, line: &Ring, clock: TxClock, delay: Dur, now: Time) {

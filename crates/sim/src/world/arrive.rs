@@ -20,11 +20,10 @@ impl World {
             self.agenda.push(at, Key::new(Kind::Arrive, port));
         }
         let node = p.to;
-        let Some(mut packet) = p.line.pop_front() else { return };
-        if p.end.is_some() {
-            let Some(passed) = self.pass_end(port, packet) else { return };
-            packet = passed;
+        if p.end.is_some() && p.end_takes() {
+            return self.end_at_line(port);
         }
+        let Some(mut packet) = p.line.pop_front() else { return };
         if packet.is_control() {
             self.receive_notice(port, packet);
             return;
@@ -45,26 +44,16 @@ impl World {
         self.forward(node, packet, port);
     }
 
-    /// A frame has come to the end of a line at which not all go on.
+    /// The end of a line has taken a frame: it is lost, or known in another part of the network from now on.
     #[inline(never)]
-    fn pass_end(&mut self, port: u32, packet: Packet) -> Option<Packet> {
+    fn end_at_line(&mut self, port: u32) {
         let p = &mut self.ports[port as usize];
-        match p.end.as_deref_mut() {
-            Some(LineEnd::Loss(loss)) => {
-                if packet.is_control() || !loss.takes() {
-                    return Some(packet);
-                }
-                p.lost.add(u64::from(packet.size));
-                self.lose(packet, port, Reason::LinkLoss);
-                None
-            }
-            Some(LineEnd::Exit { told }) => {
-                *told -= 1;
-                self.forget(packet);
-                None
-            }
-            None => Some(packet),
+        let Some(packet) = p.line.pop_front() else { return };
+        if let Some(LineEnd::Exit { .. }) = p.end.as_deref() {
+            return self.forget(packet);
         }
+        p.lost.add(u64::from(packet.size));
+        self.lose(packet, port, Reason::LinkLoss);
     }
 
     /// When the last byte of a packet that has just arrived is in: now, but later at a cut-through switch.
