@@ -49,7 +49,8 @@ fn run(arguments: &[String]) -> Result<String, String> {
         .map(|setting| setting.split_once('=').ok_or_else(|| format!("`{setting}` is not of the form PATH=VALUE")))
         .collect::<Result<Vec<_>, _>>()?;
     let (own, pairs): (Vec<_>, Vec<_>) = pairs.into_iter().partition(|(path, _)| *path == "parallel");
-    let parallel = own.last().map_or(Ok(1), |(_, n)| n.parse().map_err(|_| format!("`{n}` is no number of threads")))?;
+    let parallel =
+        own.last().map_or(Ok(1), |(_, n)| n.parse().map_err(|_| format!("`{n}` is no number of threads")))?;
     let scenario =
         Scenario::from_toml(text, name).and_then(|scenario| scenario.with_set(&pairs)).map_err(|e| e.rendered())?;
     let plan = build(&scenario, scenario.run().seed, None);
@@ -90,9 +91,8 @@ mod tests {
     #[test]
     fn on_two_threads_the_same_packets_arrive() {
         let hops = |line: &str| line.split_once(" delivered=").map(|(_, counts)| counts.to_owned());
-        let [one, two] = ["parallel=1", "parallel=2"].map(|parallel| {
-            result(&["net64", parallel, "run.duration=20ms", "run.warmup=0s"]).expect("it runs")
-        });
+        let [one, two] = ["parallel=1", "parallel=2"]
+            .map(|parallel| result(&["net64", parallel, "run.duration=20ms", "run.warmup=0s"]).expect("it runs"));
         assert_eq!(hops(&one), hops(&two));
         assert!(hops(&one).is_some() && one != two, "two parts have more events");
     }

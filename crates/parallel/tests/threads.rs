@@ -93,10 +93,11 @@ fn threads_give_the_report_of_parts_in_turn_and_of_the_whole() {
 fn a_run_ends_when_whoever_watches_it_says_so_whole_or_in_parts() {
     for most in [1, 2] {
         let mut looks = 0;
-        let ended = tailback_parallel::run(Plan { end: tailback_units::Time(100_000_000_000_000), ..plan() }, most, |at| {
-            looks += 1;
-            if looks == 3 { Err(at) } else { Ok(()) }
-        });
+        let ended =
+            tailback_parallel::run(Plan { end: tailback_units::Time(100_000_000_000_000), ..plan() }, most, |at| {
+                looks += 1;
+                if looks == 3 { Err(at) } else { Ok(()) }
+            });
         assert!(ended.is_err_and(|at| at > 0.0 && at < 0.5));
         assert_eq!(looks, 3);
     }
