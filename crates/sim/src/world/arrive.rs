@@ -56,7 +56,7 @@ impl World {
                 let wire = u32::from(packet.wire());
                 self.now + (p.clock.tx_time(wire) - p.clock.tx_time(header.min(wire)))
             }),
-            Queue::Fifo(_) => self.now,
+            Queue::Fifo(_) | Queue::Judged(_) => self.now,
         }
     }
 

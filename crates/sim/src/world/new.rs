@@ -19,7 +19,7 @@ use crate::plan::{
     Among, ApplicationPlan, BackPressure, Change, ChangeKind, Draw, Engine, Fabric, FlowPlan, Framing, LinkPlan,
     NO_ROUTE, NodeId, NodeKind, NodePlan, Place, Plan, Scope, SwitchPlan,
 };
-use crate::port::{Base, ClassQueue, Fifo, Loss, Managed, Port, Queue, Settled, Waiting};
+use crate::port::{Base, ClassQueue, Fifo, Judged, Loss, Managed, Port, Queue, Settled, Waiting};
 use crate::responder::Responder;
 use crate::ring::Ring;
 use crate::routes::Forwarding;
@@ -329,11 +329,10 @@ fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize, origins: &Origins, 
     let notification = own.and_then(|s| s.notification.as_deref()).filter(|_| limiters.is_none());
     let l32 = l as u32;
     let changes = |c: &Change| matches!(c.what, ChangeKind::LinkDown(x) | ChangeKind::LinkUp(x) | ChangeKind::LinkRate(x, _) | ChangeKind::LinkDelay(x, _) if x == l32);
-    let plain_fifo = plan.engine == Engine::Merged
+    // Nothing stops it, changes it or writes into what it sends.
+    let sends_ahead = plan.engine == Engine::Merged
         && plan.classes == 1
         && !shared[usize::from(from)]
-        && queue.discipline == Spec::default()
-        && queue.places[0] == u64::MAX
         && queue.ring.is_none()
         && queue.shaper.is_none()
         && neighbour.is_none()
@@ -348,8 +347,12 @@ fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize, origins: &Origins, 
         && !plan.conditioners.iter().any(|c| c.place == Place::Egress { port: 2 * l32 + side as u32 });
     let egress = Egress::new(queue.ring, queue.shaper.as_ref());
     let rate = egress.as_ref().map_or(link.rate[side], |egress| egress.rate(link.rate[side]));
-    let queue = if plain_fifo {
+    let plain = queue.discipline == Spec::default() && queue.places[0] == u64::MAX;
+    let site = Site { bytes: queue.limits[0], packets: queue.places[0], rate };
+    let queue = if sends_ahead && plain {
         Queue::Fifo(Fifo::new(queue.limits[0]))
+    } else if sends_ahead && let Some(rule) = queue.discipline.rule(&site) {
+        Queue::Judged(Box::new(Judged::new(rule, Rng::named(plan.seed, &format!("port {name}")))))
     } else {
         // Who names addresses stops them upstream: there the queues are kept by destination. A
         // switch of its own keeps the same order of queues, so that its list of addresses is right.

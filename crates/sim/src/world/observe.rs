@@ -6,6 +6,7 @@ use crate::port::{Queue, Waiting};
 use crate::report::QualitySeries;
 use std::collections::BTreeMap;
 use tailback_measure::Variation;
+use tailback_qdisc::Admission;
 use tailback_units::Time;
 
 /// Samples so far.
@@ -88,9 +89,13 @@ impl World {
                     }
                 }
             }
+            if let Queue::Judged(judged) = &port.queue {
+                let state = &mut recorder.state[at];
+                judged.rule.probe(&mut |name, value| state.entry(name.to_owned()).or_default().push(value));
+            }
             let stopped = match &port.queue {
                 Queue::Managed(m) => m.blocked_since.is_some(),
-                Queue::Fifo(_) => false,
+                Queue::Fifo(_) | Queue::Judged(_) => false,
             };
             recorder.stopped[at].push(stopped);
         }
