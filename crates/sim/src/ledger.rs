@@ -106,6 +106,11 @@ impl Ledger {
         }
     }
 
+    /// Bytes that the packets of all flows touch.
+    pub fn hot_bytes(&self) -> usize {
+        size_of_val(&*self.flows)
+    }
+
     /// Counts the colour of a packet handed to the network, where colours are counted.
     pub fn offer_coloured(&mut self, packet: &Packet) {
         let more = self.flows[packet.flow() as usize].more.as_mut();

@@ -397,7 +397,7 @@ impl Port {
     /// Puts a packet that has been admitted onto the line; returns its arrival if the line was
     /// empty, since it must then go on the agenda.
     #[inline(always)]
-    pub fn fifo_push(&mut self, now: Time, mut packet: Packet) -> Option<Time> {
+    pub fn fifo_push(&mut self, now: Time, packet: Packet) -> Option<Time> {
         let Some(fifo) = self.queue.fifo_mut() else { unreachable!("only ports that send ahead come here") };
         let tx = self.clock.tx_time(u32::from(packet.wire()));
         let start = self.free.max(now);
@@ -405,7 +405,6 @@ impl Port {
         // Not `tx`: a queue of more than 213 days ends at the end of time.
         self.busy += self.free.0 - start.0;
         let at = self.free + self.delay;
-        packet.at = at;
         if start > now {
             let (size, account) = (u64::from(packet.size), &mut self.classes[0]);
             fifo.waiting += 1;
@@ -416,7 +415,9 @@ impl Port {
             account.area += u128::from(size) * u128::from(start - now.0);
         }
         let first = self.line.is_empty();
-        self.line.push_back(packet);
+        // In its place on the line: a packet in hand, of which a part has just been written, cannot be moved
+        // at once.
+        self.line.push_back(packet).at = at;
         first.then_some(at)
     }
 

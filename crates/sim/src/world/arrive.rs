@@ -20,55 +20,60 @@ impl World {
             self.agenda.push(at, Key::new(Kind::Arrive, port));
         }
         let node = p.to;
-        let Some(mut packet) = p.line.pop_front() else { return };
+        let Some(packet) = p.line.pop_front() else { return };
         let lost = !packet.is_control() && p.loss.as_mut().is_some_and(|l| l.takes());
         if packet.is_control() {
-            self.receive_notice(port, packet);
+            self.receive_notice(port, packet.apart());
             return;
         }
         if lost {
             p.lost.add(u64::from(packet.size));
-            self.lose(packet, port, Reason::LinkLoss);
+            self.lose(packet.apart(), port, Reason::LinkLoss);
             return;
         }
         if packet.dst == node {
             if self.transports.is_empty() && self.applications.is_empty() {
-                self.ledger.deliver(packet, now);
+                self.ledger.deliver(packet.apart(), now);
             } else {
-                self.receive(packet);
+                self.receive(packet.apart());
             }
             return;
         }
         if self.conditioning.at_ingress() {
-            let Some(passed) = self.condition_ingress(port, packet) else { return };
-            packet = passed;
+            return self.forward_conditioned(node, packet.apart(), port);
         }
-        packet.at = self.tail_of(port, &packet);
         self.forward(node, packet, port);
     }
 
-    /// When the last byte of a packet that has just arrived is in: now, but later at a cut-through switch.
-    #[inline]
-    fn tail_of(&self, port: u32, packet: &Packet) -> Time {
-        let p = &self.ports[port as usize];
-        match &p.queue {
-            Queue::Managed(m) => m.cut.map_or(self.now, |header| {
-                let wire = u32::from(packet.wire());
-                self.now + (p.clock.tx_time(wire) - p.clock.tx_time(header.min(wire)))
-            }),
-            Queue::Fifo(_) | Queue::Judged(_) => self.now,
+    #[inline(never)]
+    fn forward_conditioned(&mut self, node: u16, packet: Packet, via: u32) {
+        if let Some(passed) = self.condition_ingress(via, packet) {
+            self.forward(node, passed, via);
         }
     }
 
-    /// Sends a packet on from a switch, by way of its fabric.
+    /// When the last byte of a packet that has just arrived at a cut-through switch is in.
     #[inline]
-    fn forward(&mut self, node: u16, packet: Packet, via: u32) {
+    fn tail_of(&self, port: u32, packet: &Packet) -> Option<Time> {
+        let p = &self.ports[port as usize];
+        let Queue::Managed(m) = &p.queue else { return None };
+        let (header, wire) = (m.cut?, u32::from(packet.wire()));
+        Some(self.now + (p.clock.tx_time(wire) - p.clock.tx_time(header.min(wire))))
+    }
+
+    /// Sends a packet on from a switch, by way of its fabric.
+    #[inline(always)]
+    fn forward(&mut self, node: u16, mut packet: Packet, via: u32) {
+        // Elsewhere it is in as it arrives, that is at `packet.at`.
+        if let Some(tail) = self.tail_of(via, &packet) {
+            packet.at = tail;
+        }
         let output = self.routes.port(node, packet.dst, packet.flow(), packet.seq);
         let FabricState::Crossbar(crossbar) = &mut self.nodes[usize::from(node)].fabric else {
             return self.enqueue(output, packet, Some(via));
         };
         let slot = |port: u32| self.ports[port as usize].slot as usize;
-        match crossbar.accept(slot(via ^ 1), slot(output), packet) {
+        match crossbar.accept(slot(via ^ 1), slot(output), packet.apart()) {
             Ok(()) => self.match_output(output),
             Err(packet) => {
                 self.ports[via as usize].refused.add(u64::from(packet.size));

@@ -75,12 +75,14 @@ impl World {
         let keep = Keep { delays: plan.per_flow_delay, variation: plan.delay_variation, colours };
         let ledger = Ledger::new(numbers(&plan.flows), usize::from(plan.classes), keep);
         let applications = Applications::new(&plan);
+        let hot_bytes = size_of_val(&*ports) + ledger.hot_bytes() + transports.hot_bytes();
         let mut world = World {
             now: Time::ZERO,
             agenda: Agenda::default(),
             nodes: plan.nodes.iter().zip(outputs).map(|(n, ports)| node(&plan, n, ports)).collect(),
             ports,
             routes,
+            looks_ahead: hot_bytes > NEAR_BYTES,
             flows,
             transports,
             applications,
@@ -119,6 +121,9 @@ impl World {
         world
     }
 }
+
+/// What the first two levels of a processor's caches are sure to hold.
+const NEAR_BYTES: usize = 256 << 10;
 
 /// Draws what a run draws before it begins: the ends and starts of flows that leave them open.
 fn draw(plan: &mut Plan) {

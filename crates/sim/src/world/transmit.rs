@@ -22,12 +22,12 @@ impl World {
                     self.schedule(at, Kind::Arrive, port);
                 }
             } else {
-                self.lose(packet, port, Reason::BufferFull);
+                self.lose(packet.apart(), port, Reason::BufferFull);
             }
         } else if matches!(p.queue, Queue::Judged(_)) {
-            self.enqueue_judged(port, packet);
+            self.enqueue_judged(port, packet.apart());
         } else {
-            self.enqueue_managed(port, packet, via);
+            self.enqueue_managed(port, packet.apart(), via);
         }
     }
 
