@@ -124,13 +124,6 @@ impl Packet {
             dst,
         }
     }
-    /// The same packet, to be handed to a function that is called rarely. Such a function takes it by its
-    /// address; from a place of its own, so that on the usual way the fields can stay in registers.
-    #[inline(always)]
-    pub fn apart(self) -> Packet {
-        let Packet { at, born, flow_traits, seq, payload, size, beyond, code, dst } = self;
-        Packet { at, born, flow_traits, seq, payload, size, beyond, code, dst }
-    }
     /// Sets what a buffer counts and what the wire counts, in bytes: the latter is larger by at most
     /// [`Packet::MAX_BEYOND`].
     #[inline]

@@ -23,24 +23,24 @@ impl World {
         let Some(packet) = p.line.pop_front() else { return };
         let lost = !packet.is_control() && p.loss.as_mut().is_some_and(|l| l.takes());
         if packet.is_control() {
-            self.receive_notice(port, packet.apart());
+            self.receive_notice(port, packet);
             return;
         }
         if lost {
             p.lost.add(u64::from(packet.size));
-            self.lose(packet.apart(), port, Reason::LinkLoss);
+            self.lose(packet, port, Reason::LinkLoss);
             return;
         }
         if packet.dst == node {
             if self.transports.is_empty() && self.applications.is_empty() {
-                self.ledger.deliver(packet.apart(), now);
+                self.ledger.deliver(packet, now);
             } else {
-                self.receive(packet.apart());
+                self.receive(packet);
             }
             return;
         }
         if self.conditioning.at_ingress() {
-            return self.forward_conditioned(node, packet.apart(), port);
+            return self.forward_conditioned(node, packet, port);
         }
         self.forward(node, packet, port);
     }
@@ -73,7 +73,7 @@ impl World {
             return self.enqueue(output, packet, Some(via));
         };
         let slot = |port: u32| self.ports[port as usize].slot as usize;
-        match crossbar.accept(slot(via ^ 1), slot(output), packet.apart()) {
+        match crossbar.accept(slot(via ^ 1), slot(output), packet) {
             Ok(()) => self.match_output(output),
             Err(packet) => {
                 self.ports[via as usize].refused.add(u64::from(packet.size));

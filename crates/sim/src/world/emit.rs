@@ -178,7 +178,7 @@ impl World {
         packet.set_lengths(flow.last.1, flow.last.2);
         let (port, rule) = (flow.port, flow.conditioner);
         if rule != NONE {
-            return self.enter(port, rule, None, packet.apart());
+            return self.enter(port, rule, None, packet);
         }
         self.ledger.offer(&packet);
         self.enqueue(port, packet, None);

@@ -22,12 +22,12 @@ impl World {
                     self.schedule(at, Kind::Arrive, port);
                 }
             } else {
-                self.lose(packet.apart(), port, Reason::BufferFull);
+                self.lose(packet, port, Reason::BufferFull);
             }
         } else if matches!(p.queue, Queue::Judged(_)) {
-            self.enqueue_judged(port, packet.apart());
+            self.enqueue_judged(port, packet);
         } else {
-            self.enqueue_managed(port, packet.apart(), via);
+            self.enqueue_managed(port, packet, via);
         }
     }
 

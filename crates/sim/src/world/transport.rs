@@ -399,7 +399,7 @@ impl World {
             packet.set_lengths(size, wire);
             let (port, rule) = (out.port, out.conditioner);
             if rule != NONE || segment.marked.is_some() {
-                self.enter(port, rule, segment.marked, packet.apart());
+                self.enter(port, rule, segment.marked, packet);
                 continue;
             }
             self.ledger.offer(&packet);
