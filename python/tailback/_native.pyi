@@ -96,8 +96,14 @@ class Scenario:
         progress: Callable[[float], object] | None = None,
         engine: str | None = None,
         warmup_s: float | None = None,
+        parallel: int = 1,
     ) -> str:
-        """Run one replication without the GIL and return its report as JSON; raises `Cancelled`."""
+        """Run one replication without the GIL and return its report as JSON; raises `Cancelled`.
+
+        At most `parallel` parts of the network have a thread each; the digest does not depend on it.
+        """
+    def parts(self, most: int, seed: int) -> str:
+        """Return the parts of a parallel run as JSON: nodes of each, links between them, look-ahead in seconds."""
 
 @final
 class Study:

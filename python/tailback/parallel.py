@@ -43,6 +43,8 @@ class Task(Generic[Key]):
     seed: int
     warmup_s: float | None = None
     engine: str | None = None
+    parallel: int = 1
+    """Threads on which the replication itself runs, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,7 +312,7 @@ def _run(
 ) -> Done[Key, Value]:
     start = time.thread_time()
     try:
-        text = task.scenario.native.run(task.seed, cancel, tell, task.engine, task.warmup_s)
+        text = task.scenario.native.run(task.seed, cancel, tell, task.engine, task.warmup_s, task.parallel)
     except RuntimeError as error:
         raise RunError(f"the run with seed {task.seed} failed: {error}") from error
     cpu_s = time.thread_time() - start

@@ -13,7 +13,7 @@ from tailback import _native
 from tailback.errors import RunError
 from tailback.executors import Backend
 from tailback.measures import estimates, measures
-from tailback.parallel import Pool, Progress, Task
+from tailback.parallel import Pool, Progress, Task, default_threads
 from tailback.report import Report
 from tailback.result import Result, Warmup
 from tailback.scenario import Scenario, load
@@ -59,6 +59,7 @@ def run(
     *,
     warmup: str | None = None,
     engine: Literal["merged", "plain"] | None = None,
+    parallel: int = 1,
     progress: Progress | None = None,
     executor: Executor | Backend | None = None,
 ) -> Result:
@@ -68,9 +69,11 @@ def run(
         scenario: A scenario, or the path of its file.
         seed: Base seed; replication k runs with `seed + k`. Default: the scenario's.
         replications: How many, at least. Default: the scenario's.
-        threads: How many replications at a time. Default: one per processor.
+        threads: How many replications at a time. Default: one per processor, or per `parallel` processors.
         warmup: Such as "20s", or "auto". Default: the scenario's.
         engine: "merged" or "plain"; both give the same digest. Default: the scenario's.
+        parallel: Divide the network of each replication into at most so many parts with a thread each. Gives the same
+            digest; for one large run, since replications keep processors busy anyway. `Scenario.parts` tells the parts.
         progress: Called now and then with the replications done and their number.
         executor: Any executor of `concurrent.futures`, or one of `tailback.executors`. Its owner closes it.
 
@@ -89,16 +92,20 @@ def run(
     count = cast(int, config["replications"]) if replications is None else replications
     if count < 1:
         raise ValueError(f"replications is {count}; at least one is needed")
+    if parallel < 1:
+        raise ValueError(f"parallel is {parallel}; at least one thread is needed")
+    if threads is None and executor is None and parallel > 1:
+        threads = max(default_threads() // parallel, 1)
     confidence = cast(float, config["confidence"])
     precision = _precision(config)
     with Pool(threads, executor) as pool:
-        start = _warmup(scenario, engine, pool)
+        start = _warmup(scenario, engine, parallel, pool)
         result = Result(scenario, start or Warmup("auto"), confidence, base)
         if start is None:
             raise Interrupted(result)
         while True:
             missing = seeds(base, count)[len(result.reports) :]
-            tasks = [Task(None, scenario, s, start.override_s, engine) for s in missing]
+            tasks = [Task(None, scenario, s, start.override_s, engine, parallel) for s in missing]
             outcome = pool.run(tasks, _whole, progress)
             # After Ctrl-C a later replication may have finished before an earlier one: keep what is there.
             result.add([done.value for done in outcome.done], sum(done.cpu_s for done in outcome.done))
@@ -116,7 +123,7 @@ def _whole(_: None, report: Report) -> Report:
     return report
 
 
-def _warmup(scenario: Scenario, engine: str | None, pool: Pool) -> Warmup | None:
+def _warmup(scenario: Scenario, engine: str | None, parallel: int, pool: Pool) -> Warmup | None:
     """Return the stated warm-up, or that of a pilot run by MSER-5; none when the pilot was interrupted.
 
     The warm-up must lie in the first half of the run. The pilot takes the scenario's own seed, whatever the base
@@ -137,7 +144,7 @@ def _warmup(scenario: Scenario, engine: str | None, pool: Pool) -> Warmup | None
                 "run.sample": f"{sample_ps}ps",
             }
         )
-        outcome = pool.run([Task(None, pilot, seed, 0.0, engine)], _whole)
+        outcome = pool.run([Task(None, pilot, seed, 0.0, engine, parallel)], _whole)
         if not outcome.done:
             return None
         series = outcome.done[0].value.data["series"]

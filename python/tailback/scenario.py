@@ -24,6 +24,7 @@ from typing import Literal, TypeAlias, cast
 
 from tailback import _native
 from tailback.errors import RunError, UsageError
+from tailback.parts import Parts
 
 __all__ = ["Precision", "Scenario", "Table", "Value", "discipline", "kind", "load", "source", "tcp", "toml_value"]
 
@@ -301,6 +302,11 @@ class Scenario:
         """Check the scenario and return it; raises ScenarioError with all that is wrong."""
         _ = self.native
         return self
+
+    def parts(self, most: int = 2, seed: int | None = None) -> Parts:
+        """Return how a run with this seed would be divided among at most so many threads (`parallel` of `run`)."""
+        given = cast(int, self.run_config["seed"]) if seed is None else seed
+        return Parts.from_json(self.native.parts(most, given))
 
     def to_toml(self) -> str:
         """Return the document as TOML; loading it gives an equal scenario."""

@@ -153,7 +153,7 @@ def test_headroom_is_the_worked_example(tailback: Cli) -> None:
 
 def test_bench_gives_the_agreed_fields(tailback: Cli) -> None:
     found = tailback("bench", "lan-a1", "--json").json
-    assert set(found) == {"workload", "packet_hops", "events", "cpu_s", "rss_mb"}
+    assert set(found) == {"workload", "packet_hops", "events", "cpu_s", "wall_s", "rss_mb"}
     assert found["packet_hops"] > 100_000
     assert found["cpu_s"] > 0
 

@@ -5,10 +5,9 @@
 
 use std::process::ExitCode;
 use tailback_scenario::{Scenario, build};
-use tailback_sim::World;
 
 /// Each workload: its name and its document, which `tailback bench` runs too.
-const WORKLOADS: [(&str, &str); 9] = [
+const WORKLOADS: [(&str, &str); 10] = [
     ("forward", include_str!("../../../python/tailback/bench/forward.toml")),
     ("udpqueue", include_str!("../../../python/tailback/bench/udpqueue.toml")),
     ("red64", include_str!("../../../python/tailback/bench/red64.toml")),
@@ -17,6 +16,7 @@ const WORKLOADS: [(&str, &str); 9] = [
     ("tcp100000", include_str!("../../../python/tailback/bench/tcp100000.toml")),
     ("edge50", include_str!("../../../python/tailback/bench/edge50.toml")),
     ("dc10g", include_str!("../../../python/tailback/bench/dc10g.toml")),
+    ("net64", include_str!("../../../python/tailback/bench/net64.toml")),
     ("lan-a1", include_str!("../../../python/tailback/bench/lan-a1.toml")),
 ];
 
@@ -34,11 +34,12 @@ fn main() -> ExitCode {
     }
 }
 
-/// `WORKLOAD [PATH=VALUE]…`: runs it with these values set, such as `run.duration=1s`.
+/// `WORKLOAD [parallel=N] [PATH=VALUE]…`: runs it with these values set, such as `run.duration=1s`, on at most N
+/// threads.
 fn run(arguments: &[String]) -> Result<String, String> {
     let names = WORKLOADS.map(|(name, _)| name).join("|");
     let (workload, settings) =
-        arguments.split_first().ok_or_else(|| format!("usage: tailback-bench {names} [PATH=VALUE]…"))?;
+        arguments.split_first().ok_or_else(|| format!("usage: tailback-bench {names} [parallel=N] [PATH=VALUE]…"))?;
     let (name, text) = WORKLOADS
         .into_iter()
         .find(|(name, _)| name == workload)
@@ -47,11 +48,13 @@ fn run(arguments: &[String]) -> Result<String, String> {
         .iter()
         .map(|setting| setting.split_once('=').ok_or_else(|| format!("`{setting}` is not of the form PATH=VALUE")))
         .collect::<Result<Vec<_>, _>>()?;
+    let (own, pairs): (Vec<_>, Vec<_>) = pairs.into_iter().partition(|(path, _)| *path == "parallel");
+    let parallel =
+        own.last().map_or(Ok(1), |(_, n)| n.parse().map_err(|_| format!("`{n}` is no number of threads")))?;
     let scenario =
         Scenario::from_toml(text, name).and_then(|scenario| scenario.with_set(&pairs)).map_err(|e| e.rendered())?;
-    let mut world = World::new(build(&scenario, scenario.run().seed, None));
-    world.run_to_end();
-    let report = world.report();
+    let plan = build(&scenario, scenario.run().seed, None);
+    let report = tailback_parallel::run(plan, parallel, |_| Ok::<(), String>(()))?.report();
     let delivered: u64 = report.flows.iter().map(|flow| flow.delivered.packets).sum();
     Ok(format!(
         "RESULT peer=tailback workload={name} events={} delivered={delivered} hops={}",
@@ -83,6 +86,15 @@ mod tests {
         let line = result(&["forward", "run.duration=1s"]).expect("it runs");
         let hops: u64 = line.rsplit('=').next().and_then(|n| n.parse().ok()).expect("the line ends in hops");
         assert!((999_000..=1_000_000).contains(&hops), "{line}");
+    }
+
+    #[test]
+    fn on_two_threads_the_same_packets_arrive() {
+        let hops = |line: &str| line.split_once(" delivered=").map(|(_, counts)| counts.to_owned());
+        let [one, two] = ["parallel=1", "parallel=2"]
+            .map(|parallel| result(&["net64", parallel, "run.duration=20ms", "run.warmup=0s"]).expect("it runs"));
+        assert_eq!(hops(&one), hops(&two));
+        assert!(hops(&one).is_some() && one != two, "two parts have more events");
     }
 
     #[test]

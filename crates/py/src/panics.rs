@@ -22,8 +22,10 @@ pub fn catch_messages() {
 /// The result of `work`, or what it panicked with.
 pub fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     // Whatever the panic left half done is dropped with it.
-    catch_unwind(AssertUnwindSafe(work)).map_err(|_| {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
         let message = LAST.with(|last| last.borrow_mut().take());
-        message.unwrap_or_else(|| "the simulator stopped without a message".to_owned())
+        // One that came in another thread left its message there, but it carries the text.
+        let text = || panic.downcast::<String>().map(|text| *text).ok();
+        message.or_else(text).unwrap_or_else(|| "the simulator stopped without a message".to_owned())
     })
 }

@@ -7,13 +7,10 @@ use pyo3::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tailback_sim::plan::Plan;
-use tailback_sim::{Status, World};
 
 create_exception!(tailback._native, Cancelled, PyException, "The run was stopped through its Cancel.");
 
-/// Events between two looks at the cancel flag: some 5 ms of work.
-const LOOK: u64 = 50_000;
-/// Looks between two calls of the progress function, which needs the interpreter lock.
+/// Looks at the cancel flag between two calls of the progress function, which needs the interpreter lock.
 const LOOKS_PER_PROGRESS: u64 = 10;
 
 /// Stops the runs that it was given to.
@@ -35,15 +32,20 @@ impl Cancel {
     }
 }
 
-/// Runs a plan and returns its report as JSON.
-pub fn run(py: Python<'_>, plan: Plan, cancel: Option<&Cancel>, progress: Option<&Py<PyAny>>) -> PyResult<String> {
+/// Runs a plan, in at most so many parts with a thread each, and returns its report as JSON.
+pub fn run(
+    py: Python<'_>,
+    plan: Plan,
+    parallel: usize,
+    cancel: Option<&Cancel>,
+    progress: Option<&Py<PyAny>>,
+) -> PyResult<String> {
     let flag = cancel.map(|cancel| cancel.0.clone());
     let cancelled = || flag.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed));
     let done = py.detach(|| {
         guarded(|| {
-            let mut world = World::new(plan);
             let mut looks = 0;
-            while world.run(LOOK) == Status::Running {
+            let mut world = tailback_parallel::run(plan, parallel, |done| {
                 if cancelled() {
                     return Err(Cancelled::new_err("cancelled"));
                 }
@@ -51,9 +53,10 @@ pub fn run(py: Python<'_>, plan: Plan, cancel: Option<&Cancel>, progress: Option
                 if looks % LOOKS_PER_PROGRESS == 0
                     && let Some(tell) = progress
                 {
-                    Python::attach(|py| tell.call1(py, (world.progress(),)))?;
+                    Python::attach(|py| tell.call1(py, (done,)))?;
                 }
-            }
+                Ok(())
+            })?;
             Ok(serde_json::to_string(&world.report()).expect("a report has text keys and finite numbers only"))
         })
     });

@@ -6,6 +6,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::path::Path;
 use tailback_scenario::{Files, build};
+use tailback_sim::Parts;
 use tailback_sim::plan::Engine;
 use tailback_units::Time;
 
@@ -55,7 +56,8 @@ impl Scenario {
         self.0.title()
     }
 
-    #[pyo3(signature = (seed, cancel = None, progress = None, engine = None, warmup_s = None))]
+    #[pyo3(signature = (seed, cancel = None, progress = None, engine = None, warmup_s = None, parallel = 1))]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn run(
         &self,
         py: Python<'_>,
@@ -64,13 +66,29 @@ impl Scenario {
         progress: Option<Py<PyAny>>,
         engine: Option<&str>,
         warmup_s: Option<f64>,
+        parallel: usize,
     ) -> PyResult<String> {
         let engine = engine.map(engine_named).transpose()?;
         let mut plan = build(&self.0, seed, engine);
         if let Some(seconds) = warmup_s {
             plan.warmup = instant(seconds)?;
         }
-        run(py, plan, cancel.as_deref(), progress.as_ref())
+        run(py, plan, parallel, cancel.as_deref(), progress.as_ref())
+    }
+
+    fn parts(&self, most: usize, seed: u64) -> String {
+        let plan = build(&self.0, seed, None);
+        let (nodes, links) = (plan.nodes.clone(), plan.links.clone());
+        let parts = Parts::new(plan, most);
+        let partition = parts.partition();
+        let name = |node: u16| nodes[usize::from(node)].name.clone();
+        let of = |part: usize| -> Vec<String> {
+            (0..nodes.len() as u16).filter(|node| partition.part_of(*node) == part).map(name).collect()
+        };
+        let cut: Vec<_> = partition.cut().iter().map(|link| links[*link as usize].ends.map(name)).collect();
+        let look_ahead = (!cut.is_empty()).then(|| partition.look_ahead().as_secs());
+        let nodes: Vec<_> = (0..partition.parts()).map(of).collect();
+        serde_json::json!({ "parts": nodes, "cut": cut, "look_ahead_s": look_ahead }).to_string()
     }
 
     fn __repr__(&self) -> String {

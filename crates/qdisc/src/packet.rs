@@ -124,6 +124,12 @@ impl Packet {
             dst,
         }
     }
+    /// The same packet for another part of a network that is simulated in parts: while it is on a line from one
+    /// part to the other both know it, the one as sent and the other as about to arrive. Nothing else has a use
+    /// for this.
+    pub fn as_seen_from_the_other_end(&self) -> Packet {
+        Packet { ..*self }
+    }
     /// Sets what a buffer counts and what the wire counts, in bytes: the latter is larger by at most
     /// [`Packet::MAX_BEYOND`].
     #[inline]

@@ -78,6 +78,21 @@ impl Rule {
         })
     }
 
+    /// The node at which the meter of `key` is.
+    pub fn node(&self, key: u32, plan: &Plan) -> u16 {
+        let end = |port: u32, side: u32| plan.links[port as usize / 2].ends[(port % 2 ^ side) as usize];
+        match self.plan.place {
+            Place::Egress { port } => end(port, 0),
+            Place::Ingress { port } => end(port, 1),
+            Place::Source if self.plan.per_flow => plan.flows[key as usize].from,
+            // The sources of a meter that flows share are all in one part.
+            Place::Source => match self.plan.flows.as_ref() {
+                Some(flows) => flows.first().map_or(0, |flow| plan.flows[*flow as usize].from),
+                None => plan.flows.first().map_or(0, |flow| flow.from),
+            },
+        }
+    }
+
     fn applies_to(&self, packet: &Packet) -> bool {
         self.plan.flows.as_ref().is_none_or(|flows| flows.binary_search(&packet.flow()).is_ok())
             && self.matches.as_ref().is_none_or(|matches| matches.class(packet) == 0)

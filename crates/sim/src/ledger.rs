@@ -162,6 +162,44 @@ impl Ledger {
     }
 }
 
+impl Ledger {
+    /// Takes in what another part of the network has counted; it `owns` the destinations of some flows, and knows
+    /// all about their order and delays.
+    pub fn merge(&mut self, other: Ledger, owns: impl Fn(usize) -> bool) {
+        for (flow, (mine, mut theirs)) in self.flows.iter_mut().zip(other.flows).enumerate() {
+            if owns(flow) {
+                std::mem::swap(mine, &mut theirs);
+            }
+            mine.add(&theirs);
+        }
+        for (mine, theirs) in self.class_delays.iter_mut().zip(&other.class_delays) {
+            mine.merge(theirs);
+        }
+        for (cause, packets) in other.causes {
+            *self.causes.entry(cause).or_default() += packets;
+        }
+    }
+}
+
+impl FlowAccount {
+    /// Adds what a part without the flow's destination has counted.
+    fn add(&mut self, other: &FlowAccount) {
+        let sum = |mine: &mut [Count], theirs: &[Count]| {
+            mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| *mine = mine.plus(*theirs));
+        };
+        sum(&mut self.offered, &other.offered);
+        sum(&mut self.delivered, &other.delivered);
+        sum(&mut self.dropped, &other.dropped);
+        let mine = self.more.as_mut().and_then(|more| more.colours.as_mut());
+        let theirs = other.more.as_ref().and_then(|more| more.colours);
+        if let (Some(mine), Some(theirs)) = (mine, theirs) {
+            sum(&mut mine.offered, &theirs.offered);
+            sum(&mut mine.delivered, &theirs.delivered);
+            sum(&mut mine.dropped, &theirs.dropped);
+        }
+    }
+}
+
 impl More {
     fn deliver(&mut self, packet: &Packet, delay: u64) {
         if let Some(delays) = &mut self.delays {

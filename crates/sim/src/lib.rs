@@ -20,6 +20,8 @@ mod egress;
 mod labelling;
 mod ledger;
 mod notice;
+mod partition;
+mod parts;
 pub mod plan;
 mod port;
 mod prefetch;
@@ -31,9 +33,11 @@ mod shared_buffer;
 mod telemetry;
 mod world;
 
+pub use partition::Partition;
+pub use parts::{Part, Parts};
 pub use report::{
     ApplicationReport, ClassReport, ColourReport, ColourReports, Completed, ConditionerReport, CongestionPointReport,
     CongestionReport, Counts, DeadlockReport, Delay, DropReport, FlowReport, HeadOfLine, LimitersReport, NodeReport,
     PortClassReport, PortReport, Report, Series, Slowdown, TransportReport,
 };
-pub use world::{Status, World};
+pub use world::{Parcels, Status, World};

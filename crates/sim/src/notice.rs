@@ -65,6 +65,8 @@ const LIST_HEAD: usize = 4;
 pub(crate) const MAX_ADDRESSES: usize = (1500 - LIST_HEAD) / 6;
 /// Preamble and gap, bytes.
 const OVERHEAD: usize = 20;
+/// The shortest control frame on the wire, bytes.
+pub(crate) const MIN_WIRE: u16 = (MIN_FRAME + OVERHEAD) as u16;
 
 impl Notice {
     /// Bytes on the wire: 84, or as many as the address list needs.
@@ -111,6 +113,9 @@ impl Notices {
                 u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 notices are under way")
             }
         }
+    }
+    pub fn get(&self, handle: u32) -> Option<&Notice> {
+        self.slots[handle as usize].as_ref()
     }
     pub fn take(&mut self, handle: u32) -> Notice {
         self.free.push(handle);

@@ -40,8 +40,8 @@ pub(crate) struct Port {
     pub queue: Queue,
     /// Transmission time spent and promised since the start, picoseconds.
     pub busy: u64,
-    /// Random loss on the line, if any.
-    pub loss: Option<Box<Loss>>,
+    /// What becomes of frames at the end of the line, where that is not simply their arrival.
+    pub end: Option<Box<LineEnd>>,
     pub to: NodeId,
     pub from: NodeId,
     /// Its place among its node's ports.
@@ -60,6 +60,32 @@ pub(crate) struct Port {
 }
 
 const _: () = assert!(std::mem::offset_of!(Port, classes) + 2 * size_of::<Count>() <= 128);
+
+/// What becomes of frames at the end of a line.
+#[derive(Debug)]
+pub(crate) enum LineEnd {
+    Loss(Loss),
+    /// In a part of a network, the line leads into another part, where the arrival proper takes place; so many of
+    /// the frames on it, the oldest ones, have been told to that part.
+    Exit {
+        told: usize,
+    },
+}
+
+impl LineEnd {
+    /// Whether the frame that arrives now, of control or of data, goes no further here.
+    #[cold]
+    #[inline(never)]
+    pub fn takes(&mut self, control: bool) -> bool {
+        match self {
+            LineEnd::Loss(loss) => !control && loss.takes(),
+            LineEnd::Exit { told } => {
+                *told -= 1;
+                true
+            }
+        }
+    }
+}
 
 /// Independent random loss of the frames on a line.
 #[derive(Debug)]

@@ -357,14 +357,21 @@ fn counts(report: &Report) -> [u64; 4] {
     ]
 }
 
+/// The same in two to four parts, by either engine.
+fn in_parts(net: &Net, case: &Case, report: &Report) {
+    let engine = if case.seed % 2 == 0 { Engine::Merged } else { Engine::Plain };
+    same_in_parts(Plan { engine, ..net.routed() }, report, 2 + (case.seed % 3) as usize);
+}
+
 proptest! {
     #![proptest_config(config(400))]
 
-    /// `run` compares the engines, `report` checks conservation packet by packet.
+    /// `run` compares the engines, `in_parts` one part with several, `report` checks conservation packet by packet.
     #[test]
     fn no_packet_vanishes_overtakes_or_waits_for_ever_and_both_engines_agree(case in case()) {
         let net = eventful(&case);
         let report = net.run();
+        in_parts(&net, &case, &report);
         let [offered, delivered, dropped, inside] = counts(&report);
         prop_assert_eq!(offered, delivered + dropped + inside);
         prop_assert_eq!(inside, 0, "a network that nobody sends into runs empty");
@@ -386,7 +393,9 @@ proptest! {
         let mut net = eventful(&case);
         net.plan.end = us(end).max(case.warmup);
         net.plan.sample = Some(Dur::from_ms(1));
+        net.plan.delay_variation = true;
         let report = net.run();
+        in_parts(&net, &case, &report);
         let [offered, delivered, dropped, inside] = counts(&report);
         prop_assert_eq!(offered, delivered + dropped + inside);
         let short = report.series.unwrap();
@@ -542,6 +551,7 @@ proptest! {
         }
         net.plan.sample = Some(Dur::from_ms(5));
         let report = net.run();
+        in_parts(&net, &case, &report);
         let [offered, delivered, dropped, inside] = counts(&report);
         prop_assert_eq!(offered, delivered + dropped + inside);
         for flow in report.flows.iter().filter(|f| f.transport.is_some()) {
@@ -617,6 +627,7 @@ proptest! {
             net.plan.end = us(cut);
         }
         let report = net.run();
+        in_parts(&net, &case, &report);
         let [offered, delivered, dropped, inside] = counts(&report);
         prop_assert_eq!(offered, delivered + dropped + inside);
         for (index, most) in parallel {

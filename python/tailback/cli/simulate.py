@@ -56,6 +56,13 @@ Examples:
 @click.option("--warmup", help='Unmeasured beginning, such as 20s, or "auto".')
 @click.option("--engine", type=click.Choice(["merged", "plain"]), help="Both give the same results; plain is slower.")
 @threads_option
+@click.option(
+    "--parallel",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Parts of the network with a thread each, at most; same results. For one large run.",
+)
 @json_option
 @quiet_option
 def run(
@@ -68,6 +75,7 @@ def run(
     warmup: str | None,
     engine: Literal["merged", "plain"] | None,
     threads: int | None,
+    parallel: int,
     as_json: bool,
     quiet: bool,
 ) -> int:
@@ -86,11 +94,15 @@ def run(
     interrupted = False
     try:
         with progress_bar(Path(file).name, quiet=quiet) as progress:
-            result = run_scenario(scenario, seed, reps, threads, warmup=warmup, engine=engine, progress=progress)
+            result = run_scenario(
+                scenario, seed, reps, threads, warmup=warmup, engine=engine, parallel=parallel, progress=progress
+            )
     except Interrupted as stop:
         result, interrupted = stop.result, True
     if out is not None and result.reports:
         result.write(out, replace=force)
+    if parallel > 1 and not quiet:
+        print_note(str(scenario.parts(parallel, result.base_seed)))
     if as_json:
         print_json(_run_json(result))
     elif result.reports:

@@ -184,7 +184,7 @@ impl Agenda {
     /// told of those that are likely to follow, first from afar and at last when they are next.
     #[inline]
     pub fn pop_until<F: Fn(Ahead, Key)>(&mut self, end: Time, ahead: Option<F>) -> Option<(Time, Key)> {
-        if self.today.is_empty() && self.crowd.is_empty() && !self.turn(&ahead) {
+        if self.today.is_empty() && self.crowd.is_empty() && !self.turn(end, &ahead) {
             return None;
         }
         if !self.crowd.is_empty() {
@@ -221,10 +221,20 @@ impl Agenda {
         Some(next)
     }
 
-    /// Brings the events of the next slot that has any.
+    /// The time of the next event.
+    pub fn next_time(&self) -> Option<Time> {
+        let (listed, crowded) = (self.today.first(), self.crowd.peek().map(|Reverse(entry)| *entry));
+        let today = listed.into_iter().chain(crowded).map(|entry| entry.time).min();
+        today.or_else(|| self.later.first_time(self.current, self.shift)).map(Time)
+    }
+
+    /// Brings the events of the next slot that has any, unless it begins after `end`.
     #[inline(never)]
-    fn turn<F: Fn(Ahead, Key)>(&mut self, ahead: &Option<F>) -> bool {
+    fn turn<F: Fn(Ahead, Key)>(&mut self, end: Time, ahead: &Option<F>) -> bool {
         let Some(slot) = self.later.next_slot(self.current, self.shift) else { return false };
+        if slot << self.shift > end.0 {
+            return false;
+        }
         self.current = slot;
         let Agenda { today, crowd, come, .. } = self;
         self.later.take(slot, self.shift, |entry| {
@@ -330,9 +340,10 @@ mod tests {
                     (Time(rng.below(1000)), Key::new(KINDS[rng.below(12) as usize], rng.below(50) as u32));
                 agenda.push(time, key);
                 list.push((time, key));
-            } else if let Some(popped) = agenda.pop_until(Time::NEVER, BLIND) {
+            } else if let Some(next) = agenda.next_time() {
                 list.sort_by(|a, b| b.cmp(a));
-                assert_eq!(Some(popped), list.pop());
+                assert_eq!(Some(next), list.last().map(|last| last.0));
+                assert_eq!(agenda.pop_until(Time::NEVER, BLIND), list.pop());
             }
             assert_eq!(agenda.len(), list.len());
         }
@@ -360,6 +371,11 @@ mod tests {
                     }
                 } else {
                     let next = set.pop_first();
+                    assert_eq!(agenda.next_time(), next.map(|(time, _)| time));
+                    // Whoever looks up to an earlier instant only finds nothing, and spoils nothing.
+                    if let Some((time, _)) = next.filter(|(time, _)| time.0 > 0 && rng.chance(0.3)) {
+                        assert_eq!(agenda.pop_until(Time(time.0 - 1), BLIND), None);
+                    }
                     assert_eq!(agenda.pop_until(Time::NEVER, BLIND), next);
                     // Beyond the end of time nothing moves on.
                     now = next.map_or(now, |(time, _)| if time.0 < 1 << 60 { time.0 } else { now });

@@ -80,6 +80,18 @@ impl Wheel {
         far.into_iter().chain(near).min()
     }
 
+    /// The time of the first event after slot `current`.
+    pub fn first_time(&self, current: u64, shift: u32) -> Option<u64> {
+        let slot = self.next_slot(current, shift)?;
+        let mut first = self.far.peek().map(|Reverse(entry)| entry.time).unwrap_or(u64::MAX);
+        let mut at = self.first.get((slot % SLOTS) as usize).copied().unwrap_or(NONE);
+        while let Some(listed) = self.events.get(at as usize) {
+            first = first.min(listed.time);
+            at = listed.next;
+        }
+        Some(first)
+    }
+
     /// The first filled slot from `index` on, round the wheel. There is one.
     fn filled_from(&self, index: u32) -> u64 {
         let (word, bit) = (index / 64, index % 64);

@@ -11,7 +11,6 @@ pub use flows::{
 };
 pub use notification::{CongestionPointReport, CongestionReport, DeadlockReport, LimitersReport};
 pub use ports::{ConditionerReport, HeadOfLine, NodeReport, PortClassReport, PortReport};
-pub(crate) use series::QualitySeries;
 pub use series::Series;
 
 use crate::ledger::Count;

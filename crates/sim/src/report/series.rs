@@ -1,6 +1,6 @@
 //! Time series, as the report shows them.
 
-use crate::world::World;
+use crate::world::{Quality, World};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use tailback_units::Time;
@@ -65,6 +65,19 @@ pub struct QualitySeries {
     pub jitter_s: Vec<f64>,
 }
 
+impl QualitySeries {
+    /// From the sums over a group of so many flows.
+    fn of(samples: &[Quality], flows: usize) -> QualitySeries {
+        QualitySeries {
+            offered_packets: samples.iter().map(|sum| sum.offered).collect(),
+            delivered_packets: samples.iter().map(|sum| sum.delivered).collect(),
+            dropped_packets: samples.iter().map(|sum| sum.dropped).collect(),
+            delay_sum_s: samples.iter().map(|sum| sum.delay as f64 * 1e-12).collect(),
+            jitter_s: samples.iter().map(|sum| sum.jitter as f64 * 1e-12 / flows as f64).collect(),
+        }
+    }
+}
+
 impl World {
     pub(super) fn series(&self, names: &[String]) -> Option<Series> {
         let recorder = self.recorder.as_ref()?;
@@ -86,8 +99,9 @@ impl World {
             group.delivered_bytes.iter_mut().zip(delivered).for_each(|(sum, bytes)| *sum += bytes);
         }
         for (group, samples) in &recorder.quality {
+            let count = self.plan.flows.iter().filter(|flow| flow.group == *group).count();
             if let Some(series) = flows.get_mut(group) {
-                series.quality = Some(samples.clone());
+                series.quality = Some(QualitySeries::of(samples, count));
             }
         }
         Some(Series {

@@ -2,7 +2,7 @@
 
 use super::{FabricState, World};
 use crate::agenda::{Key, Kind};
-use crate::port::Queue;
+use crate::port::{LineEnd, Queue};
 use tailback_qdisc::{Packet, Reason};
 use tailback_units::{Dur, Time};
 
@@ -21,14 +21,11 @@ impl World {
         }
         let node = p.to;
         let Some(packet) = p.line.pop_front() else { return };
-        let lost = !packet.is_control() && p.loss.as_mut().is_some_and(|l| l.takes());
+        if p.end.as_mut().is_some_and(|end| end.takes(packet.is_control())) {
+            return self.end_at_line(port, packet);
+        }
         if packet.is_control() {
             self.receive_notice(port, packet);
-            return;
-        }
-        if lost {
-            p.lost.add(u64::from(packet.size));
-            self.lose(packet, port, Reason::LinkLoss);
             return;
         }
         if packet.dst == node {
@@ -50,6 +47,17 @@ impl World {
         if let Some(passed) = self.condition_ingress(via, packet) {
             self.forward(node, passed, via);
         }
+    }
+
+    /// A frame that the end of a line has taken is lost, or known in another part of the network from now on.
+    #[inline(never)]
+    fn end_at_line(&mut self, port: u32, packet: Packet) {
+        let p = &mut self.ports[port as usize];
+        if let Some(LineEnd::Exit { .. }) = p.end.as_deref() {
+            return self.forget(packet);
+        }
+        p.lost.add(u64::from(packet.size));
+        self.lose(packet, port, Reason::LinkLoss);
     }
 
     /// When the last byte of a packet that has just arrived at a cut-through switch is in.

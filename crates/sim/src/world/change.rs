@@ -3,7 +3,7 @@
 use super::World;
 use crate::agenda::Kind;
 use crate::plan::ChangeKind;
-use crate::port::Queue;
+use crate::port::{LineEnd, Queue};
 use tailback_qdisc::Reason;
 
 impl World {
@@ -43,6 +43,8 @@ impl World {
                 }
             }
             ChangeKind::PauseStorm { node, on } => self.storm(node, on),
+            ChangeKind::FlowStart(flow) | ChangeKind::FlowStop(flow)
+                if !self.owns(self.plan.flows[flow as usize].from) => {}
             ChangeKind::FlowStart(flow) => self.start_flow(flow, now),
             ChangeKind::FlowStop(flow) => self.stop_flow(flow),
             ChangeKind::Thresholds { node, high, low } => {
@@ -75,9 +77,15 @@ impl World {
                 responder.reset();
             }
         }
+        let p = &mut self.ports[port as usize];
+        if let Some(LineEnd::Exit { told }) = p.end.as_deref_mut() {
+            *told = 0;
+        }
+        let from = p.from;
         while let Some(packet) = self.ports[port as usize].line.pop_front() {
-            if packet.is_control() {
-                self.notices.take(packet.seq);
+            if packet.is_control() || !self.owns(from) {
+                // Who sent it counts it.
+                self.forget(packet);
             } else {
                 self.ports[port as usize].lost.add(u64::from(packet.size));
                 self.lose(packet, port, Reason::LinkDown);
@@ -87,9 +95,13 @@ impl World {
 
     /// A link comes up: what waits is sent, and queues that are congested by now say so (again).
     fn mend(&mut self, port: u32) {
+        let owned = self.owns(self.ports[port as usize].from);
         let Queue::Managed(m) = &mut self.ports[port as usize].queue else { return };
         if !m.up {
             m.up = true;
+            if !owned {
+                return;
+            }
             self.tell_again(port);
             self.kick(port);
         }

@@ -7,10 +7,12 @@ mod condition;
 mod deadlock;
 mod emit;
 mod feedback;
+mod gather;
 mod new;
 mod notify;
 mod observe;
 mod respond;
+mod share;
 mod shared_buffer;
 mod transmit;
 mod transport;
@@ -30,7 +32,11 @@ use crate::telemetry::Telemetry;
 pub(crate) use application::{Applications, Group};
 pub(crate) use deadlock::Deadlock;
 use emit::Flow;
+pub(crate) use new::draw;
+pub(crate) use observe::Quality;
 use observe::Recorder;
+pub use share::Parcels;
+pub(crate) use share::Share;
 use std::sync::Arc;
 use tailback_qdisc::Dropped;
 use tailback_qdisc::cn::Origins;
@@ -73,6 +79,8 @@ pub struct World {
     pub(crate) unheard: u64,
     pub(crate) events: u64,
     done: bool,
+    /// In a part of a network: which part, and what leaves it.
+    share: Option<Box<Share>>,
 }
 
 /// A host or a switch at work.
@@ -146,17 +154,25 @@ impl World {
     /// Handles at most `budget` events.
     pub fn run(&mut self, budget: u64) -> Status {
         let end = self.plan.end;
+        let status = self.run_until(end, budget);
+        if status == Status::Done {
+            self.now = end;
+            self.done = true;
+        }
+        status
+    }
+
+    /// Handles at most `budget` events that are not after `last`; done when there are no more of them.
+    fn run_until(&mut self, last: Time, budget: u64) -> Status {
         for handled in 0..budget {
             let World { agenda, ports, routes, ledger, transports, .. } = self;
             let next = if self.looks_ahead {
-                agenda.pop_until(end, Some(|ahead, key| ask_for(ahead, key, ports, routes, ledger, transports)))
+                agenda.pop_until(last, Some(|ahead, key| ask_for(ahead, key, ports, routes, ledger, transports)))
             } else {
-                agenda.pop_until(end, None::<fn(Ahead, Key)>)
+                agenda.pop_until(last, None::<fn(Ahead, Key)>)
             };
             let Some((time, key)) = next else {
                 self.events += handled;
-                self.now = end;
-                self.done = true;
                 return Status::Done;
             };
             self.step(time, key);

@@ -3,6 +3,7 @@
 use super::application::Applications;
 use super::emit::Flow;
 use super::observe::Recorder;
+use super::share::Share;
 use super::transport::{Transports, numbers};
 use super::{FabricState, Node, World};
 use crate::accounts::Accounts;
@@ -19,7 +20,7 @@ use crate::plan::{
     Among, ApplicationPlan, BackPressure, Change, ChangeKind, Draw, Engine, Fabric, FlowPlan, Framing, LinkPlan,
     NO_ROUTE, NodeId, NodeKind, NodePlan, Place, Plan, Scope, SwitchPlan,
 };
-use crate::port::{Base, ClassQueue, Fifo, Judged, Loss, Managed, Port, Queue, Settled, Waiting};
+use crate::port::{Base, ClassQueue, Fifo, Judged, LineEnd, Loss, Managed, Port, Queue, Settled, Waiting};
 use crate::responder::Responder;
 use crate::ring::Ring;
 use crate::routes::Forwarding;
@@ -36,12 +37,17 @@ use tailback_units::{Dur, Time};
 impl World {
     /// The world of `plan` at time zero. The plan has been checked; an inconsistent one panics.
     pub fn new(mut plan: Plan) -> World {
+        draw(&mut plan);
+        World::drawn(plan, None)
+    }
+
+    /// The world of a plan that draws nothing any more, or the share in it of one part.
+    pub(crate) fn drawn(plan: Plan, share: Option<Box<Share>>) -> World {
         assert!(numbers(&plan.flows) < Packet::MAX_FLOWS as usize, "at most 2^22 flows");
         assert!(plan.links.len() * 2 < Key::MAX_COMPONENTS as usize, "at most 2^27 links");
         let longest = |f: Framing| (f.mtu + f.header).max(f.min_frame) + f.overhead;
         assert!(plan.framing.mtu > 0 && longest(plan.framing) <= u32::from(u16::MAX), "frames of 1 to 65535 bytes");
         assert!(plan.sample.is_none_or(|interval| interval > Dur::ZERO), "samples some time apart");
-        draw(&mut plan);
         let nodes = plan.nodes.len();
         let (origins, busy) = (origins(&plan), shared_lines(&plan));
         let mut ports: Vec<Port> = (plan.links.iter().enumerate())
@@ -99,15 +105,23 @@ impl World {
             unheard: 0,
             events: 0,
             done: false,
+            share,
             plan,
         };
+        world.open_exits();
         for port in 0..world.ports.len() as u32 {
+            if !world.owns(world.ports[port as usize].from) {
+                continue;
+            }
             if let Queue::Managed(m) = &world.ports[port as usize].queue {
                 let wakeup = m.queues.iter().filter_map(|q| q.waiting.next_wakeup()).min();
                 world.wake_at(port, wakeup.unwrap_or(Time::NEVER));
             }
         }
         for flow in 0..world.flows.len() as u32 {
+            if !world.owns(world.plan.flows[flow as usize].from) {
+                continue;
+            }
             world.start_flow(flow, world.plan.flows[flow as usize].start);
         }
         world.start_applications();
@@ -126,7 +140,7 @@ impl World {
 const NEAR_BYTES: usize = 256 << 10;
 
 /// Draws what a run draws before it begins: the ends and starts of flows that leave them open.
-fn draw(plan: &mut Plan) {
+pub(crate) fn draw(plan: &mut Plan) {
     let mut partners: BTreeMap<String, BTreeMap<NodeId, NodeId>> = BTreeMap::new();
     for flow in &mut plan.flows {
         if flow.among.is_none() && flow.start_spread == Dur::ZERO {
@@ -415,8 +429,10 @@ fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize, origins: &Origins, 
         queue,
         to,
         from,
-        loss: (link.loss > 0.0)
-            .then(|| Box::new(Loss { probability: link.loss, rng: Rng::named(plan.seed, &format!("loss {name}")) })),
+        end: (link.loss > 0.0).then(|| {
+            let rng = Rng::named(plan.seed, &format!("loss {name}"));
+            Box::new(LineEnd::Loss(Loss { probability: link.loss, rng }))
+        }),
         busy: 0,
         classes: Accounts::new(classes),
         lost: Count::default(),

@@ -3,7 +3,6 @@
 use super::World;
 use crate::agenda::Kind;
 use crate::port::{Queue, Waiting};
-use crate::report::QualitySeries;
 use std::collections::BTreeMap;
 use tailback_measure::Variation;
 use tailback_qdisc::Admission;
@@ -33,7 +32,7 @@ pub(crate) struct Recorder {
     /// By flow, then by sample: payload bytes delivered since the start.
     pub delivered: Vec<Vec<u64>>,
     /// By group, where the variation of delays is measured: what its flows get.
-    pub quality: BTreeMap<String, QualitySeries>,
+    pub quality: BTreeMap<String, Vec<Quality>>,
     /// Packets in the network.
     pub in_network: Vec<u64>,
 }
@@ -44,6 +43,8 @@ impl World {
         if let Some(interval) = self.plan.sample {
             self.schedule(now + interval, Kind::Sample, 0);
         }
+        let share = self.share.as_deref();
+        let owns = |node: u16| share.is_none_or(|share| share.owns(node));
         let Some(recorder) = &mut self.recorder else { return };
         recorder.times.push(now);
         recorder.queue.resize_with(self.ports.len(), Vec::new);
@@ -54,6 +55,9 @@ impl World {
         recorder.state.resize_with(self.ports.len(), BTreeMap::new);
         recorder.delivered.resize_with(self.plan.flows.len(), Vec::new);
         for (at, port) in self.ports.iter_mut().enumerate() {
+            if !owns(port.from) {
+                continue;
+            }
             let settled = (0..port.classes.len()).map(|class| port.settled(now, class));
             let (mut sent, mut queued, mut dropped, mut marked) = (0, 0, 0, 0);
             for class in settled.collect::<Vec<_>>() {
@@ -101,6 +105,9 @@ impl World {
         }
         for rule in &self.conditioning.rules {
             for (key, meter) in &rule.meters {
+                if !owns(rule.node(*key, &self.plan)) {
+                    continue;
+                }
                 let flow = self.plan.flows.get(*key as usize).filter(|_| rule.plan.per_flow);
                 if rule.plan.per_flow && !flow.is_some_and(|flow| flow.probe) {
                     continue;
@@ -112,8 +119,12 @@ impl World {
                 });
             }
         }
-        let mut in_network = 0;
-        for out in self.transports.outgoing.iter().filter(|out| self.plan.flows[out.flow as usize].probe) {
+        let mut in_network = 0u64;
+        for out in &self.transports.outgoing {
+            let flow = &self.plan.flows[out.flow as usize];
+            if !flow.probe || !owns(flow.from) {
+                continue;
+            }
             let name = &self.plan.flows[out.flow as usize].name;
             let series = recorder.transports.entry(name.clone()).or_default();
             let mut show = |name: &str, value| series.entry(name.to_owned()).or_default().push(value);
@@ -130,7 +141,9 @@ impl World {
                 delivered.push(flow.delivered[0].bytes + flow.delivered[1].bytes);
             }
             let packets = |count: &[crate::ledger::Count; 2]| count[0].packets + count[1].packets;
-            in_network += packets(&flow.offered) - packets(&flow.delivered) - packets(&flow.dropped);
+            // In a part of a network fewer may be sent than arrive.
+            let gone = packets(&flow.delivered) + packets(&flow.dropped);
+            in_network = packets(&flow.offered).wrapping_add(in_network).wrapping_sub(gone);
         }
         recorder.in_network.push(in_network);
         if self.plan.delay_variation {
@@ -141,33 +154,29 @@ impl World {
     /// Adds up what the flows of each group get.
     fn sample_quality(&mut self) {
         let Some(recorder) = &mut self.recorder else { return };
-        let mut groups: BTreeMap<&str, (Quality, u64)> = BTreeMap::new();
+        let mut groups: BTreeMap<&str, Quality> = BTreeMap::new();
         for (plan, account) in self.plan.flows.iter().zip(&self.ledger.flows) {
-            let (sum, flows) = groups.entry(&plan.group).or_default();
+            let sum = groups.entry(&plan.group).or_default();
             sum.offered += account.offered[1].packets;
             sum.delivered += account.delivered[1].packets;
             sum.dropped += account.dropped[1].packets;
             sum.delay += account.delay_sum;
             sum.jitter += account.variation().map_or(0, Variation::jitter);
-            *flows += 1;
         }
-        for (group, (sum, flows)) in groups {
-            let series = recorder.quality.entry(group.to_owned()).or_default();
-            series.offered_packets.push(sum.offered);
-            series.delivered_packets.push(sum.delivered);
-            series.dropped_packets.push(sum.dropped);
-            series.delay_sum_s.push(sum.delay as f64 * 1e-12);
-            series.jitter_s.push(sum.jitter as f64 * 1e-12 / flows as f64);
+        for (group, sum) in groups {
+            recorder.quality.entry(group.to_owned()).or_default().push(sum);
         }
     }
 }
 
 /// What the flows of a group have got so far: packets, and picoseconds.
-#[derive(Default)]
-struct Quality {
-    offered: u64,
-    delivered: u64,
-    dropped: u64,
-    delay: u128,
-    jitter: u64,
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Quality {
+    pub offered: u64,
+    pub delivered: u64,
+    pub dropped: u64,
+    /// Sum of the delays.
+    pub delay: u128,
+    /// Sum over the flows of RFC 3550's jitter.
+    pub jitter: u64,
 }

@@ -42,6 +42,9 @@ impl World {
             let neighbour = usize::from(self.ports[port as usize].to);
             let Some(law) = self.nodes[neighbour].backpressure.clone() else { continue };
             self.nodes[usize::from(node)].backpressure = Some(law.clone());
+            if !self.owns(node) {
+                continue;
+            }
             for class in 0..self.plan.classes {
                 let cause = Cause { port, class, destination: None };
                 self.assert_congestion(port, cause, &[], &law, on);

@@ -74,7 +74,7 @@ pub(crate) struct Incoming {
     /// Its group's place in the completions.
     pub group: u32,
     /// Writes that have not arrived in full, in order.
-    writes: VecDeque<Write>,
+    pub(super) writes: VecDeque<Write>,
     pub completed: Completed,
     /// Payload bytes delivered in order at the end of the warm-up.
     pub base: u64,
@@ -82,7 +82,7 @@ pub(crate) struct Incoming {
 
 /// Something that the application has written.
 #[derive(Clone, Copy, Debug)]
-struct Write {
+pub(super) struct Write {
     /// The segment after its last.
     end: u32,
     at: Time,
@@ -119,6 +119,26 @@ impl LongAcks {
     fn take(&mut self, slot: u32) -> Ack {
         self.free.push(slot);
         self.slots[slot as usize]
+    }
+}
+
+impl Transports {
+    /// The acknowledgement that a packet carries beside itself, if it is one and has such.
+    pub(super) fn aside(&self, packet: &Packet) -> Option<Ack> {
+        let long = packet.born.0 & LONG != 0 && packet.flow() as usize >= self.of_flow.len();
+        long.then(|| self.long.slots[packet.born.0 as u32 as usize])
+    }
+
+    /// The word of a packet that carries `ack` beside itself.
+    pub(super) fn put_aside(&mut self, ack: Ack) -> Time {
+        Time(LONG | u64::from(self.long.put(ack)))
+    }
+
+    /// Forgets what a packet carries beside itself.
+    pub(super) fn forget_aside(&mut self, packet: &Packet) {
+        if packet.born.0 & LONG != 0 && packet.flow() as usize >= self.of_flow.len() {
+            self.long.take(packet.born.0 as u32);
+        }
     }
 }
 
@@ -244,9 +264,18 @@ impl World {
         let sender = &mut self.transports.outgoing[connection as usize].sender;
         sender.offer(now, bytes);
         if let Some(end) = sender.end() {
-            self.transports.incoming[connection as usize].writes.push_back(Write { end, at: now });
+            self.note_write(connection, Write { end, at: now });
         }
         self.pump(connection);
+    }
+
+    /// The receiving side learns what has been written, by which it will know how long that took.
+    fn note_write(&mut self, connection: u32, write: Write) {
+        let to = self.plan.flows[self.transports.outgoing[connection as usize].flow as usize].to;
+        match self.share.as_mut().filter(|share| !share.owns(to)) {
+            Some(share) => share.send_write(to, connection, write),
+            None => self.transports.incoming[connection as usize].writes.push_back(write),
+        }
     }
 
     /// A flow's application writes no more.
@@ -362,8 +391,7 @@ impl World {
 
     /// Sends an acknowledgement.
     fn acknowledge(&mut self, connection: u32, ack: Ack) {
-        let word =
-            if ack.syn || ack.has_sack() { Time(LONG | u64::from(self.transports.long.put(ack))) } else { ack.echo };
+        let word = if ack.syn || ack.has_sack() { self.transports.put_aside(ack) } else { ack.echo };
         let flow = self.transports.ack_flow(connection);
         let incoming = &self.transports.incoming[connection as usize];
         let traits = Traits::data(incoming.class, false).with_ecn(incoming.ecn).with_echo(ack.ece);
@@ -494,9 +522,7 @@ impl World {
     /// A packet is lost at (or behind) `port`.
     #[inline]
     pub(super) fn lose(&mut self, packet: Packet, port: u32, why: Reason) {
-        if packet.born.0 & LONG != 0 && packet.flow() as usize >= self.transports.of_flow.len() {
-            self.unpack(&packet);
-        }
+        self.transports.forget_aside(&packet);
         self.ledger.drop(packet, port, why);
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tailback_measure::statistics::{Interval, mean_interval};
 use tailback_qdisc::Spec;
 use tailback_sim::plan::*;
-use tailback_sim::{FlowReport, PortReport, Report, World};
+use tailback_sim::{FlowReport, Parts, PortReport, Report, World};
 use tailback_traffic::{Application, Bulk, Cbr, Model, Phase, Poisson, UniformUniform};
 use tailback_transport::Tcp;
 use tailback_units::{Dur, Fraction, Rate, Size, Time};
@@ -228,6 +228,26 @@ impl Net {
         let plan = self.routed();
         (1..=n).map(|seed| run(Plan { seed, ..plan.clone() })).collect()
     }
+}
+
+/// Runs a plan in at most so many parts, whose report must be `whole` but for the number of events; how many parts
+/// there were.
+#[track_caller]
+pub fn same_in_parts(plan: Plan, whole: &Report, most: usize) -> usize {
+    let parts = Parts::new(plan, most);
+    let report = parts.run_in_turn().report();
+    let partition = parts.partition();
+    let comparable = |report: &Report| {
+        let mut value = serde_json::to_value(report).expect("a report has text keys and finite numbers only");
+        value["events"] = serde_json::Value::Null;
+        value
+    };
+    let (mine, theirs) = (comparable(&report), comparable(whole));
+    for key in ["flows", "ports", "series"] {
+        assert_eq!(mine[key], theirs[key], "{key} in {} parts: {partition:?}", partition.parts());
+    }
+    assert_eq!(mine, theirs, "in {} parts: {partition:?}", partition.parts());
+    partition.parts()
 }
 
 /// One figure of each replication, as a 99.9 % interval.

@@ -153,6 +153,10 @@ impl Applications {
         &self.groups
     }
 
+    pub fn groups_mut(&mut self) -> &mut [Group] {
+        &mut self.groups
+    }
+
     fn part(&mut self, flow: u32) -> Option<&mut Part> {
         self.parts.get_mut(flow as usize)?.as_mut()
     }
@@ -169,7 +173,11 @@ impl World {
     /// Schedules the first page or transfer of each application.
     pub(super) fn start_applications(&mut self) {
         for application in 0..self.applications.all.len() as u32 {
-            let start = self.plan.flows[self.plan.applications[application as usize].first() as usize].start;
+            let first = &self.plan.flows[self.plan.applications[application as usize].first() as usize];
+            let (start, from) = (first.start, first.from);
+            if !self.owns(from) {
+                continue;
+            }
             let (flow, at) = match &mut self.applications.all[application as usize] {
                 State::Session(session) => session.first(start),
                 State::Transfers(transfers) => transfers.first(start),

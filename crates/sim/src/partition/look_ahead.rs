@@ -1,0 +1,40 @@
+//! How soon after a frame was put on a link the other end can have anything to do with it.
+
+use crate::notice::MIN_WIRE;
+use crate::plan::{ChangeKind, Fabric, LinkPlan, NodeKind, Plan};
+use tailback_units::{Dur, Rate};
+
+/// By link, the look-ahead of the side where it is shorter: the transmission of the shortest frame, of which a
+/// cut-through switch awaits the first bytes only, and the delay. The fastest and shortest that the timeline makes
+/// of it count.
+pub(super) fn of_links(plan: &Plan) -> Vec<Dur> {
+    let shortest = shortest_frame(plan);
+    let mut delay: Vec<Dur> = plan.links.iter().map(|link| link.delay).collect();
+    let mut rate: Vec<[Rate; 2]> = plan.links.iter().map(|link| link.rate).collect();
+    for change in &plan.timeline {
+        match change.what {
+            ChangeKind::LinkDelay(link, to) => delay[link as usize] = delay[link as usize].min(to),
+            ChangeKind::LinkRate(link, to) => rate[link as usize].iter_mut().for_each(|rate| *rate = to.max(*rate)),
+            _ => {}
+        }
+    }
+    let side = |link: &LinkPlan, side: usize, rate: Rate| {
+        let (latency, header) = match &plan.nodes[usize::from(link.ends[1 - side])].kind {
+            NodeKind::Host(_) => (Dur::ZERO, u32::MAX),
+            NodeKind::Switch(switch) => match switch.fabric {
+                Fabric::CutThrough { header } => (switch.latency, header),
+                _ => (switch.latency, u32::MAX),
+            },
+        };
+        rate.clock().tx_time(shortest.min(header)) + latency
+    };
+    let both = |(l, link): (usize, &LinkPlan)| side(link, 0, rate[l][0]).min(side(link, 1, rate[l][1])) + delay[l];
+    plan.links.iter().enumerate().map(both).collect()
+}
+
+/// The shortest frame that can be on a wire, bytes.
+fn shortest_frame(plan: &Plan) -> u32 {
+    let headers = plan.flows.iter().filter_map(|flow| Some(flow.transport.as_ref()?.header.0 as u32));
+    let payload = headers.min().unwrap_or(1).min(1);
+    plan.framing.lengths(payload).1.min(u32::from(MIN_WIRE))
+}

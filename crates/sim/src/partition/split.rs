@@ -1,0 +1,277 @@
+//! Dividing a network: parts of about equal work, long look-ahead between them, and little that goes from one to the
+//! other.
+//!
+//! Several divisions are tried, and the one is taken that is expected to take the least time. For each of several
+//! look-aheads, links that have less are left whole. Then parts grow from far-off pieces, each by the neighbour to
+//! which it has most to say (Karypis and Kumar, SIAM J. Sci. Comput. 20, 1998: greedy graph growing), and pieces at
+//! their borders change sides where that is better.
+
+use super::together::Groups;
+use super::work::Work;
+use crate::plan::Plan;
+use std::collections::{BTreeMap, BTreeSet};
+use tailback_units::Dur;
+
+/// A part may have so many percent of an equal share of the work for the sake of fewer frames between parts.
+const TOLERANCE: u64 = 115;
+/// Rounds in which pieces may change sides.
+const ROUNDS: usize = 10;
+/// Look-aheads that are tried, at most.
+const TRIED: usize = 12;
+/// Processor time for a frame at a hop, for one that goes from part to part besides, and for all parts to meet at the
+/// end of a window, nanoseconds: as measured, roughly, since only their ratios count.
+const HOP_NS: u128 = 120;
+const CROSSING_NS: u128 = 150;
+const MEETING_NS: u128 = 1_500;
+
+/// By node the part that it is in, at most `most` of them, numbered in the order of their first nodes.
+pub(super) fn split(plan: &Plan, together: &Groups, look_ahead: &[Dur], work: &Work, most: usize) -> Vec<u16> {
+    let mut steps: Vec<Dur> = look_ahead.to_vec();
+    steps.sort_unstable();
+    steps.dedup();
+    let every = steps.len().div_ceil(TRIED).max(1);
+    let attempt = |least: &Dur| {
+        let pieces = Pieces::new(plan, together, look_ahead, work, *least);
+        let parts = most.min(pieces.weights.len());
+        if parts < 2 {
+            return None;
+        }
+        let (load, sides) = pieces.divide(parts, u64::from(plan.framing.mtu) * 8, *least);
+        Some((load, numbered(pieces.of_node.iter().map(|piece| sides[*piece]))))
+    };
+    let best = steps.iter().step_by(every).filter_map(attempt).min_by_key(|(load, _)| *load);
+    best.map_or_else(|| vec![0; plan.nodes.len()], |(_, part_of)| part_of)
+}
+
+/// Numbers parts in the order in which they are met.
+fn numbered(sides: impl Iterator<Item = usize>) -> Vec<u16> {
+    let mut numbers = BTreeMap::new();
+    let number = |side: usize| {
+        let next = numbers.len() as u16;
+        *numbers.entry(side).or_insert(next)
+    };
+    sides.map(number).collect()
+}
+
+/// Sets of nodes that stay together, as a graph.
+#[derive(Debug)]
+struct Pieces {
+    /// By node.
+    of_node: Vec<usize>,
+    /// By piece: its work.
+    weights: Vec<u64>,
+    /// By piece: its neighbours, and what goes to and fro.
+    neighbours: Vec<BTreeMap<usize, u64>>,
+}
+
+impl Pieces {
+    /// What is left whole if only links whose look-ahead is at least `least` may be cut.
+    fn new(plan: &Plan, together: &Groups, look_ahead: &[Dur], work: &Work, least: Dur) -> Pieces {
+        let nodes = plan.nodes.len();
+        let mut groups = Groups::new(nodes);
+        (0..nodes as u16).for_each(|node| groups.join(node, together.first(node)));
+        for (link, _) in plan.links.iter().zip(look_ahead).filter(|(_, ahead)| **ahead < least) {
+            groups.join(link.ends[0], link.ends[1]);
+        }
+        let mut numbers = BTreeMap::new();
+        let number = |node: usize| {
+            let next = numbers.len();
+            *numbers.entry(groups.first(node as u16)).or_insert(next)
+        };
+        let of_node: Vec<usize> = (0..nodes).map(number).collect();
+        let count = numbers.len();
+        let mut made = Pieces { of_node, weights: vec![0; count], neighbours: vec![BTreeMap::new(); count] };
+        for (piece, work) in made.of_node.iter().zip(&work.nodes) {
+            made.weights[*piece] += work + 1;
+        }
+        for (link, traffic) in plan.links.iter().zip(&work.links) {
+            let [a, b] = link.ends.map(|node| made.of_node[usize::from(node)]);
+            if a != b {
+                *made.neighbours[a].entry(b).or_default() += traffic + 1;
+                *made.neighbours[b].entry(a).or_default() += traffic + 1;
+            }
+        }
+        made
+    }
+
+    fn total(&self) -> u64 {
+        self.weights.iter().sum()
+    }
+
+    /// By piece the part that it is in, the best of several attempts, and how much that costs; frames have so many
+    /// bits and the links in between this look-ahead.
+    fn divide(&self, parts: usize, bits: u64, look_ahead: Dur) -> (u128, Vec<usize>) {
+        let far = self.farthest(&[0]);
+        let heaviest = (0..self.weights.len()).max_by_key(|piece| self.weights[*piece]).unwrap_or(0);
+        let seeds = [0, far, self.farthest(&[far]), heaviest];
+        let attempt = |seed: &usize| {
+            let mut sides = self.grown(*seed, parts);
+            self.refine(&mut sides, parts);
+            (self.cost(&sides, parts, bits, look_ahead), sides)
+        };
+        seeds.iter().map(attempt).min_by_key(|(cost, _)| *cost).unwrap_or_default()
+    }
+
+    /// Processor time that a simulated second takes where most is to do, nanoseconds.
+    fn cost(&self, sides: &[usize], parts: usize, bits: u64, look_ahead: Dur) -> u128 {
+        let heaviest = self.loads(sides, parts).into_iter().max().unwrap_or(0);
+        let crossing = |(piece, neighbours): (usize, &BTreeMap<usize, u64>)| -> u64 {
+            neighbours.iter().filter(|(other, _)| sides[**other] != sides[piece]).map(|(_, traffic)| traffic).sum()
+        };
+        // Each link has been met from both sides.
+        let crossing = self.neighbours.iter().enumerate().map(crossing).sum::<u64>() / 2;
+        let frames = |load: u64| u128::from(load / bits);
+        // No window is without an event.
+        let windows = frames(self.total()).min(1_000_000_000_000 / u128::from(look_ahead.0.max(1)));
+        frames(heaviest) * HOP_NS + frames(crossing) * CROSSING_NS + windows * MEETING_NS
+    }
+
+    fn tolerated(&self, parts: usize) -> u64 {
+        self.total() / parts as u64 * TOLERANCE / 100
+    }
+
+    fn loads(&self, sides: &[usize], parts: usize) -> Vec<u64> {
+        let mut loads = vec![0; parts];
+        sides.iter().zip(&self.weights).for_each(|(side, weight)| loads[*side] += weight);
+        loads
+    }
+
+    /// A piece that is the most hops away from all of these.
+    fn farthest(&self, from: &[usize]) -> usize {
+        let mut seen = vec![false; self.weights.len()];
+        let mut order = from.to_vec();
+        from.iter().for_each(|piece| seen[*piece] = true);
+        let mut next = 0;
+        while next < order.len() {
+            for &other in self.neighbours[order[next]].keys() {
+                if !std::mem::replace(&mut seen[other], true) {
+                    order.push(other);
+                }
+            }
+            next += 1;
+        }
+        seen.iter().position(|seen| !seen).or(order.last().copied()).unwrap_or(0)
+    }
+
+    /// Parts that grow one after the other until each has its share; the last takes what is left.
+    fn grown(&self, seed: usize, parts: usize) -> Vec<usize> {
+        let mut sides = vec![parts - 1; self.weights.len()];
+        let mut free: BTreeSet<usize> = (0..self.weights.len()).collect();
+        let mut seeds = vec![seed];
+        let mut left = self.total();
+        let silent = self.neighbours.iter().map(|others| -others.values().map(|traffic| *traffic as i64).sum::<i64>());
+        let silent: Vec<i64> = silent.collect();
+        for part in 0..parts - 1 {
+            let target = left / (parts - part) as u64;
+            let mut load = 0;
+            // What a piece has to say to this part, less what it has to say to others.
+            let mut gains = silent.clone();
+            let mut border = BTreeSet::from([(gains[seeds[part]], seeds[part])]);
+            while load < target && free.len() > parts - 1 - part {
+                let chosen = border.pop_last().map(|(_, piece)| piece).or(free.first().copied());
+                let Some(piece) = chosen.filter(|piece| free.contains(piece)) else { continue };
+                let weight = self.weights[piece];
+                if load > 0 && load + weight > target && load + weight - target > target - load {
+                    // Nearer to its share without it.
+                    break;
+                }
+                free.remove(&piece);
+                sides[piece] = part;
+                load += weight;
+                for (&other, &traffic) in self.neighbours[piece].iter().filter(|(other, _)| free.contains(other)) {
+                    let before = gains[other];
+                    border.remove(&(before, other));
+                    gains[other] = before.saturating_add(2 * traffic as i64);
+                    border.insert((gains[other], other));
+                }
+            }
+            left -= load;
+            let taken: Vec<usize> = (0..sides.len()).filter(|piece| !free.contains(piece)).collect();
+            let next = self.farthest(&taken);
+            seeds.push(if free.contains(&next) { next } else { free.first().copied().unwrap_or(0) });
+        }
+        sides
+    }
+
+    /// Has pieces change sides while that is better: less work for a part that has too much, or less that goes from
+    /// part to part.
+    fn refine(&self, sides: &mut [usize], parts: usize) {
+        let tolerated = self.tolerated(parts);
+        let mut loads = self.loads(sides, parts);
+        let mut counts = vec![0usize; parts];
+        sides.iter().for_each(|side| counts[*side] += 1);
+        for _ in 0..ROUNDS {
+            let mut moved = false;
+            for piece in 0..sides.len() {
+                let (here, weight) = (sides[piece], self.weights[piece]);
+                if counts[here] == 1 {
+                    continue;
+                }
+                let mut says = BTreeMap::<usize, u64>::new();
+                for (other, traffic) in &self.neighbours[piece] {
+                    *says.entry(sides[*other]).or_default() += traffic;
+                }
+                let at_home = says.get(&here).copied().unwrap_or(0);
+                let better = |there: usize, traffic: u64| {
+                    let after = loads[there] + weight;
+                    let too_much = loads[here] > tolerated && after < loads[here];
+                    let fits = after <= tolerated;
+                    too_much || fits && (traffic > at_home || traffic == at_home && after < loads[here])
+                };
+                let best = says.iter().filter(|(there, traffic)| **there != here && better(**there, **traffic));
+                if let Some((&there, _)) = best.max_by_key(|(_, traffic)| **traffic) {
+                    sides[piece] = there;
+                    loads[here] -= weight;
+                    loads[there] += weight;
+                    counts[here] -= 1;
+                    counts[there] += 1;
+                    moved = true;
+                }
+            }
+            if !moved {
+                break;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Pieces of equal weight in a row, with more traffic over some links.
+    fn row(weights: &[u64], traffic: &[u64]) -> Pieces {
+        let mut neighbours = vec![BTreeMap::new(); weights.len()];
+        for (left, traffic) in traffic.iter().enumerate() {
+            neighbours[left].insert(left + 1, *traffic);
+            neighbours[left + 1].insert(left, *traffic);
+        }
+        Pieces { of_node: (0..weights.len()).collect(), weights: weights.to_vec(), neighbours }
+    }
+
+    /// How long the pieces of each part in a row are.
+    fn lengths(row: &Pieces, parts: usize) -> Vec<usize> {
+        let (_, sides) = row.divide(parts, 1, Dur::from_ms(1));
+        sides.chunk_by(|a, b| a == b).map(<[_]>::len).collect()
+    }
+
+    #[test]
+    fn a_row_is_cut_in_the_middle_and_in_thirds() {
+        let row = row(&[100; 12], &[50; 11]);
+        assert_eq!(lengths(&row, 2), [6, 6]);
+        assert_eq!(lengths(&row, 3), [4, 4, 4]);
+    }
+
+    #[test]
+    fn a_quiet_link_near_the_middle_is_cut_rather_than_a_busy_one_in_it() {
+        let mut traffic = [500; 19];
+        traffic[10] = 3;
+        assert_eq!(lengths(&row(&[100; 20], &traffic), 2), [11, 9]);
+    }
+
+    #[test]
+    fn a_piece_with_most_of_the_work_is_a_part_by_itself() {
+        let (_, sides) = row(&[10, 10, 500, 10, 10], &[5; 4]).divide(2, 1, Dur::from_ms(1));
+        assert!((0..5).all(|piece| piece == 2 || sides[piece] != sides[2]), "{sides:?}");
+    }
+}

@@ -1,0 +1,140 @@
+//! What cannot be simulated apart, since it has to do with each other other than by frames on a line.
+
+use crate::plan::{ApplicationPlan, Fabric, GROUP, NO_ROUTE, NodeId, NodeKind, Place, Plan, Row};
+use std::collections::BTreeSet;
+use tailback_units::Dur;
+
+/// Sets of nodes.
+#[derive(Debug)]
+pub(super) struct Groups {
+    /// By node, another one of its set, or itself.
+    parent: Vec<u16>,
+}
+
+impl Groups {
+    pub fn new(nodes: usize) -> Groups {
+        Groups { parent: (0..nodes).map(|node| node as u16).collect() }
+    }
+    /// One node of the set of a node, the same for all in it: the first one.
+    pub fn first(&self, node: u16) -> u16 {
+        let mut at = node;
+        while self.parent[usize::from(at)] != at {
+            at = self.parent[usize::from(at)];
+        }
+        at
+    }
+    /// Makes one set of those of two nodes.
+    pub fn join(&mut self, a: u16, b: u16) {
+        let (first, second) = (self.first(a).min(self.first(b)), self.first(a).max(self.first(b)));
+        // The ways from both get short.
+        for node in [a, b, second] {
+            self.parent[usize::from(node)] = first;
+        }
+    }
+    /// Makes one set of those of all these.
+    fn join_all(&mut self, nodes: impl IntoIterator<Item = u16>) {
+        let mut nodes = nodes.into_iter();
+        let Some(first) = nodes.next() else { return };
+        nodes.for_each(|node| self.join(first, node));
+    }
+}
+
+/// The sets of nodes of a plan that must be in one part.
+pub(super) fn groups(plan: &Plan, look_ahead: &[Dur]) -> Groups {
+    let mut groups = Groups::new(plan.nodes.len());
+    for (link, look_ahead) in plan.links.iter().zip(look_ahead) {
+        // What one end does the other would meet at the same instant.
+        if *look_ahead == Dur::ZERO {
+            groups.join(link.ends[0], link.ends[1]);
+        }
+        // A port that is stopped for want of memory asks what waits behind it in the neighbour.
+        let asks = |node: NodeId| match &plan.nodes[usize::from(node)].kind {
+            NodeKind::Switch(switch) => {
+                matches!(switch.fabric, Fabric::SharedBuffer(_)) && switch.backpressure.is_some()
+            }
+            NodeKind::Host(_) => false,
+        };
+        if link.ends.iter().any(|node| asks(*node)) {
+            groups.join(link.ends[0], link.ends[1]);
+        }
+    }
+    // The two sides of an application know each other's state.
+    for application in &plan.applications {
+        let flows: Vec<u32> = match application {
+            ApplicationPlan::Session { channels, .. } => channels.iter().flatten().copied().collect(),
+            ApplicationPlan::Transfers { flows, .. } => flows.clone(),
+        };
+        let ends = |flow: u32| [plan.flows[flow as usize].from, plan.flows[flow as usize].to];
+        groups.join_all(flows.into_iter().flat_map(ends));
+    }
+    // Switches write into a record that is kept at the sender.
+    for flow in &plan.flows {
+        if flow.transport.as_ref().is_some_and(|tcp| tcp.congestion_control.telemetry()) {
+            groups.join_all(ways(plan, flow.from, flow.to));
+        }
+    }
+    conditioners(plan, &mut groups);
+    groups
+}
+
+/// A meter that flows share is one thing.
+fn conditioners(plan: &Plan, groups: &mut Groups) {
+    for conditioner in plan.conditioners.iter().filter(|c| c.place == Place::Source && !c.per_flow) {
+        match &conditioner.flows {
+            Some(flows) => groups.join_all(flows.iter().map(|flow| plan.flows[*flow as usize].from)),
+            None => groups.join_all(plan.flows.iter().map(|flow| flow.from)),
+        }
+    }
+    // Meters of a probed flow at several ports show their states in one series.
+    if plan.sample.is_some() && plan.conditioners.iter().any(|c| c.place != Place::Source && c.per_flow) {
+        let node = |port: u32, side: u32| plan.links[port as usize / 2].ends[(port % 2 ^ side) as usize];
+        let probed = plan.flows.iter().filter(|flow| flow.probe).map(|flow| flow.from);
+        let ports = plan.conditioners.iter().filter(|c| c.per_flow).filter_map(|c| match c.place {
+            Place::Egress { port } => Some(node(port, 0)),
+            Place::Ingress { port } => Some(node(port, 1)),
+            Place::Source => None,
+        });
+        groups.join_all(probed.chain(ports));
+    }
+}
+
+/// The source and all nodes that packets to `to` may pass.
+fn ways(plan: &Plan, from: NodeId, to: NodeId) -> BTreeSet<NodeId> {
+    let (mut seen, mut ahead) = (BTreeSet::from([from]), vec![from]);
+    while let Some(node) = ahead.pop() {
+        for link in links(plan, node, to) {
+            let [a, b] = plan.links[link as usize].ends;
+            let next = if a == node { b } else { a };
+            if next != to && seen.insert(next) {
+                ahead.push(next);
+            }
+        }
+    }
+    seen
+}
+
+/// All links that packets may take at a node for a destination.
+pub(super) fn links(plan: &Plan, node: NodeId, to: NodeId) -> Vec<u32> {
+    match &plan.routes.rows[usize::from(node)] {
+        Row::Table(entries) => match entries[usize::from(to)] {
+            NO_ROUTE => Vec::new(),
+            entry if entry & GROUP != 0 => plan.routes.groups[(entry & !GROUP) as usize].clone(),
+            link => vec![link],
+        },
+        Row::Only { .. } => Some(plan.routes.link(node, to)).filter(|link| *link != NO_ROUTE).into_iter().collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_that_share_a_node_are_one_and_are_named_by_their_first() {
+        let mut groups = Groups::new(6);
+        groups.join(4, 5);
+        groups.join(1, 3);
+        groups.join(5, 3);
+        assert_eq!((0..6).map(|node| groups.first(node)).collect::<Vec<_>>(), [0, 1, 2, 1, 1, 1]);
+    }
+}

@@ -1,0 +1,60 @@
+//! How much there will be to do at each node and for each link, roughly: bits per second of all flows at each hop.
+
+use super::together::links;
+use crate::plan::{NodeId, Plan};
+
+/// What flows bring, bit/s.
+#[derive(Debug)]
+pub(super) struct Work {
+    /// By node: what is born and what arrives there.
+    pub nodes: Vec<u64>,
+    /// By link: what goes over it, both ways.
+    pub links: Vec<u64>,
+}
+
+/// The work that a plan makes.
+pub(super) fn expected(plan: &Plan) -> Work {
+    let paths: Vec<Vec<u32>> = (0u32..).zip(&plan.flows).map(|(n, flow)| path(plan, n, flow.from, flow.to)).collect();
+    // By side of a link.
+    let mut flows = vec![0u64; 2 * plan.links.len()];
+    paths.iter().flatten().for_each(|port| flows[*port as usize] += 1);
+    let capacity = |port: u32| plan.links[port as usize / 2].rate[port as usize % 2].0;
+    let mut work = Work { nodes: vec![0; plan.nodes.len()], links: vec![0; plan.links.len()] };
+    for (flow, path) in plan.flows.iter().zip(&paths) {
+        let share = path.iter().map(|port| capacity(*port) / flows[*port as usize]).min().unwrap_or(0);
+        let stated = if flow.transport.is_some() { None } else { flow.model.mean_rate_bps() };
+        let bottleneck = path.iter().map(|port| capacity(*port)).min().unwrap_or(0);
+        let rate = stated.map_or(share, |rate| (rate as u64).min(bottleneck)).max(1);
+        let mut add = |node: NodeId, rate: u64| work.nodes[usize::from(node)] += rate;
+        add(flow.from, rate);
+        // An acknowledgement for each packet or two goes back.
+        let both = if flow.transport.is_some() { rate + rate / 2 } else { rate };
+        for port in path {
+            let link = &plan.links[*port as usize / 2];
+            add(link.ends[1 - *port as usize % 2], both);
+            work.links[*port as usize / 2] += both;
+        }
+        if flow.transport.is_some() {
+            add(flow.from, rate);
+            add(flow.to, rate);
+        }
+    }
+    work
+}
+
+/// The ports that a flow's packets leave by; of several ways one or another.
+fn path(plan: &Plan, flow: u32, from: NodeId, to: NodeId) -> Vec<u32> {
+    let (mut at, mut path) = (from, Vec::new());
+    // No way is longer than there are nodes.
+    while at != to && path.len() < plan.nodes.len() {
+        let choice = links(plan, at, to);
+        if choice.is_empty() {
+            break;
+        }
+        let link = choice[flow as usize % choice.len()];
+        let side = u32::from(plan.links[link as usize].ends[0] != at);
+        path.push(2 * link + side);
+        at = plan.links[link as usize].ends[1 - side as usize];
+    }
+    path
+}

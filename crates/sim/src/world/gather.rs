@@ -1,0 +1,132 @@
+//! One world of the parts in which a network was simulated, for the report.
+//!
+//! What is at a node, and the ports and lines that it sends by, are taken from the part in which the node acted; what
+//! the parts have counted of the same thing is added up.
+
+use super::observe::{Quality, Recorder};
+use super::{Applications, World};
+use crate::conditioning::Conditioning;
+use crate::partition::Partition;
+use std::mem::swap;
+
+impl World {
+    /// The world of all parts, in their order, when each has come to the end.
+    pub(crate) fn gather(parts: Vec<World>, partition: &Partition) -> Option<World> {
+        let mut parts = parts.into_iter();
+        let mut whole = parts.next()?;
+        for (part, other) in (1..).zip(parts) {
+            whole.take_in(other, |node| partition.part_of(node) == part);
+        }
+        whole.share = None;
+        Some(whole)
+    }
+
+    /// Takes in the part of the nodes that it `owns`.
+    fn take_in(&mut self, mut other: World, owns: impl Fn(u16) -> bool) {
+        for (mine, theirs) in self.ports.iter_mut().zip(&mut other.ports) {
+            if owns(mine.from) {
+                swap(mine, theirs);
+            }
+            // A line loses at random where it ends, and its sender counts what it loses when it goes down.
+            mine.lost = mine.lost.plus(theirs.lost);
+            mine.refused = mine.refused.plus(theirs.refused);
+            mine.base.lost = mine.base.lost.plus(theirs.base.lost);
+            mine.base.refused = mine.base.refused.plus(theirs.base.refused);
+        }
+        for ((node, mine), theirs) in (0..).zip(&mut self.nodes).zip(&mut other.nodes) {
+            if owns(node) {
+                swap(mine, theirs);
+            }
+        }
+        let plan = &self.plan;
+        for (mine, theirs) in self.transports.outgoing.iter_mut().zip(&mut other.transports.outgoing) {
+            if owns(plan.flows[mine.flow as usize].from) {
+                swap(mine, theirs);
+            }
+        }
+        let incoming = self.transports.incoming.iter_mut().zip(&mut other.transports.incoming);
+        for ((mine, theirs), out) in incoming.zip(&self.transports.outgoing) {
+            if owns(plan.flows[out.flow as usize].to) {
+                swap(mine, theirs);
+            }
+        }
+        for (mine, theirs) in self.transports.completions.iter_mut().zip(&other.transports.completions) {
+            mine.merge(theirs);
+        }
+        let destination = |flow: usize| match flow.checked_sub(plan.flows.len()) {
+            None => plan.flows[flow].to,
+            Some(connection) => plan.flows[self.transports.outgoing[connection].flow as usize].from,
+        };
+        self.ledger.merge(other.ledger, |flow| owns(destination(flow)));
+        self.applications.merge(&other.applications);
+        self.conditioning.merge(&other.conditioning);
+        if let (Some(mine), Some(theirs)) = (&mut self.recorder, other.recorder) {
+            mine.merge(theirs, |port| owns(self.ports[port].from));
+        }
+        self.unheard += other.unheard;
+        self.events += other.events;
+    }
+}
+
+impl Conditioning {
+    fn merge(&mut self, other: &Conditioning) {
+        for (mine, theirs) in self.rules.iter_mut().zip(&other.rules) {
+            for (mine, theirs) in mine.metered.iter_mut().zip(theirs.metered) {
+                *mine = mine.plus(theirs);
+            }
+            mine.dropped = mine.dropped.plus(theirs.dropped);
+        }
+    }
+}
+
+impl Applications {
+    fn merge(&mut self, other: &Applications) {
+        for (mine, theirs) in self.groups_mut().iter_mut().zip(other.groups()) {
+            mine.begun += theirs.begun;
+            mine.failed += theirs.failed;
+            mine.refused += theirs.refused;
+            mine.times.merge(&theirs.times);
+            mine.exchanges.merge(&theirs.exchanges);
+            mine.slowdowns.merge(&theirs.slowdowns);
+            mine.completed += theirs.completed;
+            mine.completed_time += theirs.completed_time;
+        }
+    }
+}
+
+impl Recorder {
+    /// Takes in what another part has recorded: the columns of the ports that it `owns`.
+    fn merge(&mut self, mut other: Recorder, owns: impl Fn(usize) -> bool) {
+        for port in (0..self.queue.len()).filter(|port| owns(*port)) {
+            swap(&mut self.queue[port], &mut other.queue[port]);
+            swap(&mut self.stopped[port], &mut other.stopped[port]);
+            swap(&mut self.sent[port], &mut other.sent[port]);
+            swap(&mut self.dropped[port], &mut other.dropped[port]);
+            swap(&mut self.marked[port], &mut other.marked[port]);
+            swap(&mut self.state[port], &mut other.state[port]);
+        }
+        // Each has its own of these.
+        self.transports.append(&mut other.transports);
+        self.meters.append(&mut other.meters);
+        for (mine, theirs) in self.delivered.iter_mut().zip(&other.delivered) {
+            mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| *mine += theirs);
+        }
+        for (mine, theirs) in self.in_network.iter_mut().zip(&other.in_network) {
+            *mine = mine.wrapping_add(*theirs);
+        }
+        for (group, theirs) in other.quality {
+            let mine = self.quality.entry(group).or_default();
+            mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| mine.add(theirs));
+        }
+    }
+}
+
+impl Quality {
+    fn add(&mut self, other: Quality) {
+        self.offered += other.offered;
+        self.delivered += other.delivered;
+        self.dropped += other.dropped;
+        self.delay += other.delay;
+        self.jitter += other.jitter;
+    }
+}

@@ -1,0 +1,91 @@
+"""One run on several threads: the results of one, for every scenario that there is."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import tailback as tb
+from tailback import Scenario, _native, bench
+from tailback.parts import Parts
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+SEED = 7
+Cli = Callable[..., Any]
+MERGE = Path(__file__).with_name("merge.toml").read_text()
+
+
+def tool(name: str) -> ModuleType:
+    """Import a program of `tools`."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def scenarios() -> list[tuple[str, _native.Scenario]]:
+    """Every scenario of the gallery and the benchmarks, shortened, and one of every kind under each mechanism."""
+    found: list[tuple[str, _native.Scenario]] = tool("wasm_digest").scenarios()
+    return [(name, scenario.with_set([("run.sample", '"50ms"')])) for name, scenario in found]
+
+
+def comparable(text: str) -> dict[str, object]:
+    """A report without the number of events, of which several parts have more."""
+    return {**json.loads(text), "events": None}
+
+
+@pytest.mark.parametrize("parallel", [2, 3])
+def test_every_scenario_gives_the_same_report_on_several_threads(
+    scenarios: list[tuple[str, _native.Scenario]], parallel: int
+) -> None:
+    divided = 0
+    for name, scenario in scenarios[:: parallel - 1]:
+        alone = comparable(scenario.run(SEED))
+        assert comparable(scenario.run(SEED, parallel=parallel)) == alone, name
+        divided += len(Parts.from_json(scenario.parts(parallel, SEED))) > 1
+    assert divided > len(scenarios[:: parallel - 1]) / 2, f"{divided} were divided at all"
+
+
+def test_a_mesh_of_64_switches_is_cut_in_two_halves() -> None:
+    scenario = Scenario.from_native(bench.scenario("net64"))
+    parts = scenario.parts(2)
+    assert len(parts) == 2
+    assert min(len(part) for part in parts.nodes) >= 48
+    assert len(parts.cut) <= 16
+    assert parts.look_ahead_s is not None
+    assert parts.look_ahead_s > 10e-6
+    assert "2 parts of" in str(parts)
+    assert "look-ahead 10." in str(parts)
+
+
+def test_what_cannot_be_divided_is_one_part_and_runs_all_the_same() -> None:
+    scenario = Scenario.from_toml(MERGE)
+    one = scenario.parts(1)
+    assert len(one) == 1
+    assert one.cut == ()
+    assert one.look_ahead_s is None
+    assert str(one).startswith("1 part")
+    assert tb.run(scenario, replications=2, parallel=2).digest == tb.run(scenario, replications=2).digest
+
+
+def test_less_than_one_thread_is_refused() -> None:
+    with pytest.raises(ValueError, match="parallel is 0"):
+        tb.run(Scenario.from_toml(MERGE), replications=1, parallel=0)
+
+
+def test_the_command_says_how_many_parts_there_were_and_gives_the_same_results(tailback: Cli, tmp_path: Path) -> None:
+    mesh = tmp_path / "mesh.toml"
+    mesh.write_text(bench.scenario("net64").with_set([("run.duration", '"20ms"')]).to_toml())
+    two = tailback("run", mesh, "--parallel", "2", "--json")
+    assert two.err.startswith("2 parts of ")
+    assert two.json["digest"] == tailback("run", mesh, "--json").json["digest"]
+    assert tailback("run", mesh, "--parallel", "0").code == 2
