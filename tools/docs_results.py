@@ -39,16 +39,17 @@ def measured(claim: dict[str, Any]) -> str:
 
 
 def section(folder: Path, experiment: dict[str, Any]) -> list[str]:
-    """Lay out one experiment: its claims, and its first figure if that is small enough."""
+    """Lay out one experiment: its claims, and its first figure that is small enough."""
     name = experiment["id"]
     lines = [f"## {name}: {experiment['title']}", "", "| claim | measured | n | |", "|---|---:|---:|---|"]
     for claim in experiment["claims"]:
         text = claim["text"].replace("|", "\\|")
         lines.append(f"| {text} {measured(claim)} {VERDICTS[claim['pass']]} |")
-    drawings = sorted((folder / name).glob("*.svg"))
-    if drawings and drawings[0].stat().st_size < LARGEST:
-        shutil.copyfile(drawings[0], TARGET / f"{name}.svg")
-        lines += ["", f"![{drawings[0].stem.replace('-', ' ')}]({name}.svg)"]
+    drawings = [folder / figure["file"] for figure in experiment["figures"]]
+    drawing = next((file for file in drawings if file.stat().st_size < LARGEST), None)
+    if drawing:
+        shutil.copyfile(drawing, TARGET / f"{name}.svg")
+        lines += ["", f"![{drawing.stem.replace('-', ' ')}]({name}.svg)"]
     return [*lines, ""]
 
 

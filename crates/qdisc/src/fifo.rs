@@ -1,6 +1,7 @@
 //! A queue in order of arrival, with its limits: what the disciplines with one queue hold their
 //! packets in.
 
+use crate::discipline::drop_tail::admit;
 use crate::law::Backlog;
 use crate::{Cx, Gate, Packet, Reason, Site};
 use schemars::JsonSchema;
@@ -59,11 +60,13 @@ impl Fifo {
     }
     /// Takes a packet and drops victims until the queue is within its limits; whether any was.
     pub fn push_and_trim(&mut self, packet: Packet, victim: Victim, cx: &mut Cx<'_>) -> bool {
-        let full = self.is_full(packet.size);
-        if full && victim == Victim::Tail {
-            cx.drop(packet, Reason::BufferFull);
-            return true;
+        if victim == Victim::Tail {
+            let admitted = admit(&self.site, packet, self.backlog(), cx);
+            let full = admitted.is_none();
+            admitted.into_iter().for_each(|packet| self.push(packet));
+            return full;
         }
+        let full = self.is_full(packet.size);
         self.push(packet);
         while self.bytes > self.site.bytes || self.packets() > self.site.packets {
             let Some(packet) = self.remove(victim, cx.rng) else { break };

@@ -12,6 +12,7 @@
 //! Adding a discipline takes one file in `discipline/` and one line in `registry.rs`.
 
 mod accounting;
+mod admission;
 mod check;
 pub mod classify;
 pub mod cn;
@@ -26,6 +27,7 @@ mod share;
 mod site;
 
 pub use accounting::Accounting;
+pub use admission::{Admission, Rule, Watch};
 pub use cx::{Cx, Dropped, Reason};
 pub use fifo::Victim;
 pub use gate::Gate;

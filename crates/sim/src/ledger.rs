@@ -28,29 +28,37 @@ impl Count {
 
 /// One flow's account. The pairs are (only carried, measured).
 ///
-/// What every packet touches comes first, in one cache line.
+/// Two cache lines; most of what every packet touches is in the first.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub(crate) struct FlowAccount {
     pub offered: [Count; 2],
     pub delivered: [Count; 2],
     pub dropped: [Count; 2],
-    /// Sum of the delays of measured packets, picoseconds.
-    pub delay_sum: u128,
-    /// Largest of them.
-    pub delay_max: u64,
+    /// Sum of the delays of measured packets, picoseconds: its low 64 bits, and those above.
+    delay_low: u64,
+    delay_high: u32,
     /// Sequence number that the next packet in order would not go below.
     next_seq: u32,
+    /// Largest of the delays.
+    pub delay_max: u64,
     /// Packets that arrived after a later one of their flow.
     pub reordered: u64,
-    /// What is kept where asked for.
-    pub more: Option<Box<More>>,
 }
 
+const _: () = assert!(size_of::<FlowAccount>() == 128);
+
 impl FlowAccount {
-    /// How its delays vary, where that is measured.
-    pub fn variation(&self) -> Option<&Variation> {
-        self.more.as_ref()?.variation.as_deref()
+    /// Sum of the delays of measured packets, picoseconds.
+    pub fn delay_sum(&self) -> u128 {
+        u128::from(self.delay_high) << 64 | u128::from(self.delay_low)
+    }
+    #[inline]
+    fn add_delay(&mut self, delay: u64) {
+        let (low, carry) = self.delay_low.overflowing_add(delay);
+        self.delay_low = low;
+        self.delay_high += u32::from(carry);
+        self.delay_max = self.delay_max.max(delay);
     }
 }
 
@@ -85,6 +93,8 @@ pub(crate) struct ByColour {
 #[derive(Debug)]
 pub(crate) struct Ledger {
     pub flows: Vec<FlowAccount>,
+    /// What more is kept of each flow; empty where nothing is.
+    more: Vec<More>,
     pub class_delays: Vec<Sketch>,
     /// Measured drops by (flow, port, reason).
     pub causes: BTreeMap<(u32, u32, Reason), u64>,
@@ -98,17 +108,33 @@ impl Ledger {
             variation: keep.variation.then(Box::default),
         };
         let any = keep.delays || keep.colours || keep.variation;
-        let account = || FlowAccount { more: any.then(|| Box::new(more())), ..FlowAccount::default() };
         Ledger {
-            flows: (0..flows).map(|_| account()).collect(),
+            flows: (0..flows).map(|_| FlowAccount::default()).collect(),
+            more: if any { (0..flows).map(|_| more()).collect() } else { Vec::new() },
             class_delays: vec![Sketch::default(); classes],
             causes: BTreeMap::new(),
         }
     }
 
+    /// What more is kept of a flow, where anything is.
+    #[inline]
+    pub fn more(&self, flow: usize) -> Option<&More> {
+        self.more.get(flow)
+    }
+
+    /// How a flow's delays vary, where that is measured.
+    pub fn variation(&self, flow: usize) -> Option<&Variation> {
+        self.more(flow)?.variation.as_deref()
+    }
+
+    /// Bytes that the packets of all flows touch.
+    pub fn hot_bytes(&self) -> usize {
+        size_of_val(&*self.flows)
+    }
+
     /// Counts the colour of a packet handed to the network, where colours are counted.
     pub fn offer_coloured(&mut self, packet: &Packet) {
-        let more = self.flows[packet.flow() as usize].more.as_mut();
+        let more = self.more.get_mut(packet.flow() as usize);
         if let Some(colours) = more.and_then(|more| more.colours.as_mut())
             && packet.measured()
         {
@@ -135,9 +161,8 @@ impl Ledger {
         account.delivered[usize::from(packet.measured())].add(u64::from(packet.payload));
         if packet.measured() {
             let delay = now.since(packet.born).0;
-            account.delay_sum += u128::from(delay);
-            account.delay_max = account.delay_max.max(delay);
-            if let Some(more) = &mut account.more {
+            account.add_delay(delay);
+            if let Some(more) = self.more.get_mut(packet.flow() as usize) {
                 more.deliver(&packet, delay);
             }
             self.class_delays[usize::from(packet.class())].record(delay);
@@ -149,7 +174,8 @@ impl Ledger {
         let account = &mut self.flows[packet.flow() as usize];
         account.dropped[usize::from(packet.measured())].add(u64::from(packet.payload));
         if packet.measured() {
-            if let Some(colours) = account.more.as_mut().and_then(|more| more.colours.as_mut()) {
+            let more = self.more.get_mut(packet.flow() as usize);
+            if let Some(colours) = more.and_then(|more| more.colours.as_mut()) {
                 colours.dropped[packet.colour() as usize].add(u64::from(packet.payload));
             }
             *self.causes.entry((packet.flow(), port, why)).or_default() += 1;
@@ -167,6 +193,12 @@ impl Ledger {
             }
             mine.add(&theirs);
         }
+        for (flow, (mine, mut theirs)) in self.more.iter_mut().zip(other.more).enumerate() {
+            if owns(flow) {
+                std::mem::swap(mine, &mut theirs);
+            }
+            mine.add(&theirs);
+        }
         for (mine, theirs) in self.class_delays.iter_mut().zip(&other.class_delays) {
             mine.merge(theirs);
         }
@@ -179,23 +211,25 @@ impl Ledger {
 impl FlowAccount {
     /// Adds what a part without the flow's destination has counted.
     fn add(&mut self, other: &FlowAccount) {
-        let sum = |mine: &mut [Count], theirs: &[Count]| {
-            mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| *mine = mine.plus(*theirs));
-        };
-        sum(&mut self.offered, &other.offered);
-        sum(&mut self.delivered, &other.delivered);
-        sum(&mut self.dropped, &other.dropped);
-        let mine = self.more.as_mut().and_then(|more| more.colours.as_mut());
-        let theirs = other.more.as_ref().and_then(|more| more.colours);
-        if let (Some(mine), Some(theirs)) = (mine, theirs) {
-            sum(&mut mine.offered, &theirs.offered);
-            sum(&mut mine.delivered, &theirs.delivered);
-            sum(&mut mine.dropped, &theirs.dropped);
-        }
+        add(&mut self.offered, &other.offered);
+        add(&mut self.delivered, &other.delivered);
+        add(&mut self.dropped, &other.dropped);
     }
 }
 
+fn add(mine: &mut [Count], theirs: &[Count]) {
+    mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| *mine = mine.plus(*theirs));
+}
+
 impl More {
+    /// Adds what a part without the flow's destination has counted.
+    fn add(&mut self, other: &More) {
+        if let (Some(mine), Some(theirs)) = (&mut self.colours, &other.colours) {
+            add(&mut mine.offered, &theirs.offered);
+            add(&mut mine.delivered, &theirs.delivered);
+            add(&mut mine.dropped, &theirs.dropped);
+        }
+    }
     fn deliver(&mut self, packet: &Packet, delay: u64) {
         if let Some(delays) = &mut self.delays {
             delays.record(delay);

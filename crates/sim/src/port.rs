@@ -1,10 +1,11 @@
 //! An output port: a queue, a transmitter and the line to the neighbour.
 //!
-//! Two forms of queue. [`Fifo`] is one drop-tail class that nothing can stop: a packet's departure
+//! Three forms of queue. [`Fifo`] is one drop-tail class that nothing can stop: a packet's departure
 //! is known when it is enqueued, so it goes onto the line at once and costs one event per hop.
-//! [`Managed`] is everything else: classes, disciplines, gates, control frames. Where both can
-//! serve they give the same numbers to the last bit, since "waiting" means the same in both: from
-//! the enqueue to the start of transmission.
+//! [`Judged`] is the same behind a rule that decides about packets when they arrive. [`Managed`] is
+//! everything else: classes, disciplines, gates, control frames. Where several can serve they give
+//! the same numbers to the last bit, since "waiting" means the same in all: from the enqueue to the
+//! start of transmission.
 
 use crate::accounts::Accounts;
 use crate::congestion_point::CongestionPoint;
@@ -18,7 +19,8 @@ use crate::ring::Ring;
 use std::collections::VecDeque;
 use tailback_qdisc::cn::Limiters;
 use tailback_qdisc::discipline::by_destination::ByDestination;
-use tailback_qdisc::{Cx, Discipline, Gate, Packet, Qdisc};
+use tailback_qdisc::law::Backlog;
+use tailback_qdisc::{Admission, Cx, Discipline, Dropped, Gate, Packet, Qdisc, Rule, Watch};
 use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Time, TxClock};
 
@@ -85,11 +87,32 @@ impl Loss {
     }
 }
 
-/// The two forms of queue.
+/// The three forms of queue.
 #[derive(Debug)]
 pub(crate) enum Queue {
     Fifo(Fifo),
+    Judged(Box<Judged>),
     Managed(Box<Managed>),
+}
+
+impl Queue {
+    /// That of a port which sends ahead.
+    #[inline]
+    fn fifo(&self) -> Option<&Fifo> {
+        match self {
+            Queue::Fifo(fifo) => Some(fifo),
+            Queue::Judged(judged) => Some(&judged.fifo),
+            Queue::Managed(_) => None,
+        }
+    }
+    #[inline]
+    fn fifo_mut(&mut self) -> Option<&mut Fifo> {
+        match self {
+            Queue::Fifo(fifo) => Some(fifo),
+            Queue::Judged(judged) => Some(&mut judged.fifo),
+            Queue::Managed(_) => None,
+        }
+    }
 }
 
 /// One drop-tail class that nothing can stop.
@@ -113,6 +136,16 @@ enum Form {
 }
 
 const _: () = assert!(size_of::<Queue>() == 24);
+
+/// One class that nothing can stop, into which a rule lets packets.
+#[derive(Debug)]
+pub(crate) struct Judged {
+    fifo: Fifo,
+    pub rule: Rule,
+    rng: Rng,
+    /// When what the rule watches for begins, if nothing arrives before.
+    idle_from: Time,
+}
 
 /// Any other queue.
 #[derive(Debug)]
@@ -289,6 +322,13 @@ impl Fifo {
     }
 }
 
+impl Judged {
+    /// `rng` is the port's stream.
+    pub fn new(rule: Rule, rng: Rng) -> Judged {
+        Judged { fifo: Fifo::new(u64::MAX), rule, rng, idle_from: Time::NEVER }
+    }
+}
+
 impl ClassQueue {
     pub fn new(waiting: Waiting, limit: u64, detector: Option<Detector>) -> ClassQueue {
         let watches_idle = matches!(&waiting, Waiting::Discipline(d) if d.watches_idle());
@@ -335,18 +375,47 @@ impl Port {
         admits
     }
 
+    /// Asks the rule of a [`Judged`] about a packet; counts the arrival, and the drop if there is one. What is
+    /// dropped goes to `dropped`.
+    pub fn judge(&mut self, now: Time, packet: Packet, dropped: &mut Vec<Dropped>) -> Option<Packet> {
+        let Queue::Judged(judged) = &mut self.queue else { unreachable!("only ports with a rule come here") };
+        let Judged { fifo, rule, rng, idle_from } = &mut **judged;
+        let (size, account) = (u64::from(packet.size), &mut self.classes[0]);
+        account.arrived.add(size);
+        if fifo.waiting > 0 {
+            Self::expire(fifo, &self.line, self.clock, self.delay, now);
+        }
+        if *idle_from <= now {
+            rule.idle(*idle_from);
+            *idle_from = Time::NEVER;
+        }
+        let queue = Backlog { packets: u64::from(fifo.waiting), bytes: fifo.backlog };
+        let admitted = rule.admit(now, packet, queue, &mut Cx { rng, dropped, marked: &mut account.marked });
+        match (&admitted, rule.watches()) {
+            (Some(_), Watch::Empty) => *idle_from = self.free.max(now),
+            (Some(packet), Watch::Idle) => {
+                *idle_from = self.free.max(now) + self.clock.tx_time(u32::from(packet.wire()));
+            }
+            (None, Watch::Idle) if self.free <= now => *idle_from = now,
+            _ => {}
+        }
+        if admitted.is_none() {
+            account.dropped.add(size);
+        }
+        admitted
+    }
+
     /// Puts a packet that has been admitted onto the line; returns its arrival if the line was
     /// empty, since it must then go on the agenda.
     #[inline(always)]
-    pub fn fifo_push(&mut self, now: Time, mut packet: Packet) -> Option<Time> {
-        let Queue::Fifo(fifo) = &mut self.queue else { unreachable!("only plain FIFO ports come here") };
+    pub fn fifo_push(&mut self, now: Time, packet: Packet) -> Option<Time> {
+        let Some(fifo) = self.queue.fifo_mut() else { unreachable!("only ports that send ahead come here") };
         let tx = self.clock.tx_time(u32::from(packet.wire()));
         let start = self.free.max(now);
         self.free = start + tx;
         // Not `tx`: a queue of more than 213 days ends at the end of time.
         self.busy += self.free.0 - start.0;
         let at = self.free + self.delay;
-        packet.at = at;
         if start > now {
             let (size, account) = (u64::from(packet.size), &mut self.classes[0]);
             fifo.waiting += 1;
@@ -357,7 +426,9 @@ impl Port {
             account.area += u128::from(size) * u128::from(start - now.0);
         }
         let first = self.line.is_empty();
-        self.line.push_back(packet);
+        // In its place on the line: a packet in hand, of which a part has just been written, cannot be moved
+        // at once.
+        self.line.push_back(packet).at = at;
         first.then_some(at)
     }
 
@@ -370,7 +441,7 @@ impl Port {
         if front.at != now {
             return None;
         }
-        if let Queue::Fifo(fifo) = &mut self.queue
+        if let Some(fifo) = self.queue.fifo_mut()
             && fifo.waiting as usize == self.line.len()
         {
             fifo.waiting -= 1;
@@ -422,20 +493,19 @@ impl Port {
     /// Time with data waiting and the transmitter idle by `now`, picoseconds.
     pub fn blocked_at(&self, now: Time) -> u64 {
         match &self.queue {
-            Queue::Fifo(_) => 0,
+            Queue::Fifo(_) | Queue::Judged(_) => 0,
             Queue::Managed(m) => m.blocked + m.blocked_since.map_or(0, |since| now.since(since).0),
         }
     }
 
     /// Buffer bytes waiting at `now`, by class.
     pub fn backlog_at(&mut self, now: Time, class: usize) -> u64 {
-        match &mut self.queue {
-            Queue::Fifo(fifo) => {
-                Self::expire(fifo, &self.line, self.clock, self.delay, now);
-                fifo.backlog
-            }
-            Queue::Managed(m) => m.queues[class].backlog.bytes,
+        if let Queue::Managed(m) = &self.queue {
+            return m.queues[class].backlog.bytes;
         }
+        let Some(fifo) = self.queue.fifo_mut() else { unreachable!("all others send ahead") };
+        Self::expire(fifo, &self.line, self.clock, self.delay, now);
+        fifo.backlog
     }
 
     /// The data packet in transmission at `now`.
@@ -443,10 +513,7 @@ impl Port {
         if self.free <= now {
             return None;
         }
-        let waiting = match &self.queue {
-            Queue::Fifo(fifo) => fifo.waiting as usize,
-            Queue::Managed(_) => 0,
-        };
+        let waiting = self.queue.fifo().map_or(0, |fifo| fifo.waiting as usize);
         let last = self.line.len().checked_sub(waiting + 1)?;
         self.line.get(last).filter(|p| !p.is_control())
     }
@@ -458,7 +525,8 @@ impl Port {
         let service = service.map_or(Count::default(), |p| Count { packets: 1, bytes: u64::from(p.size) });
         let account = &self.classes[class];
         let (waiting, started, area) = match &self.queue {
-            Queue::Fifo(fifo) => {
+            Queue::Fifo(_) | Queue::Judged(_) => {
+                let Some(fifo) = self.queue.fifo() else { unreachable!("these send ahead") };
                 let waiting = Count { packets: u64::from(fifo.waiting), bytes: fifo.backlog };
                 let future = self.line.iter().skip(self.line.len() - fifo.waiting as usize).map(|p| {
                     let start = Self::start_of(self.clock, self.delay, p);

@@ -29,15 +29,16 @@ impl Ring {
         (self.head as usize).wrapping_add(index) & (self.slots.len() - 1)
     }
 
-    #[inline]
-    pub fn push_back(&mut self, packet: Packet) {
+    /// Puts a packet last; the packet in its place.
+    #[inline(always)]
+    pub fn push_back(&mut self, packet: Packet) -> &mut Packet {
         if self.len() == self.slots.len() {
             self.grow();
         }
         let slot = self.slot(self.len());
-        // SAFETY: the capacity is above zero after `grow`, and a masked index is below it.
-        unsafe { self.slots.get_unchecked_mut(slot) }.write(packet);
         self.len += 1;
+        // SAFETY: the capacity is above zero after `grow`, and a masked index is below it.
+        unsafe { self.slots.get_unchecked_mut(slot) }.write(packet)
     }
 
     #[inline]

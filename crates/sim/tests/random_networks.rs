@@ -146,6 +146,7 @@ fn link() -> impl Strategy<Value = LinkCase> {
         6 => Just(Spec::default()),
         1 => Just(Spec::DropHead(drop_head::Params {})),
         1 => Just(Spec::DropTail(drop_tail::Params { packets: Some(5), ..drop_tail::Params::default() })),
+        1 => select(early()),
         2 => select(classful()),
     ];
     let ring = prop_oneof![4 => Just(None), 1 => select(vec![Some(1u32), Some(15)])];
@@ -165,6 +166,15 @@ fn link() -> impl Strategy<Value = LinkCase> {
             shaper,
         },
     )
+}
+
+/// Random early detection in its forms of idle time and count.
+fn early() -> Vec<Spec> {
+    let documents = [
+        serde_json::json!({ "kind": "red", "min": "3kB", "max": "9kB", "max-p": 0.3, "weight": 0.1 }),
+        serde_json::json!({ "kind": "red", "min": "2packets", "max": "7packets", "count": "packets", "idle": "1993" }),
+    ];
+    documents.map(|document| tailback_document::decode(document).expect("a discipline")).into()
 }
 
 /// Disciplines with classes, sorted by flow and by code point.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -142,7 +143,9 @@ def _draw(figure: Figure, home: Path) -> Drawn:
 
     picture = figure.draw()
     with plot.style():
-        picture.suptitle(figure.title, x=0.01, ha="left")
+        # A letter of the title is about a ninth of an inch wide.
+        lines = textwrap.wrap(figure.title, int(9 * picture.get_figwidth()))
+        picture.suptitle("\n".join(lines), x=0.01, ha="left")
         # Once for both files.
         picture.draw_without_rendering()
         picture.set_layout_engine("none")

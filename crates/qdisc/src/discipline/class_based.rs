@@ -412,18 +412,7 @@ impl Qdisc for ClassBased {
         self.levels.iter().flatten().for_each(|(_, packet)| f(packet));
         self.classes.visit(f);
     }
-    fn next_wakeup(&self) -> Option<Time> {
-        self.classes.next_wakeup()
-    }
-    fn wake(&mut self, now: Time, cx: &mut Cx<'_>) {
-        self.classes.wake(now, cx);
-    }
-    fn watches_idle(&self) -> bool {
-        self.classes.watches_idle()
-    }
-    fn idle(&mut self, now: Time, cx: &mut Cx<'_>) {
-        self.classes.idle(now, cx);
-    }
+    super::classes::as_classes!(waking);
     fn set_rate(&mut self, rate: Rate) {
         self.site.rate = rate;
         self.classes.set_rate(rate);

@@ -7,6 +7,41 @@ use crate::{Cx, Discipline, Dropped, Gate, Packet, Qdisc, Reason, Site, Spec, ch
 use tailback_document::{Checked, Invalid};
 use tailback_units::{Amount, Rate, Time};
 
+/// What a [`Qdisc`] leaves to its field `classes`: `waking`, all about wake-ups and idle links, or `all` but
+/// `enqueue` and `dequeue`.
+macro_rules! as_classes {
+    (waking) => {
+        fn next_wakeup(&self) -> Option<Time> {
+            self.classes.next_wakeup()
+        }
+        fn wake(&mut self, now: Time, cx: &mut Cx<'_>) {
+            self.classes.wake(now, cx);
+        }
+        fn watches_idle(&self) -> bool {
+            self.classes.watches_idle()
+        }
+        fn idle(&mut self, now: Time, cx: &mut Cx<'_>) {
+            self.classes.idle(now, cx);
+        }
+    };
+    (all) => {
+        fn packets(&self) -> u64 {
+            self.classes.packets()
+        }
+        fn visit(&self, f: &mut dyn FnMut(&Packet)) {
+            self.classes.visit(f);
+        }
+        fn set_rate(&mut self, rate: Rate) {
+            self.classes.set_rate(rate);
+        }
+        fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+            self.classes.probe(f);
+        }
+        super::classes::as_classes!(waking);
+    };
+}
+pub(super) use as_classes;
+
 /// Most classes of one discipline: their number and the default fit into a byte.
 pub const MOST: usize = 250;
 

@@ -2,7 +2,8 @@
 //! any.
 
 use crate::fifo::Fifo;
-use crate::{Cx, Discipline, Gate, Packet, Qdisc, Site, Spec, Victim};
+use crate::law::Backlog;
+use crate::{Cx, Discipline, Gate, Packet, Qdisc, Reason, Site, Spec, Victim};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -30,8 +31,14 @@ fn is_tail(victim: &Victim) -> bool {
 impl Params {
     /// The queue at its site.
     pub fn build(&self, site: &Site) -> DropTail {
-        let packets = self.packets.unwrap_or(u64::MAX).min(site.packets);
-        DropTail { queue: Fifo::new(&Site { packets, ..*site }), victim: self.victim }
+        DropTail { queue: Fifo::new(&self.limits(site)), victim: self.victim }
+    }
+    /// The limits for arriving packets, if no other packets are dropped for them.
+    pub fn rule(&self, site: &Site) -> Option<Site> {
+        (self.victim == Victim::Tail).then(|| self.limits(site))
+    }
+    fn limits(&self, site: &Site) -> Site {
+        Site { packets: self.packets.unwrap_or(u64::MAX).min(site.packets), ..*site }
     }
     /// A queue has a place.
     pub fn check(&self) -> Result<(), Invalid> {
@@ -53,6 +60,16 @@ impl Default for Discipline {
     fn default() -> Discipline {
         Spec::default().build(&Site::default())
     }
+}
+
+/// Drops an arriving packet for which a queue within limits has no room.
+#[inline]
+pub(crate) fn admit(limits: &Site, packet: Packet, queue: Backlog, cx: &mut Cx<'_>) -> Option<Packet> {
+    if limits.is_full(queue.packets, queue.bytes, packet.size) {
+        cx.drop(packet, Reason::BufferFull);
+        return None;
+    }
+    Some(packet)
 }
 
 /// A FIFO with a limit in bytes and one in packets.

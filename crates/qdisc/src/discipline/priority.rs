@@ -121,28 +121,5 @@ impl Qdisc for Priority {
         self.classes.transmitted(now, cx);
         (0..self.classes.len()).find_map(|level| self.classes.dequeue(level, now, gate, cx))
     }
-    fn packets(&self) -> u64 {
-        self.classes.packets()
-    }
-    fn visit(&self, f: &mut dyn FnMut(&Packet)) {
-        self.classes.visit(f);
-    }
-    fn next_wakeup(&self) -> Option<Time> {
-        self.classes.next_wakeup()
-    }
-    fn wake(&mut self, now: Time, cx: &mut Cx<'_>) {
-        self.classes.wake(now, cx);
-    }
-    fn watches_idle(&self) -> bool {
-        self.classes.watches_idle()
-    }
-    fn idle(&mut self, now: Time, cx: &mut Cx<'_>) {
-        self.classes.idle(now, cx);
-    }
-    fn set_rate(&mut self, rate: Rate) {
-        self.classes.set_rate(rate);
-    }
-    fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
-        self.classes.probe(f);
-    }
+    super::classes::as_classes!(all);
 }

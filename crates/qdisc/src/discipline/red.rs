@@ -1,9 +1,9 @@
 //! A FIFO under random early detection.
 
 use crate::fifo::Fifo;
-use crate::law::Decision;
 use crate::law::red::{self, Idle};
-use crate::{Cx, Gate, Packet, Qdisc, Reason, Site, Victim};
+use crate::law::{Backlog, Decision};
+use crate::{Admission, Cx, Gate, Packet, Qdisc, Reason, Site, Victim, Watch};
 use tailback_units::{Rate, Time};
 
 pub use crate::law::red::Params;
@@ -11,13 +11,89 @@ pub use crate::law::red::Params;
 impl Params {
     /// The queue at its site.
     pub fn build(&self, site: &Site) -> Red {
-        Red {
-            queue: Fifo::new(site),
+        Red { queue: Fifo::new(site), rule: self.judge(site), victim: self.victim }
+    }
+    /// What decides about arriving packets, if no other packets are dropped for them.
+    pub fn rule(&self, site: &Site) -> Option<Rule> {
+        (self.victim == Victim::Tail).then(|| self.judge(site))
+    }
+    fn judge(&self, site: &Site) -> Rule {
+        Rule {
             law: red::Red::new(self, site.rate),
+            site: *site,
             ecn: self.ecn,
-            victim: self.victim,
             idle_when_empty: self.idle == Idle::Original,
         }
+    }
+}
+
+/// The law and the limits of a queue: what becomes of an arriving packet.
+#[derive(Debug)]
+pub struct Rule {
+    law: red::Red,
+    site: Site,
+    ecn: bool,
+    /// Whether the link counts as idle once the queue is empty, rather than when it has sent all.
+    idle_when_empty: bool,
+}
+
+/// What becomes of an arriving packet.
+enum Verdict {
+    Pass,
+    Mark,
+    Drop,
+    /// One is dropped, whichever is the victim.
+    Forced,
+    /// There is no room; the packet would have been marked.
+    Full {
+        marked: bool,
+    },
+}
+
+impl Rule {
+    fn judge(&mut self, now: Time, packet: &Packet, queue: Backlog, cx: &mut Cx<'_>) -> Verdict {
+        let decision = self.law.arrive(now, queue, packet.size, cx.rng);
+        let early = decision == Decision::Early;
+        let mark = early && self.ecn && packet.is_ect() && self.law.may_mark();
+        if self.site.is_full(queue.packets, queue.bytes, packet.size) {
+            self.law.forced();
+            return Verdict::Full { marked: mark };
+        }
+        match decision {
+            Decision::Pass => Verdict::Pass,
+            Decision::Early if mark => Verdict::Mark,
+            Decision::Early => Verdict::Drop,
+            Decision::Forced => Verdict::Forced,
+        }
+    }
+}
+
+impl Admission for Rule {
+    fn admit(&mut self, now: Time, mut packet: Packet, queue: Backlog, cx: &mut Cx<'_>) -> Option<Packet> {
+        match self.judge(now, &packet, queue, cx) {
+            Verdict::Pass => Some(packet),
+            Verdict::Mark => {
+                cx.mark(&mut packet);
+                Some(packet)
+            }
+            Verdict::Drop | Verdict::Forced => {
+                cx.drop(packet, Reason::Early);
+                None
+            }
+            Verdict::Full { .. } => {
+                cx.drop(packet, Reason::BufferFull);
+                None
+            }
+        }
+    }
+    fn watches(&self) -> Watch {
+        if self.idle_when_empty { Watch::Empty } else { Watch::Idle }
+    }
+    fn idle(&mut self, now: Time) {
+        self.law.idle(now);
+    }
+    fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        self.law.probe(f);
     }
 }
 
@@ -27,44 +103,44 @@ impl Params {
 #[derive(Debug)]
 pub struct Red {
     queue: Fifo,
-    law: red::Red,
-    ecn: bool,
+    rule: Rule,
     victim: Victim,
-    /// Whether the link counts as idle once the queue is empty, rather than when it has sent all.
-    idle_when_empty: bool,
 }
 
 impl Qdisc for Red {
     fn enqueue(&mut self, now: Time, mut packet: Packet, cx: &mut Cx<'_>) {
-        let decision = self.law.arrive(now, self.queue.backlog(), packet.size, cx.rng);
-        let markable = self.ecn && packet.is_ect() && self.law.may_mark();
-        if self.queue.is_full(packet.size) {
-            self.law.forced();
-            if decision == Decision::Early && markable && self.victim != Victim::Tail {
-                cx.mark(&mut packet);
+        let queue = self.queue.backlog();
+        if self.victim == Victim::Tail {
+            if let Some(packet) = self.rule.admit(now, packet, queue, cx) {
+                self.queue.push(packet);
             }
-            self.queue.push_and_trim(packet, self.victim, cx);
             return;
         }
-        match decision {
-            Decision::Pass => self.queue.push(packet),
-            Decision::Early => {
-                if let Some(packet) = cx.signal(packet, markable, Reason::Early) {
-                    self.queue.push(packet);
-                }
+        match self.rule.judge(now, &packet, queue, cx) {
+            Verdict::Pass => self.queue.push(packet),
+            Verdict::Mark => {
+                cx.mark(&mut packet);
+                self.queue.push(packet);
             }
-            Decision::Forced => {
+            Verdict::Drop => cx.drop(packet, Reason::Early),
+            Verdict::Forced => {
                 self.queue.push(packet);
                 if let Some(victim) = self.queue.remove(self.victim, cx.rng) {
                     cx.drop(victim, Reason::Early);
                 }
             }
+            Verdict::Full { marked } => {
+                if marked {
+                    cx.mark(&mut packet);
+                }
+                self.queue.push_and_trim(packet, self.victim, cx);
+            }
         }
     }
     fn dequeue(&mut self, now: Time, gate: &Gate, _cx: &mut Cx<'_>) -> Option<Packet> {
         let packet = self.queue.pop(gate)?;
-        if self.idle_when_empty && self.queue.packets() == 0 {
-            self.law.idle(now);
+        if self.rule.idle_when_empty && self.queue.packets() == 0 {
+            self.rule.idle(now);
         }
         Some(packet)
     }
@@ -75,15 +151,15 @@ impl Qdisc for Red {
         self.queue.visit(f);
     }
     fn watches_idle(&self) -> bool {
-        !self.idle_when_empty
+        !self.rule.idle_when_empty
     }
     fn idle(&mut self, now: Time, _cx: &mut Cx<'_>) {
-        self.law.idle(now);
+        self.rule.idle(now);
     }
     fn set_rate(&mut self, rate: Rate) {
-        self.law.set_rate(rate);
+        self.rule.law.set_rate(rate);
     }
     fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
-        self.law.probe(f);
+        self.rule.probe(f);
     }
 }

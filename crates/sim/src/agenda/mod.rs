@@ -180,10 +180,10 @@ impl Agenda {
         }
     }
 
-    /// Removes the next event if it is not after `end`. With many events `ahead` is told of those
-    /// that are likely to follow, first from afar and at last when they are next.
+    /// Removes the next event if it is not after `end`. With many events `ahead`, if there is one, is
+    /// told of those that are likely to follow, first from afar and at last when they are next.
     #[inline]
-    pub fn pop_until(&mut self, end: Time, ahead: impl Fn(Ahead, Key)) -> Option<(Time, Key)> {
+    pub fn pop_until<F: Fn(Ahead, Key)>(&mut self, end: Time, ahead: Option<F>) -> Option<(Time, Key)> {
         if self.today.is_empty() && self.crowd.is_empty() && !self.turn(end, &ahead) {
             return None;
         }
@@ -196,7 +196,8 @@ impl Agenda {
             return None;
         }
         self.today.pop_first();
-        if self.current != u64::MAX
+        if let Some(ahead) = ahead
+            && self.current != u64::MAX
             && let Some(after) = self.today.first()
         {
             ahead(Ahead::Next, Key(after.key));
@@ -229,7 +230,7 @@ impl Agenda {
 
     /// Brings the events of the next slot that has any, unless it begins after `end`.
     #[inline(never)]
-    fn turn(&mut self, end: Time, ahead: &impl Fn(Ahead, Key)) -> bool {
+    fn turn<F: Fn(Ahead, Key)>(&mut self, end: Time, ahead: &Option<F>) -> bool {
         let Some(slot) = self.later.next_slot(self.current, self.shift) else { return false };
         if slot << self.shift > end.0 {
             return false;
@@ -237,7 +238,9 @@ impl Agenda {
         self.current = slot;
         let Agenda { today, crowd, come, .. } = self;
         self.later.take(slot, self.shift, |entry| {
-            ahead(Ahead::Soon, Key(entry.key));
+            if let Some(ahead) = ahead {
+                ahead(Ahead::Soon, Key(entry.key));
+            }
             come.events += 1;
             if today.is_full() {
                 // So many are mostly at one instant.
@@ -248,7 +251,9 @@ impl Agenda {
                 come.ties += usize::from(today.has_ties(place));
             }
         });
-        self.later.look(slot, |key| ahead(Ahead::Later, Key(key)));
+        if let Some(ahead) = ahead {
+            self.later.look(slot, |key| ahead(Ahead::Later, Key(key)));
+        }
         self.come.slots += 1;
         if self.come.events > RETUNE.max(self.later.len()) {
             self.retune();
@@ -309,6 +314,8 @@ mod tests {
     use super::*;
     use tailback_random::Rng;
 
+    const BLIND: Option<fn(Ahead, Key)> = None;
+
     #[test]
     fn events_come_in_order_of_time_then_kind_then_component() {
         let mut agenda = Agenda::default();
@@ -317,7 +324,7 @@ mod tests {
         agenda.push(Time(5), Key::new(Kind::TxDone, 2));
         agenda.push(Time(4), Key::new(Kind::Sample, 7));
         let mut order = Vec::new();
-        while let Some((time, key)) = agenda.pop_until(Time::NEVER, |_, _| {}) {
+        while let Some((time, key)) = agenda.pop_until(Time::NEVER, BLIND) {
             order.push((time.0, key.kind(), key.component()));
         }
         assert_eq!(order, [(4, Kind::Sample, 7), (5, Kind::TxDone, 2), (5, Kind::TxDone, 9), (5, Kind::Emit, 0)]);
@@ -336,7 +343,7 @@ mod tests {
             } else if let Some(next) = agenda.next_time() {
                 list.sort_by(|a, b| b.cmp(a));
                 assert_eq!(Some(next), list.last().map(|last| last.0));
-                assert_eq!(agenda.pop_until(Time::NEVER, |_, _| {}), list.pop());
+                assert_eq!(agenda.pop_until(Time::NEVER, BLIND), list.pop());
             }
             assert_eq!(agenda.len(), list.len());
         }
@@ -367,9 +374,9 @@ mod tests {
                     assert_eq!(agenda.next_time(), next.map(|(time, _)| time));
                     // Whoever looks up to an earlier instant only finds nothing, and spoils nothing.
                     if let Some((time, _)) = next.filter(|(time, _)| time.0 > 0 && rng.chance(0.3)) {
-                        assert_eq!(agenda.pop_until(Time(time.0 - 1), |_, _| {}), None);
+                        assert_eq!(agenda.pop_until(Time(time.0 - 1), BLIND), None);
                     }
-                    assert_eq!(agenda.pop_until(Time::NEVER, |_, _| {}), next);
+                    assert_eq!(agenda.pop_until(Time::NEVER, BLIND), next);
                     // Beyond the end of time nothing moves on.
                     now = next.map_or(now, |(time, _)| if time.0 < 1 << 60 { time.0 } else { now });
                 }
@@ -384,9 +391,9 @@ mod tests {
     fn nothing_after_the_end_is_popped() {
         let mut agenda = Agenda::default();
         agenda.push(Time(10), Key::new(Kind::Emit, 0));
-        assert!(agenda.pop_until(Time(9), |_, _| {}).is_none());
-        assert!(agenda.pop_until(Time(10), |_, _| {}).is_some());
-        assert!(agenda.pop_until(Time(10), |_, _| {}).is_none());
+        assert!(agenda.pop_until(Time(9), BLIND).is_none());
+        assert!(agenda.pop_until(Time(10), BLIND).is_some());
+        assert!(agenda.pop_until(Time(10), BLIND).is_none());
     }
 
     #[test]
@@ -397,10 +404,10 @@ mod tests {
             agenda.push(Time(n), Key::new(Kind::Emit, n as u32));
         }
         for n in 0..40 {
-            assert_eq!(agenda.pop_until(Time(1_000), |_, _| {}), Some((Time(n), Key::new(Kind::Emit, n as u32))));
+            assert_eq!(agenda.pop_until(Time(1_000), BLIND), Some((Time(n), Key::new(Kind::Emit, n as u32))));
             agenda.push(Time::NEVER, Key::new(Kind::Wake, n as u32));
         }
-        assert!(agenda.pop_until(Time(1_000), |_, _| {}).is_none());
-        assert_eq!(std::iter::from_fn(|| agenda.pop_until(Time::NEVER, |_, _| {})).count(), 80);
+        assert!(agenda.pop_until(Time(1_000), BLIND).is_none());
+        assert_eq!(std::iter::from_fn(|| agenda.pop_until(Time::NEVER, BLIND)).count(), 80);
     }
 }

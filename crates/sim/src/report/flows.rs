@@ -60,9 +60,9 @@ pub struct FlowReport {
     /// What its transport did, if it has one.
     pub transport: Option<TransportReport>,
     /// Packets by colour, in scenarios in which anything gives packets a colour.
-    pub colours: Option<ColourReports>,
+    pub colours: Option<Box<ColourReports>>,
     /// How its delays vary, where each flow keeps a histogram and variation is measured.
-    pub variation: Option<VariationReport>,
+    pub variation: Option<Box<VariationReport>>,
 }
 
 /// How the delays of a flow or of a group's flows vary. Only differences of delays of one flow count in
@@ -261,15 +261,16 @@ impl World {
                 digest.u64(count.packets);
                 digest.u64(count.bytes);
             }
-            digest.u128(account.delay_sum);
+            digest.u128(account.delay_sum());
             digest.u64(account.delay_max);
             digest.u64(account.reordered);
-            let more = account.more.as_deref();
+            let more = self.ledger.more(index);
+            let varies = self.ledger.variation(index);
             let delays = more.and_then(|more| more.delays.as_ref());
             if let Some(delays) = delays {
                 digest.sketch(delays);
             }
-            if let Some(variation) = account.variation() {
+            if let Some(variation) = varies {
                 digest.u64(variation.jitter());
                 digest.sketch(variation.delays());
                 digest.sketch(variation.differences());
@@ -296,10 +297,12 @@ impl World {
                 in_network: in_network(account, 1).into(),
                 reordered: account.reordered,
                 drops: drops.collect(),
-                delay: Delay::of(account.delivered[1].packets, account.delay_sum, account.delay_max, delays),
+                delay: Delay::of(account.delivered[1].packets, account.delay_sum(), account.delay_max, delays),
                 transport: None,
-                colours: more.and_then(|more| more.colours.as_ref()).map(|by| self.colours(index, by, account, digest)),
-                variation: delays.and(account.variation()).and_then(|v| VariationReport::of(v, 1)),
+                colours: more
+                    .and_then(|more| more.colours.as_ref())
+                    .map(|by| Box::new(self.colours(index, by, account, digest))),
+                variation: delays.and(varies).and_then(|v| VariationReport::of(v, 1)).map(Box::new),
             }
         };
         // The accounts after those of the flows are their acknowledgements'.
@@ -394,8 +397,8 @@ impl World {
     /// How delays vary, by group of flows.
     pub(super) fn variation(&self) -> BTreeMap<String, VariationReport> {
         let mut groups: BTreeMap<&str, (Variation, usize)> = BTreeMap::new();
-        for (plan, account) in self.plan.flows.iter().zip(&self.ledger.flows) {
-            if let Some(variation) = account.variation() {
+        for (index, plan) in self.plan.flows.iter().enumerate() {
+            if let Some(variation) = self.ledger.variation(index) {
                 let (merged, flows) = groups.entry(&plan.group).or_default();
                 merged.merge(variation);
                 *flows += 1;

@@ -23,7 +23,7 @@ impl World {
         if p.end.is_some() && p.end_takes() {
             return self.end_at_line(port);
         }
-        let Some(mut packet) = p.line.pop_front() else { return };
+        let Some(packet) = p.line.pop_front() else { return };
         if packet.is_control() {
             self.receive_notice(port, packet);
             return;
@@ -37,11 +37,16 @@ impl World {
             return;
         }
         if self.conditioning.at_ingress() {
-            let Some(passed) = self.condition_ingress(port, packet) else { return };
-            packet = passed;
+            return self.forward_conditioned(node, packet, port);
         }
-        packet.at = self.tail_of(port, &packet);
         self.forward(node, packet, port);
+    }
+
+    #[inline(never)]
+    fn forward_conditioned(&mut self, node: u16, packet: Packet, via: u32) {
+        if let Some(passed) = self.condition_ingress(via, packet) {
+            self.forward(node, passed, via);
+        }
     }
 
     /// The end of a line has taken a frame: it is lost, or known in another part of the network from now on.
@@ -56,22 +61,22 @@ impl World {
         self.lose(packet, port, Reason::LinkLoss);
     }
 
-    /// When the last byte of a packet that has just arrived is in: now, but later at a cut-through switch.
+    /// When the last byte of a packet that has just arrived at a cut-through switch is in.
     #[inline]
-    fn tail_of(&self, port: u32, packet: &Packet) -> Time {
+    fn tail_of(&self, port: u32, packet: &Packet) -> Option<Time> {
         let p = &self.ports[port as usize];
-        match &p.queue {
-            Queue::Managed(m) => m.cut.map_or(self.now, |header| {
-                let wire = u32::from(packet.wire());
-                self.now + (p.clock.tx_time(wire) - p.clock.tx_time(header.min(wire)))
-            }),
-            Queue::Fifo(_) => self.now,
-        }
+        let Queue::Managed(m) = &p.queue else { return None };
+        let (header, wire) = (m.cut?, u32::from(packet.wire()));
+        Some(self.now + (p.clock.tx_time(wire) - p.clock.tx_time(header.min(wire))))
     }
 
     /// Sends a packet on from a switch, by way of its fabric.
-    #[inline]
-    fn forward(&mut self, node: u16, packet: Packet, via: u32) {
+    #[inline(always)]
+    fn forward(&mut self, node: u16, mut packet: Packet, via: u32) {
+        // Elsewhere it is in as it arrives, that is at `packet.at`.
+        if let Some(tail) = self.tail_of(via, &packet) {
+            packet.at = tail;
+        }
         let output = self.routes.port(node, packet.dst, packet.flow(), packet.seq);
         let FabricState::Crossbar(crossbar) = &mut self.nodes[usize::from(node)].fabric else {
             return self.enqueue(output, packet, Some(via));

@@ -6,15 +6,18 @@ use tailback_qdisc::{Colour, Packet, Reason};
 
 impl World {
     /// Hands a packet of a flow whose packets are coloured to the network: `marked` is what its
-    /// sender says, `rule` the conditioner at its entry, if any. None if it is dropped there.
-    pub(super) fn enter(&mut self, port: u32, rule: u32, marked: Option<bool>, mut packet: Packet) -> Option<Packet> {
+    /// sender says, `rule` the conditioner at its entry, if any, which may drop it.
+    #[inline(never)]
+    pub(super) fn enter(&mut self, port: u32, rule: u32, marked: Option<bool>, mut packet: Packet) {
         if let Some(marked) = marked {
             packet.set_colour(if marked { Colour::Green } else { Colour::Yellow });
         }
         let passes = rule == NONE || self.conditioning.enter(rule, self.now, &mut packet);
         self.ledger.offer(&packet);
         self.ledger.offer_coloured(&packet);
-        self.pass(passes, port, packet)
+        if let Some(packet) = self.pass(passes, port, packet) {
+            self.enqueue(port, packet, None);
+        }
     }
 
     /// A packet is about to be queued at `port`. None if it is dropped.

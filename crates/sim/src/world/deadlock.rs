@@ -68,7 +68,7 @@ impl World {
         }
         let holds = |next: &&u32| match &self.ports[**next as usize].queue {
             Queue::Managed(m) => m.queues[usize::from(class)].origins.contains(&slot),
-            Queue::Fifo(_) => false,
+            Queue::Fifo(_) | Queue::Judged(_) => false,
         };
         Some(node.ports.iter().filter(holds).copied().collect())
     }

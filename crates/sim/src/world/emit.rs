@@ -178,11 +178,9 @@ impl World {
         packet.set_lengths(flow.last.1, flow.last.2);
         let (port, rule) = (flow.port, flow.conditioner);
         if rule != NONE {
-            let Some(passed) = self.enter(port, rule, None, packet) else { return };
-            packet = passed;
-        } else {
-            self.ledger.offer(&packet);
+            return self.enter(port, rule, None, packet);
         }
+        self.ledger.offer(&packet);
         self.enqueue(port, packet, None);
     }
 }

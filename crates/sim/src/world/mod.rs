@@ -53,6 +53,8 @@ pub struct World {
     pub(crate) nodes: Vec<Node>,
     /// The port to take at a switch for a destination.
     routes: Forwarding,
+    /// Whether it is worth asking for memory ahead, since the near caches do not hold the whole network.
+    looks_ahead: bool,
     flows: Vec<Flow>,
     /// Flows that a transport carries.
     pub(crate) transports: Transports,
@@ -164,8 +166,12 @@ impl World {
     fn run_until(&mut self, last: Time, budget: u64) -> Status {
         for handled in 0..budget {
             let World { agenda, ports, routes, ledger, transports, .. } = self;
-            let ahead = |ahead: Ahead, key: Key| ask_for(ahead, key, ports, routes, ledger, transports);
-            let Some((time, key)) = agenda.pop_until(last, ahead) else {
+            let next = if self.looks_ahead {
+                agenda.pop_until(last, Some(|ahead, key| ask_for(ahead, key, ports, routes, ledger, transports)))
+            } else {
+                agenda.pop_until(last, None::<fn(Ahead, Key)>)
+            };
+            let Some((time, key)) = next else {
                 self.events += handled;
                 return Status::Done;
             };

@@ -20,7 +20,7 @@ use crate::plan::{
     Among, ApplicationPlan, BackPressure, Change, ChangeKind, Draw, Engine, Fabric, FlowPlan, Framing, LinkPlan,
     NO_ROUTE, NodeId, NodeKind, NodePlan, Place, Plan, Scope, SwitchPlan,
 };
-use crate::port::{Base, ClassQueue, Fifo, LineEnd, Loss, Managed, Port, Queue, Settled, Waiting};
+use crate::port::{Base, ClassQueue, Fifo, Judged, LineEnd, Loss, Managed, Port, Queue, Settled, Waiting};
 use crate::responder::Responder;
 use crate::ring::Ring;
 use crate::routes::Forwarding;
@@ -81,12 +81,14 @@ impl World {
         let keep = Keep { delays: plan.per_flow_delay, variation: plan.delay_variation, colours };
         let ledger = Ledger::new(numbers(&plan.flows), usize::from(plan.classes), keep);
         let applications = Applications::new(&plan);
+        let hot_bytes = size_of_val(&*ports) + ledger.hot_bytes() + transports.hot_bytes();
         let mut world = World {
             now: Time::ZERO,
             agenda: Agenda::default(),
             nodes: plan.nodes.iter().zip(outputs).map(|(n, ports)| node(&plan, n, ports)).collect(),
             ports,
             routes,
+            looks_ahead: hot_bytes > NEAR_BYTES,
             flows,
             transports,
             applications,
@@ -133,6 +135,9 @@ impl World {
         world
     }
 }
+
+/// What the first two levels of a processor's caches are sure to hold.
+const NEAR_BYTES: usize = 256 << 10;
 
 /// Draws what a run draws before it begins: the ends and starts of flows that leave them open.
 pub(crate) fn draw(plan: &mut Plan) {
@@ -343,11 +348,10 @@ fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize, origins: &Origins, 
     let notification = own.and_then(|s| s.notification.as_deref()).filter(|_| limiters.is_none());
     let l32 = l as u32;
     let changes = |c: &Change| matches!(c.what, ChangeKind::LinkDown(x) | ChangeKind::LinkUp(x) | ChangeKind::LinkRate(x, _) | ChangeKind::LinkDelay(x, _) if x == l32);
-    let plain_fifo = plan.engine == Engine::Merged
+    // Nothing stops it, changes it or writes into what it sends.
+    let sends_ahead = plan.engine == Engine::Merged
         && plan.classes == 1
         && !shared[usize::from(from)]
-        && queue.discipline == Spec::default()
-        && queue.places[0] == u64::MAX
         && queue.ring.is_none()
         && queue.shaper.is_none()
         && neighbour.is_none()
@@ -362,8 +366,12 @@ fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize, origins: &Origins, 
         && !plan.conditioners.iter().any(|c| c.place == Place::Egress { port: 2 * l32 + side as u32 });
     let egress = Egress::new(queue.ring, queue.shaper.as_ref());
     let rate = egress.as_ref().map_or(link.rate[side], |egress| egress.rate(link.rate[side]));
-    let queue = if plain_fifo {
+    let plain = queue.discipline == Spec::default() && queue.places[0] == u64::MAX;
+    let site = Site { bytes: queue.limits[0], packets: queue.places[0], rate };
+    let queue = if sends_ahead && plain {
         Queue::Fifo(Fifo::new(queue.limits[0]))
+    } else if sends_ahead && let Some(rule) = queue.discipline.rule(&site) {
+        Queue::Judged(Box::new(Judged::new(rule, Rng::named(plan.seed, &format!("port {name}")))))
     } else {
         // Who names addresses stops them upstream: there the queues are kept by destination. A
         // switch of its own keeps the same order of queues, so that its list of addresses is right.

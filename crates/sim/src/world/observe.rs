@@ -5,6 +5,7 @@ use crate::agenda::Kind;
 use crate::port::{Queue, Waiting};
 use std::collections::BTreeMap;
 use tailback_measure::Variation;
+use tailback_qdisc::Admission;
 use tailback_units::Time;
 
 /// Samples so far.
@@ -92,9 +93,13 @@ impl World {
                     }
                 }
             }
+            if let Queue::Judged(judged) = &port.queue {
+                let state = &mut recorder.state[at];
+                judged.rule.probe(&mut |name, value| state.entry(name.to_owned()).or_default().push(value));
+            }
             let stopped = match &port.queue {
                 Queue::Managed(m) => m.blocked_since.is_some(),
-                Queue::Fifo(_) => false,
+                Queue::Fifo(_) | Queue::Judged(_) => false,
             };
             recorder.stopped[at].push(stopped);
         }
@@ -150,13 +155,13 @@ impl World {
     fn sample_quality(&mut self) {
         let Some(recorder) = &mut self.recorder else { return };
         let mut groups: BTreeMap<&str, Quality> = BTreeMap::new();
-        for (plan, account) in self.plan.flows.iter().zip(&self.ledger.flows) {
+        for (index, (plan, account)) in self.plan.flows.iter().zip(&self.ledger.flows).enumerate() {
             let sum = groups.entry(&plan.group).or_default();
             sum.offered += account.offered[1].packets;
             sum.delivered += account.delivered[1].packets;
             sum.dropped += account.dropped[1].packets;
-            sum.delay += account.delay_sum;
-            sum.jitter += account.variation().map_or(0, Variation::jitter);
+            sum.delay += account.delay_sum();
+            sum.jitter += self.ledger.variation(index).map_or(0, Variation::jitter);
         }
         for (group, sum) in groups {
             recorder.quality.entry(group.to_owned()).or_default().push(sum);

@@ -65,7 +65,7 @@ impl World {
         for (class, queue) in m.queues.iter().enumerate().filter(|(class, _)| stopped & 1 << class != 0) {
             let waiting = |port: &u32| match &self.ports[*port as usize].queue {
                 Queue::Managed(m) => m.queues[class].backlog.bytes,
-                Queue::Fifo(_) => 0,
+                Queue::Fifo(_) | Queue::Judged(_) => 0,
             };
             let fullest = self.nodes[usize::from(towards)].ports.iter().copied().max_by_key(waiting);
             queue.waiting.visit(&mut |packet| {
@@ -84,7 +84,7 @@ impl World {
     pub(super) fn blocked_since(&self, port: u32) -> Option<Time> {
         match &self.ports[port as usize].queue {
             Queue::Managed(m) => m.blocked_since,
-            Queue::Fifo(_) => None,
+            Queue::Fifo(_) | Queue::Judged(_) => None,
         }
     }
 }

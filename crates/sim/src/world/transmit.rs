@@ -24,8 +24,23 @@ impl World {
             } else {
                 self.lose(packet, port, Reason::BufferFull);
             }
+        } else if matches!(p.queue, Queue::Judged(_)) {
+            self.enqueue_judged(port, packet);
         } else {
             self.enqueue_managed(port, packet, via);
+        }
+    }
+
+    #[inline(never)]
+    fn enqueue_judged(&mut self, port: u32, packet: Packet) {
+        let now = self.now;
+        let p = &mut self.ports[port as usize];
+        if let Some(packet) = p.judge(now, packet, &mut self.dropped) {
+            if let Some(at) = p.fifo_push(now, packet) {
+                self.schedule(at, Kind::Arrive, port);
+            }
+        } else if let Some(dropped) = self.dropped.pop() {
+            self.lose(dropped.packet, port, dropped.why);
         }
     }
 
@@ -48,7 +63,7 @@ impl World {
         let (size, destination) = (u64::from(packet.size), packet.dst);
         let account = &mut p.classes[class];
         account.arrived.add(size);
-        let Queue::Managed(m) = &mut p.queue else { unreachable!("plain FIFO ports have their own enqueue") };
+        let Queue::Managed(m) = &mut p.queue else { unreachable!("the other forms have their own enqueue") };
         let queue = &mut m.queues[class];
         if let FabricState::Shared { memory, alpha, used } = &mut self.nodes[usize::from(p.from)].fabric {
             let free = *memory - *used;
@@ -254,7 +269,7 @@ impl World {
         let end = (now + p.clock.tx_time(wire)).max(if frame.is_control() { Time::ZERO } else { frame.at });
         p.begin(now, end);
         let Port { clock, delay, line, queue, .. } = p;
-        let Queue::Managed(m) = queue else { unreachable!("plain FIFO ports transmit by themselves") };
+        let Queue::Managed(m) = queue else { unreachable!("the other forms transmit by themselves") };
         if let Some(since) = m.blocked_since.take() {
             m.blocked += now.since(since).0;
         }

@@ -145,6 +145,11 @@ impl Transports {
 impl Transports {
     const NONE: u32 = u32::MAX;
 
+    /// Bytes that the packets of all connections touch.
+    pub fn hot_bytes(&self) -> usize {
+        size_of_val(&*self.outgoing) + size_of_val(&*self.incoming)
+    }
+
     /// The connections of a plan; `route` gives the first port from a node to another.
     pub fn new(plan: &Plan, route: impl Fn(u16, u16) -> u32) -> Transports {
         let mut made = Transports { of_flow: vec![Transports::NONE; plan.flows.len()], ..Transports::default() };
@@ -422,11 +427,10 @@ impl World {
             packet.set_lengths(size, wire);
             let (port, rule) = (out.port, out.conditioner);
             if rule != NONE || segment.marked.is_some() {
-                let Some(passed) = self.enter(port, rule, segment.marked, packet) else { continue };
-                packet = passed;
-            } else {
-                self.ledger.offer(&packet);
+                self.enter(port, rule, segment.marked, packet);
+                continue;
             }
+            self.ledger.offer(&packet);
             self.enqueue(port, packet, None);
         }
         let out = &mut self.transports.outgoing[connection as usize];

@@ -1,0 +1,83 @@
+//! Rules that decide about a packet once, when it arrives.
+//!
+//! A FIFO under such a rule loses nothing but what arrives, so a packet's departure is known when it has been let in.
+//! Whoever keeps the packets, a discipline or a port that sends them ahead, asks the same rule.
+
+use crate::discipline::{drop_tail, red};
+use crate::law::Backlog;
+use crate::{Cx, Packet, Site, Spec};
+use tailback_units::Time;
+
+/// What lets packets into a FIFO and drops none later.
+pub trait Admission {
+    /// A packet arrives and finds `queue` waiting: it may join, marked perhaps, or is dropped through `cx`.
+    fn admit(&mut self, now: Time, packet: Packet, queue: Backlog, cx: &mut Cx<'_>) -> Option<Packet>;
+    /// What it wants to hear of.
+    fn watches(&self) -> Watch {
+        Watch::Nothing
+    }
+    /// What it watches for began at `now`, and no packet has arrived since.
+    fn idle(&mut self, _now: Time) {}
+    /// Shows the law's state for time series, as [`crate::Qdisc::probe`] does.
+    fn probe(&self, _f: &mut dyn FnMut(&'static str, f64)) {}
+}
+
+/// What a rule wants to hear of besides arrivals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Watch {
+    /// Nothing.
+    Nothing,
+    /// Nothing waits any more: the transmission of the last packet has begun.
+    Empty,
+    /// Nothing waits and the transmitter is free; again after each packet that is dropped while it is.
+    Idle,
+}
+
+/// A rule at work.
+#[derive(Debug)]
+pub enum Rule {
+    /// Limits alone.
+    Limits(Site),
+    /// Random early detection.
+    Red(red::Rule),
+}
+
+impl Spec {
+    /// The rule that the discipline is, if it is one at `site`.
+    pub fn rule(&self, site: &Site) -> Option<Rule> {
+        match self {
+            Spec::DropTail(params) => params.rule(site).map(Rule::Limits),
+            Spec::Red(params) => params.rule(site).map(Rule::Red),
+            _ => None,
+        }
+    }
+}
+
+impl Admission for Rule {
+    #[inline]
+    fn admit(&mut self, now: Time, packet: Packet, queue: Backlog, cx: &mut Cx<'_>) -> Option<Packet> {
+        match self {
+            Rule::Limits(site) => drop_tail::admit(site, packet, queue, cx),
+            Rule::Red(rule) => rule.admit(now, packet, queue, cx),
+        }
+    }
+    #[inline]
+    fn watches(&self) -> Watch {
+        match self {
+            Rule::Limits(_) => Watch::Nothing,
+            Rule::Red(rule) => rule.watches(),
+        }
+    }
+    fn idle(&mut self, now: Time) {
+        match self {
+            Rule::Limits(_) => {}
+            Rule::Red(rule) => rule.idle(now),
+        }
+    }
+    fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        match self {
+            Rule::Limits(_) => {}
+            Rule::Red(rule) => rule.probe(f),
+        }
+    }
+}
