@@ -74,7 +74,10 @@ fn a_policer_passes_what_its_bucket_holds_and_not_a_packet_more() {
     assert_eq!(colours.green.offered.packets, green);
     assert_eq!(colours.red.dropped.packets, red);
     assert_eq!(report.flows[1].dropped.packets, 0);
-    assert_eq!(report.flows[1].colours.as_deref().map(|c| c.green.offered.packets), Some(report.flows[1].offered.packets));
+    assert_eq!(
+        report.flows[1].colours.as_deref().map(|c| c.green.offered.packets),
+        Some(report.flows[1].offered.packets)
+    );
 }
 
 #[test]
