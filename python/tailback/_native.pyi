@@ -102,6 +102,8 @@ class Scenario:
 
         At most `parallel` parts of the network have a thread each; the digest does not depend on it.
         """
+    def run_in_turn(self, seed: int, parts: int) -> str:
+        """Run one replication in at most so many parts, one after the other on this thread: a test of parts."""
     def parts(self, most: int, seed: int) -> str:
         """Return the parts of a parallel run as JSON: nodes of each, links between them, look-ahead in seconds."""
 

@@ -43,16 +43,28 @@ def comparable(text: str) -> dict[str, object]:
     return {**json.loads(text), "events": None}
 
 
-@pytest.mark.parametrize("parallel", [2, 3])
-def test_every_scenario_gives_the_same_report_on_several_threads(
-    scenarios: list[tuple[str, _native.Scenario]], parallel: int
+@pytest.mark.parametrize(("parts", "step"), [(2, 1), (3, 4)])
+def test_every_scenario_gives_the_same_report_in_parts(
+    scenarios: list[tuple[str, _native.Scenario]], parts: int, step: int
 ) -> None:
+    some = scenarios[::step]
     divided = 0
-    for name, scenario in scenarios[:: parallel - 1]:
-        alone = comparable(scenario.run(SEED))
-        assert comparable(scenario.run(SEED, parallel=parallel)) == alone, name
-        divided += len(Parts.from_json(scenario.parts(parallel, SEED))) > 1
-    assert divided > len(scenarios[:: parallel - 1]) / 2, f"{divided} were divided at all"
+    for name, scenario in some:
+        assert comparable(scenario.run_in_turn(SEED, parts)) == comparable(scenario.run(SEED)), name
+        divided += len(Parts.from_json(scenario.parts(parts, SEED))) > 1
+    # All but those with priority-based flow control.
+    assert divided >= 0.9 * len(some), f"{divided} of {len(some)} were divided at all"
+
+
+def test_every_scenario_gives_the_same_report_on_two_threads(scenarios: list[tuple[str, _native.Scenario]]) -> None:
+    # Threads meet at each event where there are few, which takes its time on a machine that is busy.
+    for name, scenario in scenarios:
+        try:
+            short = scenario.with_set([("run.duration", '"20ms"')])
+        except _native.ScenarioError:  # something happens in it only later
+            short = scenario
+        short = scenario if "datacentre" in name else short
+        assert comparable(short.run(SEED, parallel=2)) == comparable(short.run(SEED)), name
 
 
 def test_a_mesh_of_64_switches_is_cut_in_two_halves() -> None:

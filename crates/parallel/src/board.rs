@@ -3,14 +3,16 @@
 //! All is there twice, for even and for odd windows: a thread that has met the others at the end of one window may
 //! post for the next while others still take what was posted for this one, but it cannot end the next before they have.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::Thread;
 use tailback_sim::Parcels;
 use tailback_units::Time;
 
-/// How often a thread looks whether the others have come before it sleeps until one does: some 10 µs.
-const LOOKS: u32 = 1_000;
+/// How often a thread looks whether the others have come before it sleeps until one does, at most (some 10 µs) and at
+/// least. It is less often while looking has been in vain, since there are not as many processors as threads then.
+const MOST_LOOKS: u32 = 1_000;
+const LEAST_LOOKS: u32 = 4;
 
 /// What threads leave for each other.
 pub struct Board {
@@ -29,6 +31,8 @@ struct Place {
     ended: AtomicU64,
     /// Whether it sleeps, or is about to.
     sleeps: AtomicBool,
+    /// How often it looks less than at most.
+    doubts: AtomicU32,
     /// Who it is, for those who wake it.
     thread: OnceLock<Thread>,
     /// By parity: when its next event is, or the arrival of what it has posted.
@@ -81,6 +85,7 @@ impl Board {
         // that it is about to: both are in the one order of such stores and looks.
         place.ended.store(window + 1, Ordering::SeqCst);
         self.wake();
+        let most = MOST_LOOKS - place.doubts.load(Ordering::Relaxed);
         let mut looks = 0;
         for other in &self.places {
             while other.ended.load(Ordering::Acquire) <= window {
@@ -88,13 +93,15 @@ impl Board {
                     return None;
                 }
                 looks += 1;
-                if looks < LOOKS {
+                if looks < most {
                     std::hint::spin_loop();
                 } else {
                     self.sleep(place, other, window);
                 }
             }
         }
+        let next_time = if looks < most { (2 * most).min(MOST_LOOKS) } else { (most / 2).max(LEAST_LOOKS) };
+        place.doubts.store(MOST_LOOKS - next_time, Ordering::Relaxed);
         let next = self.places.iter().map(|place| place.next[parity].load(Ordering::Relaxed)).min();
         let stops = self.places.iter().any(|place| place.stops[parity].load(Ordering::Relaxed));
         Some(Found { next: Time(next.unwrap_or(u64::MAX)), stops })

@@ -6,6 +6,7 @@ use pyo3::exceptions::{PyException, PyRuntimeError};
 use pyo3::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use tailback_sim::Parts;
 use tailback_sim::plan::Plan;
 
 create_exception!(tailback._native, Cancelled, PyException, "The run was stopped through its Cancel.");
@@ -61,4 +62,11 @@ pub fn run(
         })
     });
     done.unwrap_or_else(|message| Err(PyRuntimeError::new_err(message)))
+}
+
+/// Runs a plan in at most so many parts, one after the other on this thread, and returns its report as JSON.
+pub fn in_turn(py: Python<'_>, plan: Plan, parts: usize) -> PyResult<String> {
+    let done = py.detach(|| guarded(|| Parts::new(plan, parts).run_in_turn().report()));
+    let report = done.map_err(PyRuntimeError::new_err)?;
+    Ok(serde_json::to_string(&report).expect("a report has text keys and finite numbers only"))
 }

@@ -1,7 +1,7 @@
 //! A checked scenario, ready to run.
 
 use crate::error::raise;
-use crate::run::{Cancel, run};
+use crate::run::{Cancel, in_turn, run};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::path::Path;
@@ -74,6 +74,11 @@ impl Scenario {
             plan.warmup = instant(seconds)?;
         }
         run(py, plan, parallel, cancel.as_deref(), progress.as_ref())
+    }
+
+    fn run_in_turn(&self, py: Python<'_>, seed: u64, parts: usize) -> PyResult<String> {
+        let plan = build(&self.0, seed, None);
+        in_turn(py, plan, parts)
     }
 
     fn parts(&self, most: usize, seed: u64) -> String {

@@ -80,7 +80,7 @@ impl Rule {
 
     /// The node at which the meter of `key` is.
     pub fn node(&self, key: u32, plan: &Plan) -> u16 {
-        let end = |port: u32, side: u32| plan.links[port as usize / 2].ends[(port % 2 ^ side) as usize];
+        let end = |port: u32, side: u32| plan.links[port as usize / 2].ends[((port % 2) ^ side) as usize];
         match self.plan.place {
             Place::Egress { port } => end(port, 0),
             Place::Ingress { port } => end(port, 1),

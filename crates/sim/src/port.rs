@@ -72,21 +72,6 @@ pub(crate) enum LineEnd {
     },
 }
 
-impl LineEnd {
-    /// Whether the frame that arrives now, of control or of data, goes no further here.
-    #[cold]
-    #[inline(never)]
-    pub fn takes(&mut self, control: bool) -> bool {
-        match self {
-            LineEnd::Loss(loss) => !control && loss.takes(),
-            LineEnd::Exit { told } => {
-                *told -= 1;
-                true
-            }
-        }
-    }
-}
-
 /// Independent random loss of the frames on a line.
 #[derive(Debug)]
 pub(crate) struct Loss {
@@ -467,6 +452,21 @@ impl Port {
             fifo.backlog -= u64::from(front.size);
         }
         Some(self.line.get(1).map(|next| next.at))
+    }
+
+    /// Whether the oldest frame on the line, which arrives now, goes no further here.
+    #[cold]
+    #[inline(never)]
+    pub fn end_takes(&mut self) -> bool {
+        let control = self.line.front().is_some_and(Packet::is_control);
+        match self.end.as_deref_mut() {
+            Some(LineEnd::Loss(loss)) => !control && loss.takes(),
+            Some(LineEnd::Exit { told }) => {
+                *told -= 1;
+                true
+            }
+            None => false,
+        }
     }
 
     /// Takes those whose transmission has begun by `now` out of the backlog.

@@ -196,3 +196,18 @@ fn frames_are_never_reordered_by_limiters_that_come_and_go() {
     assert!(limited.iter().map(|l| l.removed).sum::<u64>() > 10, "{limited:?}");
     assert!(report.flows.iter().all(|f| f.reordered == 0));
 }
+
+#[test]
+fn messages_and_limiters_in_different_parts_give_the_report_of_one() {
+    let mut net = star(6, 3_000, 40);
+    net.plan.sample = Some(Dur::from_ms(1));
+    let report = net.run();
+    let said = bottleneck(&report);
+    assert!(said.slower > 20 && said.faster > 5, "{said:?}");
+    let counts = [2, 3, 4].map(|most| same_in_parts(net.routed(), &report, most));
+    assert!(counts.iter().all(|count| *count > 1), "{counts:?}");
+    let partition = tailback_sim::Parts::new(net.routed(), 2).partition().clone();
+    let node = |name: &str| net.plan.nodes.iter().position(|n| n.name == name).expect("a node of that name") as u16;
+    let core = partition.part_of(node("core"));
+    assert!((0..6).any(|k| partition.part_of(node(&format!("e{k}"))) != core), "limiters and point are apart");
+}

@@ -228,9 +228,8 @@ fn without_any_look_ahead_there_is_one_part() {
 
 #[test]
 fn parts_that_no_link_joins_go_on_to_the_end_by_themselves() {
-    let (mut net, row, hosts) = row(2, 2, 100, Dur::from_us(1));
+    let (mut net, _, hosts) = row(2, 2, 100, Dur::from_us(1));
     net.plan.links.remove(0);
-    let _ = row;
     net.flow(hosts[0], hosts[1], 0, poisson(500, 20_000_000));
     net.flow(hosts[3], hosts[2], 0, poisson(500, 20_000_000));
     net.change(ms(100), ChangeKind::FlowStop(1));

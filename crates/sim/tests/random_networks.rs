@@ -359,7 +359,7 @@ fn counts(report: &Report) -> [u64; 4] {
 
 /// The same in two to four parts, by either engine.
 fn in_parts(net: &Net, case: &Case, report: &Report) {
-    let engine = if case.seed % 2 == 0 { Engine::Merged } else { Engine::Plain };
+    let engine = if case.seed.is_multiple_of(2) { Engine::Merged } else { Engine::Plain };
     same_in_parts(Plan { engine, ..net.routed() }, report, 2 + (case.seed % 3) as usize);
 }
 

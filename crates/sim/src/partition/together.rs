@@ -87,7 +87,7 @@ fn conditioners(plan: &Plan, groups: &mut Groups) {
     }
     // Meters of a probed flow at several ports show their states in one series.
     if plan.sample.is_some() && plan.conditioners.iter().any(|c| c.place != Place::Source && c.per_flow) {
-        let node = |port: u32, side: u32| plan.links[port as usize / 2].ends[(port % 2 ^ side) as usize];
+        let node = |port: u32, side: u32| plan.links[port as usize / 2].ends[((port % 2) ^ side) as usize];
         let probed = plan.flows.iter().filter(|flow| flow.probe).map(|flow| flow.from);
         let ports = plan.conditioners.iter().filter(|c| c.per_flow).filter_map(|c| match c.place {
             Place::Egress { port } => Some(node(port, 0)),

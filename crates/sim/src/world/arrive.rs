@@ -20,10 +20,10 @@ impl World {
             self.agenda.push(at, Key::new(Kind::Arrive, port));
         }
         let node = p.to;
-        let Some(packet) = p.line.pop_front() else { return };
-        if p.end.as_mut().is_some_and(|end| end.takes(packet.is_control())) {
-            return self.end_at_line(port, packet);
+        if p.end.is_some() && p.end_takes() {
+            return self.end_at_line(port);
         }
+        let Some(packet) = p.line.pop_front() else { return };
         if packet.is_control() {
             self.receive_notice(port, packet);
             return;
@@ -49,10 +49,11 @@ impl World {
         }
     }
 
-    /// A frame that the end of a line has taken is lost, or known in another part of the network from now on.
+    /// The end of a line has taken a frame: it is lost, or known in another part of the network from now on.
     #[inline(never)]
-    fn end_at_line(&mut self, port: u32, packet: Packet) {
+    fn end_at_line(&mut self, port: u32) {
         let p = &mut self.ports[port as usize];
+        let Some(packet) = p.line.pop_front() else { return };
         if let Some(LineEnd::Exit { .. }) = p.end.as_deref() {
             return self.forget(packet);
         }
