@@ -34,6 +34,6 @@ mod world;
 pub use report::{
     ApplicationReport, ClassReport, ColourReport, ColourReports, Completed, ConditionerReport, CongestionPointReport,
     CongestionReport, Counts, DeadlockReport, Delay, DropReport, FlowReport, HeadOfLine, LimitersReport, NodeReport,
-    PortClassReport, PortReport, Report, Series, Slowdown, TransportReport,
+    PortClassReport, PortReport, Report, Series, SizeSlowdown, Slowdown, TransportReport,
 };
 pub use world::{Status, World};

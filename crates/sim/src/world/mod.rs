@@ -27,7 +27,7 @@ use crate::prefetch::{lines, prefetch};
 use crate::routes::Forwarding;
 use crate::shared_buffer::SharedBuffer;
 use crate::telemetry::Telemetry;
-pub(crate) use application::{Applications, Group};
+pub(crate) use application::{Applications, Group, SizeBin};
 pub(crate) use deadlock::Deadlock;
 use emit::Flow;
 use observe::Recorder;
