@@ -312,6 +312,19 @@ fn without_congestion_control_an_adapter_sends_at_the_rate_of_its_line_or_as_far
 }
 
 #[test]
+fn an_adapter_whose_every_segment_is_marked_goes_on_with_one_at_a_time_and_waits_for_no_timer() {
+    let rdma = Rdma { congestion_control: Cc::Dctcp(Default::default()), ..Rdma::default() };
+    let fate = |_: Time, _: &tailback_transport::Segment| Fate { marked: true, ..Fate::default() };
+    let mut net = Net::new(rdma.connection(), Dur::from_us(5), fate, answer);
+    net.per_segment = Dur::from_us(1);
+    net.offer(40_000);
+    // The initial window of 10 is down to 1 after some round trips of 11 us; the timer is one of 4 ms.
+    net.run_until(at_us(1000));
+    assert_eq!(net.receiver.delivered(), 40_000);
+    assert_eq!(net.sender.statistics().timeouts, 0);
+}
+
+#[test]
 fn parameters_out_of_range_are_refused_by_name() {
     for (control, field) in [
         (json!({ "kind": "dcqcn", "g": 0.0 }), "g"),

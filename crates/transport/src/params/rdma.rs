@@ -1,8 +1,8 @@
 //! RDMA over a network that is made to lose nothing (RoCEv2), as a scenario writes it.
 
 use super::{
-    DelayedAck, EcnMode, GoBackN, InitialWindow, LimitedTransmit, Recovery, SpuriousTimeout, Tcp, Timers, duration,
-    number,
+    DelayedAck, EcnFloor, EcnMode, GoBackN, InitialWindow, LimitedTransmit, Recovery, SpuriousTimeout, Tcp, Timers,
+    duration, number,
 };
 use crate::cc::dcqcn;
 use crate::registry::Cc;
@@ -91,6 +91,8 @@ impl Rdma {
                 ..Timers::default()
             },
             ecn: EcnMode::Classic,
+            // RFC 3168's wait for the timer at one segment is TCP's: an adapter answers marks by its window alone.
+            ecn_floor: EcnFloor::Waits(false),
             handshake: false,
             spurious_timeout: SpuriousTimeout::Off,
             takes_turns: true,
