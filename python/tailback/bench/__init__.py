@@ -21,6 +21,8 @@ WORKLOADS = {
     "tcp100000": "100,000 NewReno flows over 10 Gbit/s, drop-tail",
     "edge50": "50 flows at a customer edge: low-latency queue, WRED in two classes, transmit ring",
     "dc10g": "31 DCTCP flows in a 10 Gbit/s rack of 16 hosts",
+    "leafspine128": "128 hosts at 100 Gbit/s, flows of web search at load 0.6, DCQCN and priority-based flow control",
+    "fattree1024": "1024 hosts at 100 Gbit/s, flows of web search at load 0.5, HPCC and priority-based flow control",
     "lan-a1": "three bursty sources merging under back-pressure",
 }
 
