@@ -27,6 +27,8 @@ LENGTHS = {
     "edge50": ("10s", "30s"),
     "dc10g": ("10ms", "30ms"),
     "net64": ("10ms", "30ms"),
+    "leafspine128": ("100us", "300us"),
+    "fattree1024": ("20us", "40us"),
     "lan-a1": ("40s", "120s"),
 }
 

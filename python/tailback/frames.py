@@ -64,7 +64,7 @@ TABLES: dict[str, dict[str, type]] = {
             for what in ("time", "exchange")
             for name in ("count", *_DELAYS)
         },
-        **{f"slowdown_{name}": float for name in ("mean", "max", "p50", "p90", "p99")},
+        **{f"slowdown_{name}": float for name in ("mean", "min", "max", "p50", "p90", "p95", "p99")},
         "completed_count": int,
         "completed_mean_s": float,
     },

@@ -29,6 +29,7 @@ __all__ = [
     "Report",
     "ReportData",
     "SeriesData",
+    "SizeSlowdownRow",
     "SlowdownRow",
     "TransportRow",
     "VariationRow",
@@ -162,10 +163,24 @@ class SlowdownRow(TypedDict):
     """How much longer transfers took than they would over an idle path: 1 is as long."""
 
     mean: float
+    min: float
     max: float
     p50: float
     p90: float
+    p95: float
     p99: float
+
+
+class SizeSlowdownRow(TypedDict):
+    """Slowdowns of the transfers above the size of the bin before and up to this one's, None without end.
+
+    `complete` of those `begun` had arrived by the end.
+    """
+
+    up_to_bytes: int | None
+    begun: int
+    complete: int
+    slowdown: SlowdownRow | None
 
 
 class CompletedRow(TypedDict):
@@ -188,6 +203,7 @@ class ApplicationRow(TypedDict):
     time: DelayRow
     exchange: DelayRow
     slowdown: SlowdownRow | None
+    slowdown_by_size: list[SizeSlowdownRow]
     completed: CompletedRow
 
 

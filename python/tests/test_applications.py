@@ -35,6 +35,10 @@ def test_each_application_reports_what_it_began_and_how_long_it_took(result: tai
         assert (web["failed"], query["failed"], files["refused"]) == (0, 0, 0)
         assert files["slowdown"] is not None
         assert files["slowdown"]["mean"] > 1
+        by_size = files["slowdown_by_size"]
+        assert [row["up_to_bytes"] for row in by_size] == [10_000, 100_000, 1_000_000, 10_000_000, None]
+        assert sum(row["complete"] for row in by_size) == files["time"]["count"]
+        assert web["slowdown_by_size"] == []
         # The responses are flows of their own, and no packet is missing.
         for group in ("query", "query response"):
             (flows, [first, *_]) = (report.flows(group), report.flows(group))

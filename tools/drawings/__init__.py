@@ -1,6 +1,17 @@
 """The figures of the documentation, by what they are about. A new figure is a function here."""
 
-from drawings import edge, lan, marking, notification, queues, sweeps, traffic, transports
+from drawings import datacentre, edge, lan, marking, notification, queues, sweeps, traffic, transports
 from drawings.common import FIGURES
 
-__all__ = ["FIGURES", "edge", "lan", "marking", "notification", "queues", "sweeps", "traffic", "transports"]
+__all__ = [
+    "FIGURES",
+    "datacentre",
+    "edge",
+    "lan",
+    "marking",
+    "notification",
+    "queues",
+    "sweeps",
+    "traffic",
+    "transports",
+]

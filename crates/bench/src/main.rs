@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use tailback_scenario::{Scenario, build};
 
 /// Each workload: its name and its document, which `tailback bench` runs too.
-const WORKLOADS: [(&str, &str); 10] = [
+const WORKLOADS: [(&str, &str); 12] = [
     ("forward", include_str!("../../../python/tailback/bench/forward.toml")),
     ("udpqueue", include_str!("../../../python/tailback/bench/udpqueue.toml")),
     ("red64", include_str!("../../../python/tailback/bench/red64.toml")),
@@ -17,6 +17,8 @@ const WORKLOADS: [(&str, &str); 10] = [
     ("edge50", include_str!("../../../python/tailback/bench/edge50.toml")),
     ("dc10g", include_str!("../../../python/tailback/bench/dc10g.toml")),
     ("net64", include_str!("../../../python/tailback/bench/net64.toml")),
+    ("leafspine128", include_str!("../../../python/tailback/bench/leafspine128.toml")),
+    ("fattree1024", include_str!("../../../python/tailback/bench/fattree1024.toml")),
     ("lan-a1", include_str!("../../../python/tailback/bench/lan-a1.toml")),
 ];
 
@@ -73,8 +75,12 @@ mod tests {
     #[test]
     fn every_workload_moves_packets() {
         for (name, _) in WORKLOADS {
-            // A second of 10 Gbit/s links would take that test a minute.
-            let duration = if name.starts_with("dc") { "run.duration=5ms" } else { "run.duration=1s" };
+            // A second of links of 10 Gbit/s and more would take that test minutes.
+            let duration = match name {
+                "dc10g" => "run.duration=5ms",
+                "leafspine128" | "fattree1024" => "run.duration=20us",
+                _ => "run.duration=1s",
+            };
             let line = result(&[name, duration, "run.warmup=0s"]).expect(name);
             assert!(!line.contains("hops=0"), "{line}");
         }

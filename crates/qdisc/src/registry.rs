@@ -127,12 +127,31 @@ impl Spec {
                 inner.each_match(&place.join("discipline"), f);
             }
         };
+        self.each_part(&mut part);
+    }
+
+    /// Whether this discipline, or one inside it, goes by packets' code points.
+    pub fn reads_code_point(&self) -> bool {
+        let mut reads = match self {
+            Spec::FairQueue(_) => true,
+            Spec::Wred(params) => params.by != wred::By::Colour,
+            _ => false,
+        };
+        self.clone().each_part(&mut |_, matches, inner| {
+            reads |= matches.is_some_and(|matches| matches.reads_code_point());
+            reads |= inner.is_some_and(|inner| inner.reads_code_point());
+        });
+        reads
+    }
+
+    /// Visits the classes of a discipline that has some: place, match and discipline.
+    fn each_part(&mut self, part: &mut Part<'_>) {
         match self {
-            Spec::Priority(params) => params.each_part(&mut part),
-            Spec::ClassBased(params) => params.each_part(&mut part),
-            Spec::Wrr(params) => params.each_part(&mut part),
-            Spec::Htb(params) => params.each_part(&mut part),
-            Spec::Shaper(params) => params.each_part(&mut part),
+            Spec::Priority(params) => params.each_part(part),
+            Spec::ClassBased(params) => params.each_part(part),
+            Spec::Wrr(params) => params.each_part(part),
+            Spec::Htb(params) => params.each_part(part),
+            Spec::Shaper(params) => params.each_part(part),
             _ => (),
         }
     }

@@ -68,6 +68,19 @@ fn without_wait_gaps_are_uniform_on_1_to_k_minus_1() {
 }
 
 #[test]
+fn independent_choices_have_geometric_gaps() {
+    let gaps = gaps(Params { independent: true, ..half_way() }, 20_000);
+    let n = gaps.len() as f64;
+    // At p_b = 0.1: mean 10, standard deviation 9.5; one gap in ten is 1, of those above 1 again one in ten is 2.
+    let mean = gaps.iter().sum::<u64>() as f64 / n;
+    assert!((mean - 10.0).abs() < 4.0 * 9.5 / n.sqrt(), "{mean}");
+    for (gap, expected) in [(1, 0.1), (2, 0.09), (3, 0.081)] {
+        let told = gaps.iter().filter(|g| **g == gap).count() as f64 / n;
+        assert!((told - expected).abs() < 4.0 * (expected / n).sqrt(), "{told} of gaps are {gap}");
+    }
+}
+
+#[test]
 fn with_wait_gaps_are_uniform_on_k_to_2k_minus_1() {
     assert!(chi_square_of_uniform(&gaps(Params { wait: true, ..half_way() }, 20_000), 10, 19) < 27.9);
 }

@@ -1,17 +1,24 @@
 //! Congestion controls of data centres in a rack: shares, queues, and what their papers say of them.
 
+use tailback_random::maths;
 use tailback_scenario::{Scenario, build};
 use tailback_sim::{Report, World};
 
-/// A switch with `senders` hosts at 10 Gbit/s that send to one, marking between 5 and 200 kB unless told.
+/// A switch with `senders` hosts at 10 Gbit/s that send to one, marking between 5 and 200 kB with up to 10 %: four
+/// senders with DCQCN need 1.6 % there, and 1 %, the paper's at 40 Gbit/s, would leave no room below the upper threshold.
 fn incast(control: &str, senders: u32, duration: &str, more: &str) -> Report {
+    marked_incast(0.1, control, senders, ["2ms", duration], more)
+}
+
+/// The same with up to `most` marked, measured from one time to another.
+fn marked_incast(most: f64, control: &str, senders: u32, [warmup, duration]: [&str; 2], more: &str) -> Report {
     let text = format!(
         r#"
 tailback = 1
-run = {{ duration = "{duration}", warmup = "2ms" }}
+run = {{ duration = "{duration}", warmup = "{warmup}", sample = "100us" }}
 [network]
 buffer = "8MB"
-discipline = {{ kind = "red", min = "5kB", max = "200kB", max-p = 0.01, weight = 1, mean-packet = "1kB", byte-mode = false, gentle = false, wait = false, ecn = true, above-max = "mark" }}
+discipline = {{ kind = "red", min = "5kB", max = "200kB", max-p = {most}, weight = 1, mean-packet = "1kB", byte-mode = false, gentle = false, independent = true, ecn = true, above-max = "mark" }}
 [hosts]
 h = {{ count = {senders} }}
 sink = {{}}
@@ -93,5 +100,80 @@ fn every_control_fills_the_link_and_loses_nothing() {
         let fairness = jain(&goodputs(&report));
         let queue = out.classes[0].mean_bytes;
         println!("{control}: utilisation {:.3}, Jain {fairness:.4}, mean queue {queue:.0} B", out.utilisation);
+    }
+}
+
+/// What one notification takes and what the timer gives back until the next are equal on average. The next comes after the
+/// first mark that is more than τ later, so that the i-th event of the timer finds none with probability
+/// (1 − p)^(R (i T − τ)), R in packets per second: with these, α = 1/(1 + events between two) since each event is a decay by g as
+/// well, and a cut of α R/2 whose gap halves at each event, to which each event after the fifth adds R_AI. The byte counter takes
+/// no part: 10 MB are more than 16 ms.
+fn dcqcn_fixed_point(rate: f64) -> (f64, f64) {
+    let (tau, timer, additive) = (50e-6, 55e-6, 40e6 / 8.0 / 1086.0);
+    let drift = |p: f64| {
+        let unmarked = |i: u32| maths::pow(1.0 - p, (rate * (f64::from(i) * timer - tau)).max(0.0));
+        let events: f64 = (1..2_000).map(unmarked).sum();
+        let alpha = 1.0 / (1.0 + events);
+        let (mut gap, mut target, mut mean) = (rate * alpha / 2.0, 0.0, 0.0);
+        for i in 0..2_000 {
+            mean += (unmarked(i) - unmarked(i + 1)) * (target - gap);
+            let step = if i + 1 > 5 { additive } else { 0.0 };
+            (target, gap) = (target + step, (gap + step) / 2.0);
+        }
+        (mean, alpha)
+    };
+    let (mut low, mut high) = (1e-5, 0.5);
+    for _ in 0..60 {
+        let middle = (low + high) / 2.0;
+        if drift(middle).0 > 0.0 { low = middle } else { high = middle }
+    }
+    (low, drift(low).1)
+}
+
+/// Y. Zhu and others, *ECN or Delay*, CoNEXT 2016, theorem 1: with R_AI and C in packets per second the fluid model settles at
+/// p³ ≈ R_AI N² / (τ′ C²) · (1/B + N/(T C))² and at the queue for which RED marks p. Notifications are as the algorithm's fixed
+/// point has them; marks are more, since the queue swings by about its mean and those of one swing come within the 50 us of
+/// one notification.
+#[test]
+fn dcqcn_settles_at_its_fixed_point() {
+    for (senders, most) in [(2, 0.1), (3, 0.1), (4, 0.1), (4, 0.2)] {
+        let report = marked_incast(most, "{ kind = \"dcqcn\" }", senders, ["200ms", "600ms"], "probe = true");
+        let out = &port(&report, "s->sink").classes[0];
+        let (n, c) = (f64::from(senders), 1e10 / 8.0 / 1086.0);
+        let (p, alpha) = dcqcn_fixed_point(c / n);
+        let (additive, timer, bytes) = (40e6 / 8.0 / 1086.0, 55e-6, 1e4);
+        let gap = 1.0 / bytes + n / (timer * c);
+        let cubed = additive * n * n / (timer * c * c) * gap * gap;
+
+        let series = report.series.as_ref().expect("it samples");
+        let kept = series.time_s.iter().filter(|at| **at < 0.2).count();
+        let all: Vec<f64> = series.transports.values().flat_map(|of| of["alpha"][kept..].to_vec()).collect();
+        let told = all.iter().sum::<f64>() / all.len() as f64;
+        let marked = out.marked_packets as f64 / out.sent.packets as f64;
+        let ratio = marked * marked * marked / cubed;
+        println!(
+            "{senders} senders: alpha {told:.4} for {alpha:.4}, p {marked:.4} for {p:.4}, p³ {ratio:.2} of the model's"
+        );
+        assert!((told / alpha - 1.0).abs() < 0.1, "{senders} senders: alpha {told} instead of {alpha}");
+        assert!((1.0..1.3).contains(&(marked / p)), "{senders} senders: {marked} are marked instead of {p}");
+        assert!((1.0..2.0).contains(&ratio), "{senders} senders: p³ is {ratio} of the fluid model's");
+        let queue = 5e3 + marked / most * 195e3;
+        assert!((out.mean_bytes / queue - 1.0).abs() < 0.1, "{senders} senders: {} of {queue} B", out.mean_bytes);
+        assert!(jain(&goodputs(&report)) > 0.98, "each has C/N");
+    }
+}
+
+/// Li and others, SIGCOMM 2019: W = W_c η/U keeps what is in flight at η of a bandwidth-delay product, so that the busiest link
+/// is used to η, but for the steps of W_AI, and nothing waits.
+#[test]
+fn hpcc_uses_the_link_to_its_target_and_leaves_no_queue() {
+    for target in [0.95, 0.8] {
+        let control = format!("{{ kind = \"hpcc\", target = {target} }}");
+        let report = marked_incast(0.1, &control, 4, ["20ms", "120ms"], "");
+        let out = port(&report, "s->sink");
+        println!("target {target}: {:.4}, queue {:.0} B", out.utilisation, out.classes[0].mean_bytes);
+        assert!((out.utilisation - target).abs() < 0.025, "{} for {target}", out.utilisation);
+        assert!(out.classes[0].mean_bytes < 5_000.0, "{} B wait", out.classes[0].mean_bytes);
+        assert!(jain(&goodputs(&report)) > 0.98, "W_AI makes them even: {:?}", goodputs(&report));
     }
 }

@@ -363,6 +363,36 @@ const MEANT: &[Mistake] = &[
         "switches.floor.rate-limiters.aqm.threshold",
         "1 or more",
     ),
+    (
+        "count = 2",
+        "count = 2\ncongestion-notification = { kind = \"bcn\" }\nrate-limiters = { law = { kind = \"bcn\" }, buffer = \"99kB\" }\ndiscipline = ‸{ kind = \"wred\" }",
+        "switches.floor.discipline",
+        "a tag takes the place of the code point",
+    ),
+    (
+        "count = 2",
+        "count = 2\ncongestion-notification = { kind = \"bcn\" }\nrate-limiters = { law = { kind = \"bcn\" }, buffer = \"99kB\" }\ndiscipline = ‸{ kind = \"priority\", levels = [{ match = { any = [{ class = 1 }, { precedence = 5 }] } }] }",
+        "switches.floor.discipline",
+        "goes by `class` or `flows`",
+    ),
+    (
+        "count = 2",
+        "count = 2\ncongestion-notification = { kind = \"bcn\" }\nrate-limiters = { law = { kind = \"bcn\" }, buffer = \"99kB\" }\n\n[class-maps]\nvoice = ‸{ dscp = \"ef\" }\n",
+        "class-maps.voice",
+        "match `class` or `flows` instead",
+    ),
+    (
+        "count = 2",
+        "count = 2\ncongestion-notification = { kind = \"bcn\" }\nrate-limiters = { law = { kind = \"bcn\" }, buffer = \"99kB\" }\n\n[[flows]]\nname = \"ef\"\nfrom = \"h1\"\nto = \"h2\"\ndscp = ‸\"ef\"\nsource = { kind = \"bulk\", size = \"1kB\" }\n",
+        "flows[0].dscp",
+        "leave out one of the two",
+    ),
+    (
+        "count = 2",
+        "count = 2\ncongestion-notification = { kind = \"bcn\" }\nrate-limiters = { law = { kind = \"bcn\" }, buffer = \"99kB\" }\nports = { core = { ‸mpls = { labels = 1 } } }",
+        "switches.floor.ports.core.mpls",
+        "labels are made from code points",
+    ),
     ("tailback = 1", "tailback = ‸2", "tailback", "this program reads format 1"),
     // run
     ("duration = \"60s\"", "duration = ‸\"0s\"", "run.duration", "how long to simulate"),
@@ -628,6 +658,30 @@ const MEANT: &[Mistake] = &[
         "transport = { kind = \"tcp\" }\napplication = { kind = \"transfers\", size = { kind = \"pareto\", mean = \"3kB\", shape = ‸1.0 }, rate = \"1Mbit/s\" }",
         "flows[0].application.size.shape",
         "above 1 and at most 100",
+    ),
+    (
+        "source = { kind = \"uniform-uniform\", burst = \"24kB\", rate = \"3Mbit/s\" }",
+        "transport = { kind = \"tcp\" }\napplication = { kind = \"transfers\", size = { kind = \"web-search\" }, bins = ‸[\"1MB\", \"10kB\"], rate = \"1Mbit/s\" }",
+        "flows[0].application.bins",
+        "write at most 64 in order",
+    ),
+    (
+        "source = { kind = \"uniform-uniform\", burst = \"24kB\", rate = \"3Mbit/s\" }",
+        "transport = { kind = \"tcp\" }\napplication = { kind = \"transfers\", size = { kind = \"empirical\", points = [{ size = \"1kB\", share = 0.5 }, { size = ‸\"1kB\", share = 1 }] }, rate = \"1Mbit/s\" }",
+        "flows[0].application.size.points[1].size",
+        "sizes rise",
+    ),
+    (
+        "source = { kind = \"uniform-uniform\", burst = \"24kB\", rate = \"3Mbit/s\" }",
+        "transport = { kind = \"tcp\" }\napplication = { kind = \"transfers\", size = { kind = \"empirical\", points = [{ size = \"1kB\", share = 0.5 }, { size = \"2kB\", share = ‸0.4 }] }, rate = \"1Mbit/s\" }",
+        "flows[0].application.size.points[1].share",
+        "write a larger one",
+    ),
+    (
+        "source = { kind = \"uniform-uniform\", burst = \"24kB\", rate = \"3Mbit/s\" }",
+        "transport = { kind = \"tcp\" }\napplication = { kind = \"transfers\", size = { kind = \"empirical\", points = [{ size = \"1kB\", share = 0.5 }, { size = \"2kB\", share = ‸0.9 }] }, rate = \"1Mbit/s\" }",
+        "flows[0].application.size.points[1].share",
+        "write 1",
     ),
     (
         "source = { kind = \"uniform-uniform\", burst = \"24kB\", rate = \"3Mbit/s\" }",

@@ -38,6 +38,6 @@ pub use parts::{Part, Parts};
 pub use report::{
     ApplicationReport, ClassReport, ColourReport, ColourReports, Completed, ConditionerReport, CongestionPointReport,
     CongestionReport, Counts, DeadlockReport, Delay, DropReport, FlowReport, HeadOfLine, LimitersReport, NodeReport,
-    PortClassReport, PortReport, Report, Series, Slowdown, TransportReport,
+    PortClassReport, PortReport, Report, Series, SizeSlowdown, Slowdown, TransportReport,
 };
 pub use world::{Parcels, Status, World};

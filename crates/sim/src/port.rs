@@ -366,7 +366,7 @@ impl Port {
         let account = &mut self.classes[0];
         account.arrived.add(size);
         if fifo.waiting > 0 {
-            Self::expire(fifo, &self.line, self.clock, self.delay, now);
+            Self::expire(fifo, &self.line, self.delay, now);
         }
         let admits = fifo.backlog + size <= fifo.limit;
         if !admits {
@@ -383,7 +383,7 @@ impl Port {
         let (size, account) = (u64::from(packet.size), &mut self.classes[0]);
         account.arrived.add(size);
         if fifo.waiting > 0 {
-            Self::expire(fifo, &self.line, self.clock, self.delay, now);
+            Self::expire(fifo, &self.line, self.delay, now);
         }
         if *idle_from <= now {
             rule.idle(*idle_from);
@@ -393,9 +393,8 @@ impl Port {
         let admitted = rule.admit(now, packet, queue, &mut Cx { rng, dropped, marked: &mut account.marked });
         match (&admitted, rule.watches()) {
             (Some(_), Watch::Empty) => *idle_from = self.free.max(now),
-            (Some(packet), Watch::Idle) => {
-                *idle_from = self.free.max(now) + self.clock.tx_time(u32::from(packet.wire()));
-            }
+            // The end of its transmission, which is about to be known.
+            (Some(_), Watch::Idle) => *idle_from = Time::NEVER,
             (None, Watch::Idle) if self.free <= now => *idle_from = now,
             _ => {}
         }
@@ -424,6 +423,11 @@ impl Port {
             // `start_of` in fewer steps: not `start`, from which it differs at the end of time.
             let start = at.0 - self.delay.0 - tx.0;
             account.area += u128::from(size) * u128::from(start - now.0);
+        }
+        if let Queue::Judged(judged) = &mut self.queue
+            && judged.rule.watches() == Watch::Idle
+        {
+            judged.idle_from = self.free;
         }
         let first = self.line.is_empty();
         // In its place on the line: a packet in hand, of which a part has just been written, cannot be moved
@@ -467,10 +471,12 @@ impl Port {
 
     /// Takes those whose transmission has begun by `now` out of the backlog.
     #[inline]
-    fn expire(fifo: &mut Fifo, line: &Ring, clock: TxClock, delay: Dur, now: Time) {
+    fn expire(fifo: &mut Fifo, line: &Ring, delay: Dur, now: Time) {
         while fifo.waiting > 0 {
-            let Some(oldest) = line.get(line.len() - fifo.waiting as usize) else { break };
-            if Self::start_of(clock, delay, oldest) > now {
+            let first = line.len() - fifo.waiting as usize;
+            let Some(oldest) = line.get(first) else { break };
+            // Its transmission begins as that of the one before it ends; that one has arrived if it is not there.
+            if line.get(first.wrapping_sub(1)).is_some_and(|before| before.at.0 - delay.0 > now.0) {
                 break;
             }
             fifo.waiting -= 1;
@@ -504,7 +510,7 @@ impl Port {
             return m.queues[class].backlog.bytes;
         }
         let Some(fifo) = self.queue.fifo_mut() else { unreachable!("all others send ahead") };
-        Self::expire(fifo, &self.line, self.clock, self.delay, now);
+        Self::expire(fifo, &self.line, self.delay, now);
         fifo.backlog
     }
 

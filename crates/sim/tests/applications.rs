@@ -130,7 +130,8 @@ fn transfers_over_a_fair_link_are_slowed_down_as_by_processor_sharing() {
         net.queue(s, b).discipline = serde_json::from_value(json!({ "kind": "drr" })).expect("a discipline");
         let tcp = tcp(json!({ "segment": "960B", "initial-window": 100_000, "handshake": false }));
         // With headers the load is 0.6.
-        let law = application(json!({ "kind": "transfers", "size": size, "rate": "5.76Mbit/s" }));
+        let bins = ["100kB", "300kB"];
+        let law = application(json!({ "kind": "transfers", "size": size, "rate": "5.76Mbit/s", "bins": bins }));
         net.transfers(a, b, &law, &tcp, 200);
         (net.plan.warmup, net.plan.end) = (ms(100_000), ms(3_100_000));
         let report = net.run_merged();
@@ -139,6 +140,21 @@ fn transfers_over_a_fair_link_are_slowed_down_as_by_processor_sharing() {
         println!("{size}: {} transfers, slowdown {slowdown:?}, refused {}", told.begun, told.refused);
         assert_eq!((told.refused, told.failed), (0, 0));
         assert!((slowdown.mean * (1.0 - 0.6) - 1.0).abs() < 0.06, "{slowdown:?}");
+        // Processor sharing favours no size: the mean is the same for each.
+        let by_size = &told.slowdown_by_size;
+        assert_eq!(by_size.iter().map(|bin| bin.up_to_bytes).collect::<Vec<_>>(), [Some(100_000), Some(300_000), None]);
+        assert_eq!(by_size.iter().map(|bin| bin.begun).sum::<u64>(), told.begun);
+        assert_eq!(by_size.iter().map(|bin| bin.complete).sum::<u64>(), told.time.count);
+        for bin in by_size.iter().filter(|bin| bin.begun > 0) {
+            let of_size = bin.slowdown.expect("some are complete");
+            assert!((of_size.mean * (1.0 - 0.6) - 1.0).abs() < 0.1, "{bin:?}");
+            assert!(
+                of_size.min >= 1.0
+                    && of_size.p50 <= of_size.p95
+                    && of_size.p95 <= of_size.p99
+                    && of_size.p99 <= of_size.max
+            );
+        }
     }
 }
 

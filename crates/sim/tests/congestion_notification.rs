@@ -75,6 +75,33 @@ fn from_2_to_50_sources_share_the_line_equally_and_the_queue_stays_near_its_equi
     }
 }
 
+/// QCN has no message to go faster: its queue is held where what the messages take is what recovery gives.
+#[test]
+fn with_qcn_sources_share_the_line_equally_with_the_queue_near_its_equilibrium_and_recover_by_themselves() {
+    for n in [2, 4, 8] {
+        let mut net = star(n, 9_000, 1_000);
+        net.plan.warmup = ms(400);
+        for node in &mut net.plan.nodes {
+            let NodeKind::Switch(switch) = &mut node.kind else { continue };
+            if let Some(limiters) = &mut switch.limiters {
+                limiters.law = reaction::Spec::Qcn(reaction::qcn::Params::default());
+            }
+            if switch.notification.is_some() {
+                switch.notification = Some(Box::new(point::Spec::Qcn(point::qcn::Params::default())));
+            }
+        }
+        let report = net.run_merged();
+        let port = port(&report, "core->d");
+        let (queue, p) = (port.classes[0].mean_bytes, bottleneck(&report));
+        let fair = jain(&shares(&report)).expect("shares");
+        println!("{n} sources: {} used, queue {queue:.0} B, Jain {fair:.4}, {} messages", port.utilisation, p.slower);
+        assert!(port.utilisation > 0.97, "{n} sources: utilisation {}", port.utilisation);
+        assert!((13e3..39e3).contains(&queue), "{n} sources: mean queue of {queue} B for Qeq = 26 kB");
+        assert!(fair > 0.95, "{n} sources: Jain's index {fair}");
+        assert_eq!((p.stop, p.faster, port.classes[0].dropped.packets), (0, 0, 0), "{n} sources");
+    }
+}
+
 #[test]
 fn a_start_of_50_sources_into_a_full_queue_ends_in_no_lock_up() {
     let mut net = star(50, 3_000, 100);

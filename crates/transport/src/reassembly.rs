@@ -82,7 +82,16 @@ impl Reassembly {
 
     /// The blocks of an acknowledgement: the duplicate if there is one (RFC 2883), then the runs
     /// that were touched last, the newest first (RFC 2018 section 4).
+    #[inline]
     pub(crate) fn blocks(&self, duplicate: Block) -> [Block; 3] {
+        if self.recent.is_empty() && duplicate.start == duplicate.end {
+            return [Block::default(); 3];
+        }
+        self.listed(duplicate)
+    }
+
+    #[inline(never)]
+    fn listed(&self, duplicate: Block) -> [Block; 3] {
         let mut blocks = [Block::default(); 3];
         let mut n = 0;
         if duplicate.start != duplicate.end {

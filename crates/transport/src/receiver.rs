@@ -108,7 +108,7 @@ impl Receiver {
         }
         if at_once {
             let echo = if earliest || in_order { self.recent } else { sent };
-            return Some(Ack { echo, ..self.acknowledge(duplicate) });
+            return Some(self.acknowledge(duplicate, echo));
         }
         self.deadline = self.deadline.min(now + self.timeout);
         None
@@ -122,7 +122,7 @@ impl Receiver {
 
     /// The deadline has come, or has not: then nothing happens.
     pub fn on_timer(&mut self, now: Time) -> Option<Ack> {
-        (now >= self.deadline).then(|| self.acknowledge(Block::default()))
+        (now >= self.deadline).then(|| self.acknowledge(Block::default(), self.recent))
     }
 
     /// Takes in the ECN flags of a segment. The answer acknowledges what was pending before it, when
@@ -139,7 +139,7 @@ impl Receiver {
             return None;
         }
         if self.accurate {
-            let early = (ce != self.ece && self.pending > 0).then(|| self.acknowledge(Block::default()));
+            let early = (ce != self.ece && self.pending > 0).then(|| self.acknowledge(Block::default(), self.recent));
             self.ece = ce;
             return early;
         }
@@ -148,12 +148,13 @@ impl Receiver {
         None
     }
 
-    fn acknowledge(&mut self, duplicate: Block) -> Ack {
+    #[inline]
+    fn acknowledge(&mut self, duplicate: Block, echo: Time) -> Ack {
         self.pending = 0;
         self.deadline = Time::NEVER;
         self.acknowledged = self.next;
         let sack = self.held.blocks(duplicate);
-        Ack { next: self.next, ece: self.ece, syn: false, echo: self.recent, sack }
+        Ack { next: self.next, ece: self.ece, syn: false, echo, sack }
     }
 
     /// Becomes the receiving end of a new connection of `tcp`, whose first segment is `start`

@@ -5,9 +5,10 @@ mod common;
 use common::{Fate, Net, answer, tcp};
 use serde_json::json;
 use std::cell::Cell;
+use std::sync::Arc;
 use tailback_random::Rng;
 use tailback_transport::cc::{Acked, Build, CongestionControl, Window, dcqcn, hpcc, swift, timely};
-use tailback_transport::{EcnMode, Hop, Line, Rdma, Receiver, Tcp};
+use tailback_transport::{Cc, EcnMode, Hop, Line, Rdma, Receiver, Sender, Tcp};
 use tailback_units::{Dur, Rate, Time};
 
 const LINE: f64 = 1e10;
@@ -297,6 +298,30 @@ fn a_gap_makes_an_adapter_send_everything_again_from_there_and_the_receiver_keep
     // What was sent in the round trip between the loss and the news of it.
     assert!((10..=14).contains(&statistics.retransmissions), "{statistics:?}");
     assert_eq!(statistics.timeouts, 0);
+}
+
+#[test]
+fn without_congestion_control_an_adapter_sends_at_the_rate_of_its_line_or_as_far_as_its_window_goes() {
+    for (window, outstanding) in [(None, 5_000), (Some(64), 64), (Some(4), 4)] {
+        let rdma = Rdma { window, congestion_control: Cc::Fixed(Default::default()), ..Rdma::default() };
+        let mut sender = Sender::new(&Arc::new(rdma.connection()), rng());
+        sender.offer(at_us(0), 5_000_000);
+        let sent = (0..).map_while(|_| sender.poll(at_us(0))).count();
+        assert_eq!(sent, outstanding, "{window:?}");
+    }
+}
+
+#[test]
+fn an_adapter_whose_every_segment_is_marked_goes_on_with_one_at_a_time_and_waits_for_no_timer() {
+    let rdma = Rdma { congestion_control: Cc::Dctcp(Default::default()), ..Rdma::default() };
+    let fate = |_: Time, _: &tailback_transport::Segment| Fate { marked: true, ..Fate::default() };
+    let mut net = Net::new(rdma.connection(), Dur::from_us(5), fate, answer);
+    net.per_segment = Dur::from_us(1);
+    net.offer(40_000);
+    // The initial window of 10 is down to 1 after some round trips of 11 us; the timer is one of 4 ms.
+    net.run_until(at_us(1000));
+    assert_eq!(net.receiver.delivered(), 40_000);
+    assert_eq!(net.sender.statistics().timeouts, 0);
 }
 
 #[test]

@@ -73,9 +73,9 @@ fn an_echo_cuts_by_half_of_alpha_and_a_loss_halves_whatever_alpha_is() {
     assert_eq!(window.ssthresh, 40.0);
 }
 
-/// Mean of alpha, mean swing and maximum of the queue of one flow: 100 segments fill the link, and
-/// segments that find more than `k` in the queue are marked.
-fn sawtooth(k: u64) -> (f64, f64, u64) {
+/// Mean of alpha, mean swing and maximum of the queue of one flow, and the share of the line that it uses: 100 segments
+/// fill the link, and segments that find more than `k` in the queue are marked.
+fn sawtooth(k: u64) -> (f64, f64, u64, f64) {
     let per_segment = Dur::from_us(10);
     let queue = Rc::new(RefCell::new((Time::ZERO, Vec::new())));
     let seen = Rc::clone(&queue);
@@ -90,12 +90,15 @@ fn sawtooth(k: u64) -> (f64, f64, u64) {
         "congestion-control": { "kind": "dctcp" }, "ecn": "classic", "delayed-ack": { "every": 1 },
         "handshake": false, "initial-ssthresh": 50,
     });
-    let mut net = Net::new(tcp(parameters), Dur::from_us(495), fate, answer);
+    let tcp = tcp(parameters);
+    let segment = tcp.segment.0 as f64;
+    let mut net = Net::new(tcp, Dur::from_us(495), fate, answer);
     net.per_segment = per_segment;
     net.keep_log = false;
     net.offer(u64::MAX);
     net.run_until(at(1_000));
     queue.borrow_mut().1.clear();
+    let before = net.receiver.delivered();
     let (mut sum, mut n) = (0.0, 0);
     for i in 0..10_000 {
         net.run_until(at(1_000) + Dur::from_us(100 * i));
@@ -107,6 +110,8 @@ fn sawtooth(k: u64) -> (f64, f64, u64) {
         });
     }
     assert_eq!(net.sender.statistics().retransmissions, 0);
+    // One each 10 us over 10,000 steps of 100 us.
+    let used = (net.receiver.delivered() - before) as f64 / segment / 100_000.0;
     let lengths = &queue.borrow().1;
     // Windows of 40 ms hold a few saw-teeth each.
     let (mut swings, mut count, mut most) = (0, 0, 0);
@@ -121,13 +126,13 @@ fn sawtooth(k: u64) -> (f64, f64, u64) {
             start = end;
         }
     }
-    (sum / f64::from(n), swings as f64 / f64::from(count), most)
+    (sum / f64::from(n), swings as f64 / f64::from(count), most, used)
 }
 
 #[test]
 fn alpha_swing_and_peak_of_the_queue_are_those_of_alizadeh_and_others() {
     for k in [20u64, 40, 100] {
-        let (alpha, swing, most) = sawtooth(k);
+        let (alpha, swing, most, _) = sawtooth(k);
         let w = 100.0 + k as f64;
         let (want_alpha, want_swing) = ((2.0 / w).sqrt(), 0.5 * (2.0 * w).sqrt());
         println!(
@@ -137,4 +142,17 @@ fn alpha_swing_and_peak_of_the_queue_are_those_of_alizadeh_and_others() {
         assert!((swing - want_swing).abs() < 2.0 + 0.15 * want_swing, "K {k}: swing {swing} instead of {want_swing}");
         assert!((k..=k + 3).contains(&most), "K {k}: peak {most}");
     }
+}
+
+/// Alizadeh and others, section 3.4: K > C·RTT/7 never lets the queue run empty, whatever the number of flows; for one alone
+/// the queue's minimum is K + 1 − sqrt((C·RTT + K)/2), which is below zero up to K = 6 of C·RTT = 100.
+#[test]
+fn above_a_seventh_of_a_product_the_line_is_always_busy_and_far_below_it_is_not() {
+    for k in [15u64, 20, 40] {
+        let (.., used) = sawtooth(k);
+        assert!(used > 0.9995, "K {k}: {used}");
+    }
+    let [low, lower] = [3, 1].map(|k| sawtooth(k).3);
+    println!("K 3: {low}, K 1: {lower}");
+    assert!(low < 0.999 && lower < low, "K 3: {low}, K 1: {lower}");
 }

@@ -22,6 +22,8 @@ WORKLOADS = {
     "edge50": "50 flows at a customer edge: low-latency queue, WRED in two classes, transmit ring",
     "dc10g": "31 DCTCP flows in a 10 Gbit/s rack of 16 hosts",
     "net64": "256 UDP and 64 TCP flows in a mesh of 64 switches, 1 Gbit/s",
+    "leafspine128": "128 hosts at 100 Gbit/s, flows of web search at load 0.6, DCQCN and priority-based flow control",
+    "fattree1024": "1024 hosts at 100 Gbit/s, flows of web search at load 0.5, HPCC and priority-based flow control",
     "lan-a1": "three bursty sources merging under back-pressure",
 }
 

@@ -74,6 +74,7 @@ EXPERIMENTS = (
     "datacentre-red",
     "datacentre-udp",
     "datacentre-bench",
+    "datacentre-fct",
     "datacentre-pfc",
 )  # fmt: skip
 

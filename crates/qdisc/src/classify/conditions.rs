@@ -195,6 +195,19 @@ impl Match {
         }
     }
 
+    /// Whether a condition looks at the code point, or at what labels have made of it. A class map that it names is
+    /// one by itself.
+    pub fn reads_code_point(&self) -> bool {
+        match self {
+            Match::Named(_) => false,
+            Match::Any(any) => any.iter().any(Match::reads_code_point),
+            Match::All(c) => {
+                let own = c.dscp.is_some() || c.precedence.is_some() || c.exp.is_some();
+                own || c.any.iter().chain(&c.all).flatten().chain(&c.not).any(Match::reads_code_point)
+            }
+        }
+    }
+
     /// Visits every list of flows.
     pub(super) fn each_flows<'a>(&'a self, f: &mut dyn FnMut(&'a [u32])) {
         match self {

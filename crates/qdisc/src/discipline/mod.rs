@@ -39,3 +39,5 @@ pub mod wf2q_plus;
 pub mod wfq;
 pub mod wred;
 pub mod wrr;
+
+pub(crate) use classes::Part;

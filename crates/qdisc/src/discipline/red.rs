@@ -51,6 +51,7 @@ enum Verdict {
 }
 
 impl Rule {
+    #[inline]
     fn judge(&mut self, now: Time, packet: &Packet, queue: Backlog, cx: &mut Cx<'_>) -> Verdict {
         let decision = self.law.arrive(now, queue, packet.size, cx.rng);
         let early = decision == Decision::Early;
@@ -69,6 +70,7 @@ impl Rule {
 }
 
 impl Admission for Rule {
+    #[inline]
     fn admit(&mut self, now: Time, mut packet: Packet, queue: Backlog, cx: &mut Cx<'_>) -> Option<Packet> {
         match self.judge(now, &packet, queue, cx) {
             Verdict::Pass => Some(packet),
@@ -86,6 +88,7 @@ impl Admission for Rule {
             }
         }
     }
+    #[inline]
     fn watches(&self) -> Watch {
         if self.idle_when_empty { Watch::Empty } else { Watch::Idle }
     }

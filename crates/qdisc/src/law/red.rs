@@ -20,6 +20,7 @@ pub struct Red {
     mean_packet: u64,
     gentle: bool,
     wait: bool,
+    independent: bool,
     byte_mode: bool,
     mark_limit: Option<f64>,
     above_max: AboveMax,
@@ -66,6 +67,7 @@ impl Red {
             mean_packet: params.mean_packet.0,
             gentle: params.gentle,
             wait: params.wait,
+            independent: params.independent,
             byte_mode: params.byte_mode,
             mark_limit: params.mark_limit.map(|limit| limit.0),
             above_max: params.above_max,
@@ -99,7 +101,7 @@ impl Red {
             self.forced();
             return if self.above_max == AboveMax::Mark { Decision::Early } else { Decision::Forced };
         }
-        if !self.above_min {
+        if !self.above_min && !self.independent {
             self.above_min = true;
             self.since = Backlog { packets: 1, bytes: u64::from(size) };
             return Decision::Pass;
@@ -226,12 +228,14 @@ impl Red {
         p.min(1.0)
     }
 
-    /// p_b so modified that the gaps between choices are uniform (1993, section 7; `wait` is ns's).
+    /// p_b so modified that the gaps between choices are uniform (1993, section 7; `wait` is ns's), or as it is.
     fn p_a(&self, size: u16) -> f64 {
         let p_b = self.probability;
         let count = if self.byte_mode { self.since.bytes / self.mean_packet } else { self.since.packets };
         let spent = count as f64 * p_b;
-        let p = if self.wait {
+        let p = if self.independent {
+            p_b
+        } else if self.wait {
             match spent {
                 s if s < 1.0 => 0.0,
                 s if s < 2.0 => p_b / (2.0 - s),

@@ -38,6 +38,11 @@ pub struct Params {
     /// rather than on 1 to k − 1 (1993). Default true.
     #[serde(default = "yes")]
     pub wait: bool,
+    /// Whether each packet is chosen with the probability itself, whatever came before, so that gaps are
+    /// geometric (1993, section 7, method 1), as in switches that mark for DCQCN; then `wait` does not count.
+    /// Default false.
+    #[serde(default, skip_serializing_if = "no")]
+    pub independent: bool,
     /// Whether a packet's probability is in proportion to its size. Default true.
     #[serde(default = "yes")]
     pub byte_mode: bool,
@@ -197,6 +202,10 @@ fn mean_packet() -> Size {
     Size(500)
 }
 
+fn no(value: &bool) -> bool {
+    !value
+}
+
 impl Default for Params {
     fn default() -> Params {
         Params {
@@ -206,6 +215,7 @@ impl Default for Params {
             weight: None,
             gentle: true,
             wait: true,
+            independent: false,
             byte_mode: true,
             count: Count::default(),
             mean_packet: mean_packet(),

@@ -109,7 +109,7 @@ impl<'a> Builder<'a> {
 }
 
 /// Every discipline that the document writes, with its place.
-fn disciplines(document: &Document) -> impl Iterator<Item = (Path, &Spec)> {
+pub(super) fn disciplines(document: &Document) -> impl Iterator<Item = (Path, &Spec)> {
     let network = (Path::root().join("network").join("discipline"), &document.network.discipline);
     let switches = document.switches.iter().flat_map(|(name, switch)| {
         let path = Path::root().join("switches").join(name.as_str());

@@ -1,9 +1,11 @@
 //! Congestion points and rate limiters: whether they can do their work, and together.
 
+use super::class_maps::disciplines;
 use super::links::LinkOf;
 use super::nodes::{Node, Nodes, What};
 use super::{Builder, entry};
 use crate::document::{FramingTable, RateLimiters, Scope, SwitchModel};
+use tailback_diffserv::Dscp;
 use tailback_document::{Checked, Path};
 use tailback_qdisc::cn::{LimitersSpec, Tag};
 use tailback_sim::plan::NodeId;
@@ -81,7 +83,10 @@ impl<'a> Builder<'a> {
                 "no congestion point would tell the rate limiters anything",
                 "add `congestion-notification = { kind = \"bcn\" }` to the switches whose queues are to be watched",
             ),
-            (Some(_), Some(_)) => self.untagged_colours(nodes),
+            (Some(_), Some(_)) => {
+                self.untagged_colours(nodes);
+                self.untagged_code_points(nodes);
+            }
             (None, None) => {}
         }
     }
@@ -129,7 +134,42 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The tag takes the room of code point and colour in a packet.
+    /// The tag takes the room of the code point in a packet: nobody gives one, and nobody goes by it.
+    fn untagged_code_points(&mut self, nodes: &Nodes<'a>) {
+        let document = self.document;
+        let given = "frames cannot have a code point in a network whose rate limiters tag them";
+        let read = "there are no code points to go by in a network whose rate limiters tag frames";
+        let root = Path::root();
+        for (i, group) in document.flows.iter().enumerate() {
+            if group.dscp != Dscp::default() {
+                let help = "leave out one of the two: a tag takes the place of the code point";
+                self.complaints.value(entry("flows", i).join("dscp"), given, help);
+            }
+        }
+        let instead = "match `class` or `flows` instead: a tag takes the place of the code point";
+        for (name, map) in &document.class_maps {
+            if map.reads_code_point() {
+                self.complaints.value(root.join("class-maps").join(name.as_str()), read, instead);
+            }
+        }
+        for (path, spec) in disciplines(document) {
+            if spec.reads_code_point() {
+                let help = "take a discipline that goes by `class` or `flows`: a tag takes the place of the code point";
+                self.complaints.value(path, read, help);
+            }
+        }
+        for node in &nodes.list {
+            let Some(switch) = node.switch() else { continue };
+            for (neighbour, port) in &switch.ports {
+                if port.mpls.is_some() {
+                    let path = node.path().join("ports").join(neighbour.as_str()).join("mpls");
+                    self.complaints.key(path, read, "leave out one of the two: labels are made from code points");
+                }
+            }
+        }
+    }
+
+    /// The tag takes the room of the colour in a packet.
     fn untagged_colours(&mut self, nodes: &Nodes<'a>) {
         let help = "leave out one of the two: a tag takes the place of the colour";
         let message = "frames cannot have a colour in a network whose rate limiters tag them";

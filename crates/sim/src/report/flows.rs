@@ -8,6 +8,7 @@ use crate::ledger::ByColour;
 use crate::ledger::Count;
 use crate::ledger::FlowAccount;
 use crate::world::Group;
+use crate::world::SizeBin;
 use crate::world::World;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -167,6 +168,8 @@ pub struct ApplicationReport {
     /// Times of transfers per the time that their segments would take over the idle path if all were
     /// sent at once; none but of transfers.
     pub slowdown: Option<Slowdown>,
+    /// The same by size of the transfer, smallest first; empty but of transfers.
+    pub slowdown_by_size: Vec<SizeSlowdown>,
     /// Pages or transfers complete from the warm-up to the end, whenever they began: with their mean
     /// time, a throughput and a latency over the same time, neither short of the long ones.
     pub completed: Completed,
@@ -186,14 +189,31 @@ pub struct Completed {
 pub struct Slowdown {
     /// Mean.
     pub mean: f64,
+    /// Smallest, at least 1.
+    pub min: f64,
     /// Largest.
     pub max: f64,
     /// Median. Quantiles are right to 0.4 %.
     pub p50: f64,
     /// 90th percentile.
     pub p90: f64,
+    /// 95th percentile.
+    pub p95: f64,
     /// 99th percentile.
     pub p99: f64,
+}
+
+/// Slowdowns of the transfers of a range of sizes.
+#[derive(Clone, Debug, Serialize)]
+pub struct SizeSlowdown {
+    /// The largest that is meant, payload bytes; none is without end. Smaller ones than those of the bin before are not.
+    pub up_to_bytes: Option<u64>,
+    /// Begun after the warm-up, those refused included.
+    pub begun: u64,
+    /// Of these, complete by the end.
+    pub complete: u64,
+    /// Of the complete; none without any.
+    pub slowdown: Option<Slowdown>,
 }
 
 /// One class's results.
@@ -241,11 +261,24 @@ impl Slowdown {
         let quantile = |q| sketch.quantile(q).map(real);
         Some(Slowdown {
             mean: sketch.mean()? * 1e-6,
+            min: real(sketch.min()?),
             max: real(sketch.max()?),
             p50: quantile(0.5)?,
             p90: quantile(0.9)?,
+            p95: quantile(0.95)?,
             p99: quantile(0.99)?,
         })
+    }
+}
+
+impl SizeSlowdown {
+    fn of(bin: &SizeBin) -> SizeSlowdown {
+        SizeSlowdown {
+            up_to_bytes: Some(bin.up_to).filter(|bytes| *bytes < u64::MAX),
+            begun: bin.begun,
+            complete: bin.slowdowns.count(),
+            slowdown: Slowdown::of(&bin.slowdowns),
+        }
     }
 }
 
@@ -419,6 +452,7 @@ impl World {
             time: delay(&group.times),
             exchange: delay(&group.exchanges),
             slowdown: Slowdown::of(&group.slowdowns),
+            slowdown_by_size: group.sizes.iter().map(SizeSlowdown::of).collect(),
             completed: Completed {
                 count: group.completed,
                 mean_s: (group.completed > 0).then(|| group.completed_time as f64 * 1e-12 / group.completed as f64),

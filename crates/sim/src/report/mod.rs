@@ -6,8 +6,8 @@ mod ports;
 mod series;
 
 pub use flows::{
-    ApplicationReport, ClassReport, ColourReport, ColourReports, Completed, DropReport, FlowReport, Slowdown,
-    TransportReport, VariationReport,
+    ApplicationReport, ClassReport, ColourReport, ColourReports, Completed, DropReport, FlowReport, SizeSlowdown,
+    Slowdown, TransportReport, VariationReport,
 };
 pub use notification::{CongestionPointReport, CongestionReport, DeadlockReport, LimitersReport};
 pub use ports::{ConditionerReport, HeadOfLine, NodeReport, PortClassReport, PortReport};

@@ -29,7 +29,7 @@ use crate::prefetch::{lines, prefetch};
 use crate::routes::Forwarding;
 use crate::shared_buffer::SharedBuffer;
 use crate::telemetry::Telemetry;
-pub(crate) use application::{Applications, Group};
+pub(crate) use application::{Applications, Group, SizeBin};
 pub(crate) use deadlock::Deadlock;
 use emit::Flow;
 pub(crate) use new::draw;

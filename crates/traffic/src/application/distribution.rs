@@ -1,5 +1,6 @@
 //! Distributions of sizes, times and numbers.
 
+use super::empirical::{self, DataMining, Empirical, Hadoop, WebSearch};
 use crate::renewal::{self, to_ps};
 use crate::{LARGEST_BURST, Truncation, check};
 use schemars::JsonSchema;
@@ -17,6 +18,10 @@ tailback_document::kinds! {
         "pareto" => Pareto(Pareto),
         "lognormal" => Lognormal(Lognormal),
         "surge" => Surge(Surge),
+        "empirical" => Empirical(Empirical),
+        "web-search" => WebSearch(WebSearch),
+        "data-mining" => DataMining(DataMining),
+        "hadoop" => Hadoop(Hadoop),
     }
 }
 
@@ -190,6 +195,10 @@ impl SizeLaw {
                     if rng.chance(law.body) { lognormal(law.median, law.sigma, rng) } else { law.law().draw(rng) };
                 (size, law.truncate.bytes())
             }
+            SizeLaw::Empirical(law) => return empirical::draw(law.points(), rng),
+            SizeLaw::WebSearch(law) => return empirical::draw(law.points(), rng),
+            SizeLaw::DataMining(law) => return empirical::draw(law.points(), rng),
+            SizeLaw::Hadoop(law) => return empirical::draw(law.points(), rng),
         };
         to_ps(size).clamp(1, most)
     }
@@ -207,6 +216,10 @@ impl SizeLaw {
                 let tail = law.law().capped_mean(law.truncate.bytes() as f64);
                 law.body * body(law.median, law.sigma) + (1.0 - law.body) * tail
             }
+            SizeLaw::Empirical(law) => empirical::mean(law.points()),
+            SizeLaw::WebSearch(law) => empirical::mean(law.points()),
+            SizeLaw::DataMining(law) => empirical::mean(law.points()),
+            SizeLaw::Hadoop(law) => empirical::mean(law.points()),
         }
     }
 }
@@ -350,6 +363,9 @@ mod tests {
             json!({ "kind": "pareto", "mean": "10kB", "shape": 1.5, "truncate": "1MB" }),
             json!({ "kind": "lognormal", "median": "10kB", "sigma": 1.0 }),
             json!({ "kind": "surge", "truncate": "1MB" }),
+            json!({ "kind": "empirical", "points": [{ "size": "1kB", "share": 0.5 }, { "size": "9kB", "share": 1 }] }),
+            json!({ "kind": "web-search" }),
+            json!({ "kind": "hadoop" }),
         ] {
             let law: SizeLaw = tailback_document::decode(document.clone()).unwrap();
             tailback_document::Checked::check(&law).unwrap();

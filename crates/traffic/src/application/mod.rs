@@ -5,6 +5,7 @@
 //! their own belong here too, since each needs a connection that is free.
 
 mod distribution;
+mod empirical;
 mod request_response;
 mod transfers;
 mod web;

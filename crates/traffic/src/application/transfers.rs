@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::{Checked, Invalid};
 use tailback_random::Rng;
-use tailback_units::{Dur, Rate};
+use tailback_units::{Dur, Rate, Size};
 
 /// An open loop: finite transfers begin as a Poisson process, each on a connection of its own, which
 /// begins in slow start. Transfers are of the group, whose flows are the connections: each takes one at random of those
@@ -22,12 +22,31 @@ pub struct Transfers {
     /// Mean time between transfers of the group, above 0s and at most 13 days.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<Dur>,
+    /// Sizes up to which the report tells slowdowns apart, rising, at most 64 of them. Default 10 kB, 100 kB, 1 MB and 10 MB.
+    #[serde(default = "decades", skip_serializing_if = "is_decades")]
+    pub bins: Vec<Size>,
+}
+
+/// Most bins.
+const MOST: usize = 64;
+
+fn is_decades(bins: &[Size]) -> bool {
+    *bins == decades()
+}
+fn decades() -> Vec<Size> {
+    [10_000, 100_000, 1_000_000, 10_000_000].map(Size).to_vec()
 }
 
 impl Transfers {
     /// Whether the parameters make sense together.
     pub fn check(&self) -> Result<(), Invalid> {
         self.size.check().map_err(|e| e.within("size"))?;
+        if self.bins.len() > MOST || self.bins.windows(2).any(|two| two[1] <= two[0]) {
+            return Err(Invalid::new(
+                "bins",
+                format!("the sizes do not rise, or are too many; write at most {MOST} in order"),
+            ));
+        }
         match (self.rate, self.interval) {
             (None, Some(interval)) => check::duration("interval", interval),
             (Some(rate), None) if rate.0 > 0 => Ok(()),

@@ -95,6 +95,12 @@ pub struct Hpcc {
 }
 
 impl Hpcc {
+    /// A segment may leave while less than W is in flight, as in the authors' simulation: windows of a few segments that
+    /// were rounded down would keep what they are short of for ever, whatever W_AI adds.
+    fn segments(&self) -> f64 {
+        self.window.ceil().max(1.0)
+    }
+
     /// MeasureInflight of algorithm 1: what has changed since the last acknowledgement; none if the way
     /// has, or if nothing has.
     fn busiest(&self, hops: &[Hop]) -> Option<(f64, f64)> {
@@ -122,7 +128,7 @@ impl Hpcc {
 
 impl CongestionControl for Hpcc {
     fn begin(&mut self, window: &mut Window) {
-        window.cwnd = self.window.max(1.0);
+        window.cwnd = self.segments();
     }
 
     fn on_telemetry(&mut self, hops: &[Hop]) {
@@ -149,7 +155,7 @@ impl CongestionControl for Hpcc {
             self.stage = if multiplies { 0 } else { self.stage + 1 };
             self.reference = self.window;
         }
-        window.cwnd = self.window.max(1.0);
+        window.cwnd = self.segments();
     }
 
     fn on_congestion(&mut self, _: &mut Window, _: Congestion, _: Time, _: u32) {}

@@ -1,8 +1,8 @@
 //! RDMA over a network that is made to lose nothing (RoCEv2), as a scenario writes it.
 
 use super::{
-    DelayedAck, EcnMode, GoBackN, InitialWindow, LimitedTransmit, Recovery, SpuriousTimeout, Tcp, Timers, duration,
-    number,
+    DelayedAck, EcnFloor, EcnMode, GoBackN, InitialWindow, LimitedTransmit, Recovery, SpuriousTimeout, Tcp, Timers,
+    duration, number,
 };
 use crate::cc::dcqcn;
 use crate::registry::Cc;
@@ -23,7 +23,8 @@ pub struct Rdma {
     /// Headers of a segment and of an acknowledgement, IP, UDP and RDMA, 0 B to 1000 B; framing comes on
     /// top. Default 48 B.
     pub header: Size,
-    /// How fast to send. Default "dcqcn".
+    /// How fast to send; "fixed" leaves that to the network: `window` segments are outstanding, or as many as it takes.
+    /// Default "dcqcn".
     pub congestion_control: Cc,
     /// Acknowledge every so many segments, 1 (each) to 1000. Default 1.
     pub acknowledge_every: u32,
@@ -33,6 +34,9 @@ pub struct Rdma {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<u32>,
 }
+
+/// Largest window that an initial one can be: a second of 8 Gbit/s in segments of 1000 B.
+const MOST: u32 = 1_000_000;
 
 impl Default for Rdma {
     fn default() -> Rdma {
@@ -58,6 +62,14 @@ impl Rdma {
         self.connection().check()
     }
 
+    /// Segments that may leave before the first acknowledgement: without congestion control all that may ever.
+    fn initial_window(&self) -> u32 {
+        match self.congestion_control {
+            Cc::Fixed(_) => self.window.unwrap_or(MOST).min(MOST),
+            _ => 10,
+        }
+    }
+
     /// The connection that it is.
     pub fn connection(&self) -> Tcp {
         Tcp {
@@ -67,7 +79,7 @@ impl Rdma {
             recovery: Recovery::GoBackN(GoBackN {}),
             dup_thresh: 1,
             limited_transmit: LimitedTransmit::Sends(false),
-            initial_window: InitialWindow::Segments(10),
+            initial_window: InitialWindow::Segments(self.initial_window()),
             receive_window: self.window,
             slow_start_restart: false,
             delayed_ack: DelayedAck { every: self.acknowledge_every, ..DelayedAck::default() },
@@ -79,6 +91,8 @@ impl Rdma {
                 ..Timers::default()
             },
             ecn: EcnMode::Classic,
+            // RFC 3168's wait for the timer at one segment is TCP's: an adapter answers marks by its window alone.
+            ecn_floor: EcnFloor::Waits(false),
             handshake: false,
             spurious_timeout: SpuriousTimeout::Off,
             takes_turns: true,

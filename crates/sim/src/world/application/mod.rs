@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 use tailback_measure::Sketch;
 use tailback_random::Rng;
 use tailback_traffic::Application;
-use tailback_units::Time;
+use tailback_units::{Size, Time};
 use transfers::Transfers;
 
 /// All applications.
@@ -51,13 +51,38 @@ pub(crate) struct Group {
     pub exchanges: Sketch,
     /// Times of transfers per that on an idle path, millionths.
     pub slowdowns: Sketch,
+    /// The same by size of the transfer, smallest first; the last bin is of all that are larger.
+    pub sizes: Vec<SizeBin>,
     /// Whole pages or transfers complete after the warm-up, whenever they began.
     pub completed: u64,
     /// Sum of their times, picoseconds.
     pub completed_time: u128,
 }
 
+/// Transfers of a range of sizes.
+#[derive(Debug)]
+pub(crate) struct SizeBin {
+    /// The largest, bytes.
+    pub up_to: u64,
+    /// Begun after the warm-up, those refused included.
+    pub begun: u64,
+    /// Times per that on an idle path, millionths, of those complete by the end.
+    pub slowdowns: Sketch,
+}
+
 impl Group {
+    /// Tells sizes apart at these.
+    fn tell_apart(&mut self, sizes: &[Size]) {
+        let ends = sizes.iter().map(|size| size.0).chain([u64::MAX]);
+        self.sizes = ends.map(|up_to| SizeBin { up_to, begun: 0, slowdowns: Sketch::new() }).collect();
+    }
+
+    /// The bin of a size; a group of transfers has one for each.
+    fn bin(&mut self, bytes: u64) -> &mut SizeBin {
+        let at = self.sizes.partition_point(|bin| bin.up_to < bytes);
+        &mut self.sizes[at]
+    }
+
     /// A whole page or transfer that `began` then is complete `now`.
     fn complete(&mut self, began: Time, now: Time, warmup: Time) {
         if now >= warmup {
@@ -130,6 +155,7 @@ impl Applications {
                 }
                 (ApplicationPlan::Transfers { flows, .. }, Application::Transfers(law)) => {
                     flows.iter().enumerate().for_each(|(slot, flow)| part(*flow, slot, false));
+                    made.groups[group].tell_apart(&law.bins);
                     State::Transfers(Transfers::new(law.clone(), rng, group, first.stop, flows))
                 }
                 (ApplicationPlan::Transfers { .. }, other) => panic!("{} is no law of transfers", other.kind()),

@@ -55,7 +55,9 @@ impl World {
         let next = now + transfers.law.gap(&mut transfers.rng);
         let (clock, stop, group) = (transfers.clock, transfers.stop, transfers.group);
         let bytes = transfers.law.size.draw(&mut transfers.rng);
-        self.applications.groups[group].begun += u64::from(measured);
+        let counted = &mut self.applications.groups[group];
+        counted.begun += u64::from(measured);
+        counted.bin(bytes).begun += u64::from(measured);
         if transfers.free.is_empty() {
             self.applications.groups[group].refused += u64::from(measured);
         } else {
@@ -81,7 +83,10 @@ impl World {
         if began >= warmup {
             let took = now.since(began).0;
             let slowdown = u128::from(took) * 1_000_000 / u128::from(self.idle_time(flow, bytes).0.max(1));
-            self.applications.groups[group].slowdowns.record(u64::try_from(slowdown).unwrap_or(u64::MAX));
+            let slowdown = u64::try_from(slowdown).unwrap_or(u64::MAX);
+            let told = &mut self.applications.groups[group];
+            told.slowdowns.record(slowdown);
+            told.bin(bytes).slowdowns.record(slowdown);
         }
     }
 

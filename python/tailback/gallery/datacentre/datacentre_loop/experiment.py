@@ -126,8 +126,9 @@ class Loop(Experiment):
             "The queue as the links between edges and core grow",
             "Four saturating sources; the buffer holds 150 kB.",
             x="delay",
+            y="queue",
             claims=("O4",),
         )
         yield fig.compare(
-            {"carried": sweep["utilisation"]}, "carried", "What the link carries", x="delay", claims=("O3", "O5")
+            {"": sweep["utilisation"]}, "carried", "What the link carries", x="delay", claims=("O3", "O5")
         )

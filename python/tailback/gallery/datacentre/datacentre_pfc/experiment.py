@@ -120,6 +120,4 @@ class FlowControl(Experiment):
     def figures(self, results: Results) -> Iterable[Figure]:
         """What is delivered with each remedy."""
         for case in FILES:
-            yield fig.compare(
-                {"delivered": results.where(case=case)["throughput"]}, f"{case}", f"Delivered, {case}", x="remedy"
-            )
+            yield fig.compare({"": results.where(case=case)["throughput"]}, f"{case}", f"Delivered, {case}", x="remedy")

@@ -105,4 +105,6 @@ class Red(Experiment):
         ):
             shown = results[name]
             curves = {signal: shown.where(signal=signal) for signal in ("drop", "mark")}
-            yield fig.compare(curves, name, title, x="management", claims=("R1", "R4") if name == "onoff_tps" else ())
+            claims = ("R1", "R4") if name == "onoff_tps" else ()
+            y = "mean queue at an edge" if name == "limited" else ""
+            yield fig.compare(curves, name, title, x="management", y=y, claims=claims)

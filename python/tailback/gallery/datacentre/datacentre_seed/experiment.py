@@ -338,7 +338,8 @@ def _choices(results: Results) -> Drawing:
             height = row + 0.12 * (column - 1.5)
             axes.errorbar([found.mean], [height], xerr=reach, fmt="o", color=plot.COLOURS[column], label=label)
         for column, value in enumerate(paper):
-            axes.plot([value], [0.12 * (column - 1.5)], "x", color=plot.COLOURS[column])
+            label = "slides" if column == 0 else None
+            axes.plot([value], [0.12 * (column - 1.5)], "x", color=plot.COLOURS[column], label=label)
         axes.set_yticks(range(len(variants)), variants)
         axes.set_ylim(len(variants) - 0.5, -0.5)
         axes.set_xlabel("bulk transactions per on/off transaction")

@@ -115,8 +115,11 @@ def _draw(results: Results) -> Drawing:
     figure = plot.new(1, 1, width=7.0, height=3.6)
     axes = figure.axes[0]
     with plot.style():
+        end = 0.0
         for index, bit in enumerate(("on", "off")):
             times, rates = cast(tuple[list[float], list[float]], results.trace("rate", bit=bit))
+            # What comes after the last change needs no room.
+            end = max([end, *(at for at, a, b in zip(times, rates, rates[1:], strict=False) if a != b)])
             axes.plot(
                 times,
                 [1e-6 * r for r in rates],
@@ -126,6 +129,7 @@ def _draw(results: Results) -> Drawing:
             )
         axes.axhline(100, color="#666666", linestyle="--", linewidth=0.9)
         axes.set_yscale("log")
+        axes.set_xlim(-5, 1.25 * end)
         axes.set_xlabel("time since the link fell free (ms)")
         axes.set_ylabel("rate (Mbit/s)")
         axes.legend(loc="lower right")

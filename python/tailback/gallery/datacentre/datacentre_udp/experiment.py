@@ -106,7 +106,7 @@ class Udp(Experiment):
             "tcp",
             "TCP transactions per second and connection",
             x="policy",
-            y="throughput (Tps)",
+            y="throughput",
             claims=("U6", "U8", "U9"),
         )
         yield fig.compare(
@@ -114,6 +114,6 @@ class Udp(Experiment):
             "udp",
             "UDP",
             x="policy",
-            y="UDP (Mbit/s)",
+            y="UDP",
             claims=("U4", "U5", "U7"),
         )

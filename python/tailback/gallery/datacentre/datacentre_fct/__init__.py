@@ -1,0 +1,1 @@
+"""Completion times of published mixes of flows."""
