@@ -4,7 +4,7 @@
 //! the parts have counted of the same thing is added up.
 
 use super::observe::{Quality, Recorder};
-use super::{Applications, World};
+use super::{Applications, Group, World};
 use crate::conditioning::Conditioning;
 use crate::partition::Partition;
 use std::mem::swap;
@@ -82,15 +82,29 @@ impl Conditioning {
 impl Applications {
     fn merge(&mut self, other: &Applications) {
         for (mine, theirs) in self.groups_mut().iter_mut().zip(other.groups()) {
-            mine.begun += theirs.begun;
-            mine.failed += theirs.failed;
-            mine.refused += theirs.refused;
-            mine.times.merge(&theirs.times);
-            mine.exchanges.merge(&theirs.exchanges);
-            mine.slowdowns.merge(&theirs.slowdowns);
-            mine.completed += theirs.completed;
-            mine.completed_time += theirs.completed_time;
+            mine.add(theirs);
         }
+    }
+}
+
+impl Group {
+    /// Adds what a part of the network has counted of the same group.
+    fn add(&mut self, other: &Group) {
+        // Named one by one, so that none that is added is forgotten here.
+        let Group { name: _, begun, failed, refused, times, exchanges, slowdowns, sizes, completed, completed_time } =
+            self;
+        *begun += other.begun;
+        *failed += other.failed;
+        *refused += other.refused;
+        times.merge(&other.times);
+        exchanges.merge(&other.exchanges);
+        slowdowns.merge(&other.slowdowns);
+        for (mine, theirs) in sizes.iter_mut().zip(&other.sizes) {
+            mine.begun += theirs.begun;
+            mine.slowdowns.merge(&theirs.slowdowns);
+        }
+        *completed += other.completed;
+        *completed_time += other.completed_time;
     }
 }
 

@@ -243,10 +243,9 @@ pub fn same_in_parts(plan: Plan, whole: &Report, most: usize) -> usize {
         value
     };
     let (mine, theirs) = (comparable(&report), comparable(whole));
-    for key in ["flows", "ports", "series"] {
-        assert_eq!(mine[key], theirs[key], "{key} in {} parts: {partition:?}", partition.parts());
+    for (key, whole) in theirs.as_object().expect("a report is a table") {
+        assert_eq!(&mine[key], whole, "{key} in {} parts: {partition:?}", partition.parts());
     }
-    assert_eq!(mine, theirs, "in {} parts: {partition:?}", partition.parts());
     partition.parts()
 }
 
