@@ -1,0 +1,202 @@
+//! Mistakes of meaning: the customer edge and labels.
+
+use super::Mistake;
+
+pub const MISTAKES: &[Mistake] = &[
+    // the customer edge
+    ("class = 2", "class = 2\ndscp = ‸\"af44\"", "flows[0].dscp", "af11 to af43"),
+    ("[hosts]", "[class-maps]\nvoice = { dscp = ‸\"eff\" }\n\n[hosts]", "class-maps.voice.dscp", "write af11 to af43"),
+    ("[hosts]", "[class-maps]\nvoice = { ‸dcsp = \"ef\" }\n\n[hosts]", "class-maps.voice.dcsp", "did you mean `dscp`?"),
+    ("[hosts]", "[class-maps]\nvoice = { precedence = ‸8 }\n\n[hosts]", "class-maps.voice.precedence", "write 0 to 7"),
+    ("[hosts]", "[class-maps]\nvoice = { any = ‸[] }\n\n[hosts]", "class-maps.voice.any", "name what to match"),
+    ("[hosts]", "[class-maps]\na = ‸{ not = \"a\" }\n\n[hosts]", "class-maps.a", "contains itself"),
+    (
+        "[hosts]",
+        "[class-maps]\na = { flows = ‸\"dta\" }\n\n[hosts]",
+        "class-maps.a.flows",
+        "the groups are `data` and `voice`",
+    ),
+    (
+        "buffer = \"100kB\"",
+        "buffer = \"100kB\", discipline = { kind = \"priority\", levels = [{ match = ‸\"voice\" }] }",
+        "switches.core.ports.server.discipline.levels[0].match",
+        "add [class-maps]",
+    ),
+    (
+        "buffer = \"100kB\"",
+        "buffer = \"100kB\", discipline = { kind = \"priority\", levels = [{ name = \"a\" }], default = ‸\"b\" }",
+        "switches.core.ports.server.discipline.default",
+        "no level is named `b`",
+    ),
+    (
+        "buffer = \"100kB\"",
+        "buffer = \"100kB\", discipline = { kind = \"priority\", levels = [{ limit = ‸\"0packets\" }] }",
+        "switches.core.ports.server.discipline.levels[0].limit",
+        "1packet",
+    ),
+    (
+        "buffer = \"100kB\"",
+        "buffer = \"100kB\", discipline = { kind = \"class-based\", classes = [‸{ match = {} }] }",
+        "switches.core.ports.server.discipline.classes[0]",
+        "what the class gets is not said",
+    ),
+    (
+        "buffer = \"100kB\"",
+        "buffer = \"100kB\", discipline = { kind = \"class-based\", classes = [{ match = {}, bandwidth = ‸\"0%\" }] }",
+        "switches.core.ports.server.discipline.classes[0].bandwidth",
+        "above 0",
+    ),
+    (
+        "buffer = \"100kB\"",
+        "buffer = \"100kB\", discipline = { kind = \"class-based\", classes = [{ match = {}, bandwidth = \"20%\", priority = ‸{} }] }",
+        "switches.core.ports.server.discipline.classes[0].priority",
+        "remove one of the two",
+    ),
+    (
+        "buffer = \"100kB\"",
+        "buffer = \"100kB\", discipline = { kind = \"class-based\", classes = ‸[{ match = {}, bandwidth = \"70%\" }, { match = {}, bandwidth = \"40%\" }] }",
+        "switches.core.ports.server.discipline.classes",
+        "110 %",
+    ),
+    (
+        "buffer = \"100kB\"",
+        "buffer = \"100kB\", discipline = { kind = \"class-based\", classes = [{ match = {}, priority = {}, discipline = ‸{ kind = \"red\" } }] }",
+        "switches.core.ports.server.discipline.classes[0].discipline",
+        "a priority class is a FIFO",
+    ),
+    (
+        "buffer = \"100kB\"",
+        "buffer = \"100kB\", discipline = { kind = \"class-based\", classes = [{ match = {}, priority = { burst = ‸\"1kB\" } }] }",
+        "switches.core.ports.server.discipline.classes[0].priority.burst",
+        "write the rate",
+    ),
+    (
+        "buffer = \"100kB\"",
+        "buffer = \"100kB\", discipline = { kind = \"class-based\", classes = [{ match = {}, priority = { level = ‸3 } }] }",
+        "switches.core.ports.server.discipline.classes[0].priority.level",
+        "from 1 to 2",
+    ),
+    (
+        "buffer = \"100kB\"",
+        "buffer = \"100kB\", discipline = { kind = \"wred\", by = \"dscp\", profiles = { af44 = ‸{ min = 3 } } }",
+        "switches.core.ports.server.discipline.profiles.af44",
+        "names no packets",
+    ),
+    (
+        "buffer = \"100kB\"",
+        "buffer = \"100kB\", discipline = { kind = \"wred\", profiles = { 3 = { min = 50, max = ‸42 } } }",
+        "switches.core.ports.server.discipline.profiles.3.max",
+        "is below `min`",
+    ),
+    (
+        "buffer = \"100kB\"",
+        "buffer = \"100kB\", discipline = { kind = \"wred\", exponent = ‸17 }",
+        "switches.core.ports.server.discipline.exponent",
+        "from 1 to 16",
+    ),
+    (
+        "buffer = \"100kB\"",
+        "buffer = \"100kB\", discipline = { kind = \"htb\", classes = [{ name = \"a\", rate = \"1Mbit/s\", parent = ‸\"root\" }] }",
+        "switches.core.ports.server.discipline.classes[0].parent",
+        "no class above is named `root`",
+    ),
+    (
+        "buffer = \"100kB\"",
+        "buffer = \"100kB\", discipline = { kind = \"htb\", classes = [{ name = \"a\", rate = \"2Mbit/s\", ceil = ‸\"1Mbit/s\" }] }",
+        "switches.core.ports.server.discipline.classes[0].ceil",
+        "is below the rate",
+    ),
+    (
+        "buffer = \"100kB\"",
+        "buffer = \"100kB\", discipline = { kind = \"htb\", default = ‸\"a\", classes = [{ name = \"a\", rate = \"2Mbit/s\" }, { name = \"b\", parent = \"a\", rate = \"1Mbit/s\" }] }",
+        "switches.core.ports.server.discipline.default",
+        "name a leaf",
+    ),
+    (
+        "buffer = \"100kB\"",
+        "buffer = \"100kB\", discipline = { kind = \"wrr\", classes = [{ match = {}, weight = ‸0 }] }",
+        "switches.core.ports.server.discipline.classes[0].weight",
+        "from 1 to 1000000",
+    ),
+    (
+        "buffer = \"100kB\"",
+        "buffer = \"100kB\", discipline = { kind = \"fair-queue\", aggregate = ‸\"40packets\" }",
+        "switches.core.ports.server.discipline.aggregate",
+        "write `individual`, too",
+    ),
+    (
+        "buffer = \"100kB\"",
+        "buffer = \"100kB\", discipline = { kind = \"fair-queue\", threshold = ‸\"64kB\" }",
+        "switches.core.ports.server.discipline.threshold",
+        "this limit counts packets",
+    ),
+    (
+        "buffer = \"100kB\"",
+        "buffer = \"100kB\", discipline = { kind = \"shaper\", rate = ‸\"0bit/s\" }",
+        "switches.core.ports.server.discipline.rate",
+        "a rate is above zero",
+    ),
+    (
+        "buffer = \"100kB\"",
+        "buffer = \"100kB\", discipline = { kind = \"shaper\", discipline = { kind = \"red\", max-p = ‸0.0 } }",
+        "switches.core.ports.server.discipline.discipline.max-p",
+        "above 0",
+    ),
+    ("buffer = \"100kB\"", "buffer = \"100kB\", ring = ‸0", "switches.core.ports.server.ring", "write 1 to 10000"),
+    (
+        "buffer = \"100kB\"",
+        "buffer = \"100kB\", shaper = { rate = \"1Mbit/s\", burst = ‸\"0B\" }",
+        "switches.core.ports.server.shaper.burst",
+        "write 1B to 1000GB",
+    ),
+    (
+        "buffer = \"100kB\"",
+        "buffer = \"100kB\", shaper = { rate = \"1Mbit/s\", accounting = ‸\"5kB\" }",
+        "switches.core.ports.server.shaper.accounting",
+        "0B, 18B",
+    ),
+    (
+        "buffer = \"100kB\"",
+        "buffer = \"100kB\", conditioners = [{ match = { flows = ‸\"dta\" } }]",
+        "switches.core.ports.server.conditioners[0].match.flows",
+        "the groups are `data` and `voice`",
+    ),
+    (
+        "buffer = \"100kB\"",
+        "buffer = \"100kB\", conditioners = [{ conform = { class = ‸3 } }]",
+        "switches.core.ports.server.conditioners[0].conform.class",
+        "raise that, or choose another",
+    ),
+    (
+        "buffer = \"100kB\"",
+        "buffer = \"100kB\", conditioners = [{ exceed = { precedence = ‸9 } }]",
+        "switches.core.ports.server.conditioners[0].exceed.precedence",
+        "write 0 to 7",
+    ),
+    (
+        "buffer = \"100kB\"",
+        "buffer = \"100kB\", conditioners = [{ violate = { dscp = \"ef\", ‸precedence = 5 } }]",
+        "switches.core.ports.server.conditioners[0].violate.precedence",
+        "remove one",
+    ),
+    // labels
+    (
+        "buffer = \"100kB\" }",
+        "mpls = { labels = ‸9 } }",
+        "switches.core.ports.server.mpls.labels",
+        "write a number from 1 to 8",
+    ),
+    (
+        "buffer = \"100kB\" }",
+        "mpls = { labels = ‸0 } }",
+        "switches.core.ports.server.mpls.labels",
+        "a virtual private network takes 2",
+    ),
+    (
+        "buffer = \"100kB\" }",
+        "shaper = { rate = \"5Mbit/s\", accounting = ‸\"-2kB\" } }",
+        "switches.core.ports.server.shaper.accounting",
+        "-8B (without two labels)",
+    ),
+    ("packet = \"200B\"", "wander = ‸1.5, packet = \"200B\"", "flows[1].source.wander", ""),
+];

@@ -1,0 +1,137 @@
+//! Mistakes of meaning: the run, the network, its nodes and links.
+
+use super::Mistake;
+
+pub const MISTAKES: &[Mistake] = &[
+    // run
+    ("duration = \"60s\"", "duration = ‸\"0s\"", "run.duration", "how long to simulate"),
+    ("warmup = \"10s\"", "warmup = ‸\"60s\"", "run.warmup", "shorten the warm-up to below 60s"),
+    ("warmup = \"10s\"", "replications = ‸0", "run.replications", "from 1 to 100000"),
+    ("warmup = \"10s\"", "replications = ‸4000000000", "run.replications", "from 1 to 100000"),
+    ("warmup = \"10s\"", "confidence = ‸1.0", "run.confidence", "between 0 and 1"),
+    ("sample = \"100ms\"", "sample = ‸\"0s\"", "run.sample", "above zero"),
+    ("sample = \"100ms\"", "sample = ‸\"61us\"", "run.sample", "no more often than every 85us"),
+    ("sample = \"100ms\"", "sample = ‸\"1ns\"", "run.sample", "no more often than every 60us"),
+    ("warmup = \"10s\"", "precision = { metric = \"loss\", relative = ‸0.0 }", "run.precision.relative", "above 0"),
+    ("warmup = \"10s\"", "precision = { metric = \"loss\", absolute = ‸-1 }", "run.precision.absolute", "0 or more"),
+    (
+        "warmup = \"10s\"",
+        "precision = { metric = \"loss\", max-replications = ‸2 }",
+        "run.precision.max-replications",
+        "`replications` (5)",
+    ),
+    // network
+    ("classes = 3", "classes = ‸9", "network.classes", "1 to 8"),
+    ("buffer = \"50kB\"", "buffer = ‸\"1kB\"", "network.buffer", "make it \"1518B\" or more"),
+    ("buffer = \"50kB\"", "buffer = [\"50kB\", ‸\"0B\", \"50kB\"]", "network.buffer[1]", "make it \"1518B\" or more"),
+    ("buffer = \"50kB\"", "buffer = ‸[\"50kB\", \"20kB\"]", "network.buffer", "2 limits for 3 classes"),
+    ("buffer = \"50kB\"", "buffer = ‸\"unlimited\"", "network.buffer", "a fraction of \"unlimited\" is never reached"),
+    ("classes = 3", "classes = 3\nframing = { mtu = ‸\"0B\" }", "network.framing.mtu", "from \"1B\" to \"65535B\""),
+    (
+        "classes = 3",
+        "classes = 3\nframing = { overhead = ‸\"5GB\" }",
+        "network.framing.overhead",
+        "from \"0B\" to \"65535B\"",
+    ),
+    ("classes = 3", "classes = 3\nframing = { mtu = \"60kB\" }", "network.buffer", "make it \"60.018kB\" or more"),
+    (
+        "classes = 3",
+        "classes = 3\nframing = { mtu = ‸\"40kB\", overhead = \"30kB\" }",
+        "network.framing.mtu",
+        "lower `mtu` by 4483B or more",
+    ),
+    (
+        "classes = 3",
+        "classes = 3\nframing = { overhead = ‸\"300B\" }",
+        "network.framing.overhead",
+        "or a smaller header and overhead",
+    ),
+    // nodes
+    ("h = { count = 4 }", "h = { count = ‸0 }", "hosts.h.count", "1 or more"),
+    ("h = { count = 4 }", "h = { count = ‸4000000 }", "hosts.h.count", "at most 60000"),
+    ("server = {}", "server = {}\n‸h1 = {}", "hosts.h1", "rename one"),
+    ("[switches.core]", "[switches.‸server]\n[switches.core]", "switches.server", "the name of a host and of a switch"),
+    ("server = {}", "server = {}\n‸\"a b\" = {}", "hosts[\"a b\"]", "letters, digits"),
+    ("server = {}", "server = {}\n‸spare = {}", "hosts.spare", "`spare` has no link"),
+    (
+        "count = 2",
+        "count = 2\nmodel = { kind = \"shared-memory\", memory = ‸\"1kB\" }",
+        "switches.floor.model.memory",
+        "1518B",
+    ),
+    (
+        "count = 2",
+        "count = 2\nmodel = { kind = \"shared-memory\", memory = \"1MB\", alpha = ‸0 }",
+        "switches.floor.model.alpha",
+        "above 0",
+    ),
+    (
+        "count = 2",
+        "count = 2\nbackpressure = { scope = \"none\" }\nmodel = { kind = \"virtual-output-queues\", buffer = \"1MB\", speedup = ‸1e300 }",
+        "switches.floor.model.speedup",
+        "1 (as fast as the output) to 1000",
+    ),
+    (
+        "count = 2",
+        "count = 2\nmodel = { kind = \"cut-through\", header = ‸\"0B\" }",
+        "switches.floor.model.header",
+        "from \"1B\"",
+    ),
+    (
+        "ports = { server =",
+        "ports = { ‸h1 =",
+        "switches.core.ports.h1",
+        "its neighbours are `floor1`, `floor2` and `server`",
+    ),
+    ("ports = { server =", "ports = { ‸\"s[\" =", "switches.core.ports[\"s[\"]", "is not closed"),
+    (
+        "ports = { server =",
+        "ports = { \"s*\" = {}, ‸\"ser*\" =",
+        "switches.core.ports.ser*",
+        "narrow one of the patterns",
+    ),
+    // links
+    (
+        "between = [\"core\", \"server\"]",
+        "between = [\"core\", ‸\"sever\"]",
+        "links[3].between[1]",
+        "did you mean `server`?",
+    ),
+    ("between = [\"core\", \"server\"]", "between = [\"core\", ‸\"printer\"]", "links[3].between[1]", "the names are"),
+    (
+        "between = [\"h[12]\", \"floor1\"]",
+        "between = [‸\"h\", \"floor1\"]",
+        "links[0].between[0]",
+        "write `h*` for all of them",
+    ),
+    (
+        "between = [\"h[12]\", \"floor1\"]",
+        "between = [‸\"x*\", \"floor1\"]",
+        "links[0].between[0]",
+        "matches no host or switch",
+    ),
+    ("between = [\"h[12]\", \"floor1\"]", "between = [‸\"h[12\", \"floor1\"]", "links[0].between[0]", "is not closed"),
+    ("between = [\"core\", \"server\"]", "between = ‸[\"core\", \"core\"]", "links[3].between", "two different nodes"),
+    ("between = [\"floor*\", \"core\"]", "between = ‸[\"*o*r*\", \"core\"]", "links[2].between", "leaves out `core`"),
+    (
+        "between = [\"h[12]\", \"floor1\"]",
+        "between = ‸[\"h*\", \"floor?\"]",
+        "links[0].between",
+        "must match equally many",
+    ),
+    (
+        "length = \"100m\"",
+        "length = \"100m\"\n[[links]]\nrate = \"1Gbit/s\"\nbetween = ‸[\"floor1\", \"floor2\"]",
+        "links[3].between",
+        "this link closes a cycle: floor1 – core – floor2 – floor1",
+    ),
+    (
+        "length = \"100m\"",
+        "length = \"100m\"\n[[links]]\nrate = \"1Gbit/s\"\nbetween = ‸[\"core\", \"floor2\"]",
+        "links[3].between",
+        "`core` and `floor2` are linked twice",
+    ),
+    ("length = \"100m\"", "delay = \"1us\"\n‸length = \"100m\"", "links[2].length", "remove one of the two"),
+    ("length = \"100m\"", "delay = ‸\"2h\"", "links[2].delay", "shorten it"),
+    ("length = \"100m\"", "jitter = ‸\"60s\"", "links[2].jitter", "shorten it"),
+];
