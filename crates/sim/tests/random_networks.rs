@@ -10,6 +10,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{Config, RngSeed};
 use std::sync::Arc;
+use tailback_diffserv::{Colour, Meter};
 use tailback_qdisc::{Accounting, Spec, discipline::drop_head, discipline::drop_tail};
 use tailback_sim::Report;
 use tailback_sim::plan::*;
@@ -63,6 +64,15 @@ struct FlowCase {
     start: Time,
 }
 
+/// A meter, with what it polices; ports are taken modulo how many there are.
+#[derive(Clone, Debug)]
+struct ConditionerCase {
+    place: Place,
+    per_flow: bool,
+    meter: Meter,
+    police: Option<Colour>,
+}
+
 /// What changes when; numbers are taken modulo how many there are.
 #[derive(Clone, Debug)]
 enum Event {
@@ -82,6 +92,7 @@ struct Case {
     switches: Vec<SwitchCase>,
     links: Vec<LinkCase>,
     flows: Vec<FlowCase>,
+    conditioners: Vec<ConditionerCase>,
     events: Vec<(Time, Event)>,
     warmup: Time,
     obeys: bool,
@@ -216,6 +227,25 @@ fn flow() -> impl Strategy<Value = FlowCase> {
     })
 }
 
+/// Meters of one and of two rates, at each place. They colour and drop, but change no code point: a discipline that
+/// sorts by it would let packets of a flow overtake each other.
+fn conditioner() -> impl Strategy<Value = ConditionerCase> {
+    let place = prop_oneof![
+        Just(Place::Source),
+        any::<u32>().prop_map(|port| Place::Egress { port }),
+        any::<u32>().prop_map(|port| Place::Ingress { port }),
+    ];
+    let meters = [
+        serde_json::json!({ "kind": "token-bucket", "rate": "1Mbit/s", "burst": "4kB" }),
+        serde_json::json!({ "kind": "sr-tcm", "cir": "1Mbit/s", "cbs": "4kB", "ebs": "9kB" }),
+        serde_json::json!({ "kind": "tsw3cm", "cir": "1Mbit/s", "pir": "2Mbit/s" }),
+    ];
+    let meters = meters.map(|document| tailback_document::decode::<Meter>(document).expect("a meter"));
+    let police = select(vec![None, Some(Colour::Red), Some(Colour::Yellow)]);
+    (place, any::<bool>(), select(meters.to_vec()), police)
+        .prop_map(|(place, per_flow, meter, police)| ConditionerCase { place, per_flow, meter, police })
+}
+
 fn event() -> impl Strategy<Value = (Time, Event)> {
     let event = prop_oneof![
         2 => (any::<u32>(), micros(30_000)).prop_map(|(link, long)| Event::Flap(link, long)),
@@ -238,19 +268,11 @@ fn case() -> impl Strategy<Value = Case> {
         prop::collection::vec(switch, 1..5),
         prop::collection::vec(link(), 1..8),
         prop::collection::vec(flow(), 0..8),
-        prop::collection::vec(event(), 0..6),
+        (prop::collection::vec(event(), 0..6), prop::collection::vec(conditioner(), 0..3)),
         (0..100_000u64, any::<bool>()),
     )
-        .prop_map(|((seed, classes, framing), switches, links, flows, events, (warmup, obeys))| Case {
-            seed,
-            classes,
-            framing,
-            switches,
-            links,
-            flows,
-            events,
-            warmup: us(warmup),
-            obeys,
+        .prop_map(|((seed, classes, framing), switches, links, flows, (events, conditioners), (warmup, obeys))| {
+            Case { seed, classes, framing, switches, links, flows, conditioners, events, warmup: us(warmup), obeys }
         })
 }
 
@@ -321,6 +343,23 @@ fn built(case: &Case, pressed: bool) -> Net {
 fn eventful(case: &Case) -> Net {
     let mut net = built(case, true);
     let (links, flows) = (net.plan.links.len() as u32, net.plan.flows.len() as u32);
+    for (i, told) in case.conditioners.iter().enumerate() {
+        let place = match told.place {
+            Place::Source => Place::Source,
+            Place::Egress { port } => Place::Egress { port: port % (2 * links) },
+            Place::Ingress { port } => Place::Ingress { port: port % (2 * links) },
+        };
+        net.plan.conditioners.push(ConditionerPlan {
+            name: format!("c{i}"),
+            place,
+            flows: None,
+            matches: None,
+            per_flow: told.per_flow,
+            meter: told.meter.clone(),
+            police: told.police,
+            actions: Default::default(),
+        });
+    }
     let switches: Vec<NodeId> = (0..net.plan.nodes.len() as NodeId)
         .filter(|n| matches!(net.plan.nodes[usize::from(*n)].kind, NodeKind::Switch(_)))
         .collect();
