@@ -3,7 +3,7 @@
 //! A FIFO under such a rule loses nothing but what arrives, so a packet's departure is known when it has been let in.
 //! Whoever keeps the packets, a discipline or a port that sends them ahead, asks the same rule.
 
-use crate::discipline::{drop_tail, red};
+use crate::discipline::red;
 use crate::law::Backlog;
 use crate::{Cx, Packet, Site, Spec};
 use tailback_units::Time;
@@ -57,7 +57,7 @@ impl Admission for Rule {
     #[inline]
     fn admit(&mut self, now: Time, packet: Packet, queue: Backlog, cx: &mut Cx<'_>) -> Option<Packet> {
         match self {
-            Rule::Limits(site) => drop_tail::admit(site, packet, queue, cx),
+            Rule::Limits(site) => site.admit(packet, queue, cx),
             Rule::Red(rule) => rule.admit(now, packet, queue, cx),
         }
     }

@@ -1,7 +1,6 @@
 //! A queue in order of arrival, with its limits: what the disciplines with one queue hold their
 //! packets in.
 
-use crate::discipline::drop_tail::admit;
 use crate::law::Backlog;
 use crate::{Cx, Gate, Packet, Reason, Site};
 use schemars::JsonSchema;
@@ -61,7 +60,7 @@ impl Fifo {
     /// Takes a packet and drops victims until the queue is within its limits; whether any was.
     pub fn push_and_trim(&mut self, packet: Packet, victim: Victim, cx: &mut Cx<'_>) -> bool {
         if victim == Victim::Tail {
-            let admitted = admit(&self.site, packet, self.backlog(), cx);
+            let admitted = self.site.admit(packet, self.backlog(), cx);
             let full = admitted.is_none();
             admitted.into_iter().for_each(|packet| self.push(packet));
             return full;

@@ -1,7 +1,24 @@
 //! A port's accounts by class, the first one kept where the hot path already is.
 
-use crate::port::ClassAccount;
+use crate::ledger::Count;
 use std::ops::{Index, IndexMut};
+
+/// One class's account at a port, since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub(crate) struct ClassAccount {
+    pub arrived: Count,
+    pub dropped: Count,
+    /// Packets whose transmission has begun.
+    pub started: Count,
+    /// Packets marked "congestion experienced".
+    pub marked: u64,
+    /// Most buffer bytes waiting since the end of the warm-up.
+    pub max: u64,
+    /// Integral of the buffer bytes waiting over time, byte · picosecond. At a port that sends ahead it
+    /// includes the future of those that wait.
+    pub area: u128,
+}
 
 /// One account per class, at least one. Most ports have one class only, whose account then shares
 /// cache lines with the port instead of lying in a block of its own: with thousands of ports that

@@ -7,7 +7,7 @@
 //! the same numbers to the last bit, since "waiting" means the same in all: from the enqueue to the
 //! start of transmission.
 
-use crate::accounts::Accounts;
+use crate::accounts::{Accounts, ClassAccount};
 use crate::congestion_point::CongestionPoint;
 use crate::detector::Detector;
 use crate::egress::Egress;
@@ -274,23 +274,6 @@ impl Waiting {
             Waiting::ByDestination(_) => {}
         }
     }
-}
-
-/// One class's account at a port, since the start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(C)]
-pub(crate) struct ClassAccount {
-    pub arrived: Count,
-    pub dropped: Count,
-    /// Packets whose transmission has begun.
-    pub started: Count,
-    /// Packets marked "congestion experienced".
-    pub marked: u64,
-    /// Most buffer bytes waiting since the end of the warm-up.
-    pub max: u64,
-    /// Integral of the buffer bytes waiting over time, byte · picosecond. With a [`Fifo`] it
-    /// includes the future of those that wait.
-    area: u128,
 }
 
 /// A port's accounts at the end of the warm-up.

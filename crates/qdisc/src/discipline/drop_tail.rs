@@ -2,8 +2,7 @@
 //! any.
 
 use crate::fifo::Fifo;
-use crate::law::Backlog;
-use crate::{Cx, Discipline, Gate, Packet, Qdisc, Reason, Site, Spec, Victim};
+use crate::{Cx, Discipline, Gate, Packet, Qdisc, Site, Spec, Victim};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -60,16 +59,6 @@ impl Default for Discipline {
     fn default() -> Discipline {
         Spec::default().build(&Site::default())
     }
-}
-
-/// Drops an arriving packet for which a queue within limits has no room.
-#[inline]
-pub(crate) fn admit(limits: &Site, packet: Packet, queue: Backlog, cx: &mut Cx<'_>) -> Option<Packet> {
-    if limits.is_full(queue.packets, queue.bytes, packet.size) {
-        cx.drop(packet, Reason::BufferFull);
-        return None;
-    }
-    Some(packet)
 }
 
 /// A FIFO with a limit in bytes and one in packets.

@@ -1,7 +1,7 @@
 //! What random early detection and its weighted form have in common: the average of the queue, and
 //! how it becomes a probability (Floyd and Jacobson, IEEE/ACM ToN 1(4), 1993).
 
-use super::red::Idle;
+use super::red_params::Idle;
 use tailback_random::maths;
 use tailback_units::Time;
 
