@@ -17,7 +17,16 @@ from tailback import _native
 ROOT = Path(__file__).resolve().parent.parent
 SEED = 7
 # Long enough for bursts to meet, and short enough for a few seconds of WebAssembly in all.
-SHORT = {"forward": "20ms", "udpqueue": "50s", "lan-a1": "10s"}
+SHORT = {
+    "forward": "20ms",
+    "udpqueue": "50s",
+    "lan-a1": "10s",
+    "tcp100000": "200ms",
+    "net64": "10ms",
+    "dc10g": "5ms",
+    "leafspine128": "50us",
+    "fattree1024": "20us",
+}
 SHORT_GALLERY = "2s"
 # Links there are of 10 Gbit/s.
 SHORT_DATACENTRE = "10ms"

@@ -58,12 +58,15 @@ def test_every_scenario_gives_the_same_report_in_parts(
 
 def test_every_scenario_gives_the_same_report_on_two_threads(scenarios: list[tuple[str, _native.Scenario]]) -> None:
     # Threads meet at each event where there are few, which takes its time on a machine that is busy.
+    lengths: dict[str, str] = tool("wasm_digest").SHORT
     for name, scenario in scenarios:
         try:
             short = scenario.with_set([("run.duration", '"20ms"')])
         except _native.ScenarioError:  # something happens in it only later
             short = scenario
-        short = scenario if "datacentre" in name else short
+        # Those of fast links are shorter than that already.
+        if "datacentre" in name or lengths.get(Path(name).stem, "").endswith(("ms", "us")):
+            short = scenario
         assert comparable(short.run(SEED, parallel=2)) == comparable(short.run(SEED)), name
 
 
