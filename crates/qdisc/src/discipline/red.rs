@@ -142,7 +142,7 @@ impl Qdisc for Red {
     }
     fn dequeue(&mut self, now: Time, gate: &Gate, _cx: &mut Cx<'_>) -> Option<Packet> {
         let packet = self.queue.pop(gate)?;
-        if self.rule.idle_when_empty && self.queue.packets() == 0 {
+        if self.rule.watches() == Watch::Empty && self.queue.packets() == 0 {
             self.rule.idle(now);
         }
         Some(packet)
@@ -154,7 +154,7 @@ impl Qdisc for Red {
         self.queue.visit(f);
     }
     fn watches_idle(&self) -> bool {
-        !self.rule.idle_when_empty
+        self.rule.watches() == Watch::Idle
     }
     fn idle(&mut self, now: Time, _cx: &mut Cx<'_>) {
         self.rule.idle(now);
