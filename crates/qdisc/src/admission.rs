@@ -5,13 +5,14 @@
 
 use crate::discipline::red;
 use crate::law::Backlog;
-use crate::{Cx, Packet, Site, Spec};
+use crate::{Packet, Reason, Site, Spec};
+use tailback_random::Rng;
 use tailback_units::Time;
 
 /// What lets packets into a FIFO and drops none later.
 pub trait Admission {
-    /// A packet arrives and finds `queue` waiting: it may join, marked perhaps, or is dropped through `cx`.
-    fn admit(&mut self, now: Time, packet: Packet, queue: Backlog, cx: &mut Cx<'_>) -> Option<Packet>;
+    /// What becomes of a packet that arrives and finds `queue` waiting.
+    fn admit(&mut self, now: Time, packet: &Packet, queue: Backlog, rng: &mut Rng) -> Fate;
     /// What it wants to hear of.
     fn watches(&self) -> Watch {
         Watch::Nothing
@@ -20,6 +21,17 @@ pub trait Admission {
     fn idle(&mut self, _now: Time) {}
     /// Shows the law's state for time series, as [`crate::Qdisc::probe`] does.
     fn probe(&self, _f: &mut dyn FnMut(&'static str, f64)) {}
+}
+
+/// What becomes of an arriving packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It joins the queue.
+    Joins,
+    /// It joins the queue, marked "congestion experienced".
+    Marked,
+    /// It is dropped.
+    Dropped(Reason),
 }
 
 /// What a rule wants to hear of besides arrivals.
@@ -53,12 +65,22 @@ impl Spec {
     }
 }
 
+impl Admission for Site {
+    #[inline]
+    fn admit(&mut self, _now: Time, packet: &Packet, queue: Backlog, _rng: &mut Rng) -> Fate {
+        if self.is_full(queue.packets, queue.bytes, packet.size) {
+            return Fate::Dropped(Reason::BufferFull);
+        }
+        Fate::Joins
+    }
+}
+
 impl Admission for Rule {
     #[inline]
-    fn admit(&mut self, now: Time, packet: Packet, queue: Backlog, cx: &mut Cx<'_>) -> Option<Packet> {
+    fn admit(&mut self, now: Time, packet: &Packet, queue: Backlog, rng: &mut Rng) -> Fate {
         match self {
-            Rule::Limits(site) => site.admit(packet, queue, cx),
-            Rule::Red(rule) => rule.admit(now, packet, queue, cx),
+            Rule::Limits(site) => site.admit(now, packet, queue, rng),
+            Rule::Red(rule) => rule.admit(now, packet, queue, rng),
         }
     }
     #[inline]

@@ -47,6 +47,10 @@ impl Fifo {
     pub fn is_full(&self, size: u16) -> bool {
         self.site.is_full(self.packets(), self.bytes, size)
     }
+    /// Its limits, a rule by themselves.
+    pub fn limits_mut(&mut self) -> &mut Site {
+        &mut self.site
+    }
     /// The oldest packet.
     pub fn head(&self) -> Option<&Packet> {
         self.waiting.front()
@@ -60,9 +64,12 @@ impl Fifo {
     /// Takes a packet and drops victims until the queue is within its limits; whether any was.
     pub fn push_and_trim(&mut self, packet: Packet, victim: Victim, cx: &mut Cx<'_>) -> bool {
         if victim == Victim::Tail {
-            let admitted = self.site.admit(packet, self.backlog(), cx);
-            let full = admitted.is_none();
-            admitted.into_iter().for_each(|packet| self.push(packet));
+            let full = self.is_full(packet.size);
+            if full {
+                cx.drop(packet, Reason::BufferFull);
+            } else {
+                self.push(packet);
+            }
             return full;
         }
         let full = self.is_full(packet.size);

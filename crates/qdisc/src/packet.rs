@@ -201,7 +201,7 @@ impl Packet {
     }
     /// Sets "congestion experienced". Disciplines mark through [`crate::Cx::mark`], which counts.
     #[inline]
-    pub(crate) fn set_ce(&mut self) {
+    pub fn set_ce(&mut self) {
         debug_assert!(self.is_ect(), "only ECN-capable packets are marked");
         self.flow_traits |= u32::from(ECN) << 24;
     }

@@ -2,7 +2,7 @@
 
 use crate::classify::Match;
 use crate::discipline::*;
-use crate::{Cx, Gate, Packet, Qdisc, Site};
+use crate::{Admission, Cx, Gate, Packet, Qdisc, Site};
 use tailback_document::Path;
 use tailback_units::{Rate, Time};
 
@@ -63,6 +63,13 @@ macro_rules! disciplines {
             }
             fn set_rate(&mut self, rate: Rate) {
                 match self { $(Discipline::$variant(q) => q.set_rate(rate),)+ }
+            }
+            #[inline]
+            fn rule(&mut self) -> Option<&mut dyn Admission> {
+                match self { $(Discipline::$variant(q) => q.rule(),)+ }
+            }
+            fn restore(&mut self, packet: Packet) {
+                match self { $(Discipline::$variant(q) => q.restore(packet),)+ }
             }
             fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
                 match self { $(Discipline::$variant(q) => q.probe(f),)+ }

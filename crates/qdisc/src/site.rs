@@ -1,7 +1,5 @@
 //! Where a discipline works: what it must know of the port it serves.
 
-use crate::law::Backlog;
-use crate::{Cx, Packet, Reason};
 use tailback_units::Rate;
 
 /// A queue's limits and its link's rate.
@@ -20,15 +18,6 @@ impl Site {
     #[inline]
     pub fn is_full(&self, packets: u64, bytes: u64, size: u16) -> bool {
         bytes + u64::from(size) > self.bytes || packets >= self.packets
-    }
-    /// Drops an arriving packet for which a queue within these limits has no room.
-    #[inline]
-    pub fn admit(&self, packet: Packet, queue: Backlog, cx: &mut Cx<'_>) -> Option<Packet> {
-        if self.is_full(queue.packets, queue.bytes, packet.size) {
-            cx.drop(packet, Reason::BufferFull);
-            return None;
-        }
-        Some(packet)
     }
 }
 

@@ -116,6 +116,11 @@ impl Responder {
         &self.gate
     }
 
+    /// Whether nothing stops or slows anything now, nor will by the passing of time alone.
+    pub fn is_free(&mut self, now: Time) -> bool {
+        self.gate(now).is_open() && self.until == Time::NEVER
+    }
+
     /// Forgets all that it has been told.
     pub fn reset(&mut self) {
         let storms = self.storms;

@@ -55,6 +55,13 @@ impl Ring {
         Some(unsafe { self.slots.get_unchecked(slot).assume_init_read() })
     }
 
+    /// Takes the packet that was put last.
+    pub fn pop_back(&mut self) -> Option<Packet> {
+        self.len = self.len.checked_sub(1)?;
+        // SAFETY: as in `pop_front`, of the last of the slots that are initialised.
+        Some(unsafe { self.slots.get_unchecked(self.slot(self.len())).assume_init_read() })
+    }
+
     /// The packet at `index`, 0 being the oldest.
     #[inline]
     pub fn get(&self, index: usize) -> Option<&Packet> {
@@ -104,7 +111,9 @@ mod tests {
         let mut rng = Rng::named(1, "ring");
         let (mut ring, mut deque) = (Ring::default(), VecDeque::new());
         for n in 0..10_000 {
-            if rng.chance(0.51) {
+            if rng.chance(0.1) {
+                assert_eq!(ring.pop_back().map(|p| p.seq), deque.pop_back());
+            } else if rng.chance(0.57) {
                 ring.push_back(Packet::new(0, Traits::default(), Time::ZERO, n, 0));
                 deque.push_back(n);
             } else {

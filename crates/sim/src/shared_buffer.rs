@@ -22,6 +22,8 @@ pub(crate) struct SharedBuffer {
     shared: u64,
     /// By input and class.
     inputs: Vec<Input>,
+    /// How many of them are stopped.
+    stopped: usize,
 }
 
 /// What frames of a class from an input take.
@@ -49,12 +51,23 @@ impl SharedBuffer {
         let input = |bytes: &u64| std::iter::repeat_n(Input { headroom: *bytes, ..Input::default() }, classes);
         let inputs: Vec<Input> = headroom.iter().flat_map(input).collect();
         let set_aside: u64 = inputs.iter().map(|input| input.headroom + plan.reserve).sum();
-        SharedBuffer { plan, classes, pool: plan.memory.saturating_sub(set_aside), shared: 0, inputs }
+        SharedBuffer { plan, classes, pool: plan.memory.saturating_sub(set_aside), shared: 0, inputs, stopped: 0 }
     }
 
     /// What an input and class may take of the shared part now.
     fn threshold(&self) -> u64 {
         self.pool.saturating_sub(self.shared) >> self.plan.shift
+    }
+
+    /// Whether a frame of `size` would be admitted without its neighbour being stopped. It would be all the more if less
+    /// of the memory were in use.
+    #[inline]
+    pub fn stays(&self, slot: usize, class: usize, size: u64) -> bool {
+        let input = &self.inputs[slot * self.classes + class];
+        let before = input.bytes.saturating_sub(self.plan.reserve);
+        let shared = (input.bytes + size).saturating_sub(self.plan.reserve);
+        let left = self.pool.saturating_sub(self.shared + (shared - before)) >> self.plan.shift;
+        input.beyond == 0 && (shared == 0 || shared < left)
     }
 
     /// A frame of `size` comes; none if there is no room for it.
@@ -78,6 +91,7 @@ impl SharedBuffer {
         let input = &mut self.inputs[slot * self.classes + class];
         let stops = stops && !input.stopped;
         input.stopped |= stops;
+        self.stopped += usize::from(stops);
         Some(if stops { Turn::Stop } else { Turn::Stays })
     }
 
@@ -94,12 +108,18 @@ impl SharedBuffer {
         let (stopped, beyond) = (input.stopped, input.beyond);
         let goes = stopped && beyond == 0 && (shared == 0 || shared + resume <= self.threshold());
         self.inputs[slot * self.classes + class].stopped &= !goes;
+        self.stopped -= usize::from(goes);
         if goes { Turn::Go } else { Turn::Stays }
     }
 
     /// Whether the neighbour behind an input is stopped.
     pub fn stops(&self, slot: usize, class: usize) -> bool {
         self.inputs[slot * self.classes + class].stopped
+    }
+
+    /// Whether any neighbour is stopped.
+    pub fn stops_any(&self) -> bool {
+        self.stopped > 0
     }
 
     /// All bytes in use.

@@ -3,7 +3,8 @@
 use crate::fifo::Fifo;
 use crate::law::red::{self, Idle};
 use crate::law::{Backlog, Decision};
-use crate::{Admission, Cx, Gate, Packet, Qdisc, Reason, Site, Victim, Watch};
+use crate::{Admission, Cx, Fate, Gate, Packet, Qdisc, Reason, Site, Victim, Watch};
+use tailback_random::Rng;
 use tailback_units::{Rate, Time};
 
 pub use crate::law::red::Params;
@@ -52,8 +53,8 @@ enum Verdict {
 
 impl Rule {
     #[inline]
-    fn judge(&mut self, now: Time, packet: &Packet, queue: Backlog, cx: &mut Cx<'_>) -> Verdict {
-        let decision = self.law.arrive(now, queue, packet.size, cx.rng);
+    fn judge(&mut self, now: Time, packet: &Packet, queue: Backlog, rng: &mut Rng) -> Verdict {
+        let decision = self.law.arrive(now, queue, packet.size, rng);
         let early = decision == Decision::Early;
         let mark = early && self.ecn && packet.is_ect() && self.law.may_mark();
         if self.site.is_full(queue.packets, queue.bytes, packet.size) {
@@ -71,21 +72,12 @@ impl Rule {
 
 impl Admission for Rule {
     #[inline]
-    fn admit(&mut self, now: Time, mut packet: Packet, queue: Backlog, cx: &mut Cx<'_>) -> Option<Packet> {
-        match self.judge(now, &packet, queue, cx) {
-            Verdict::Pass => Some(packet),
-            Verdict::Mark => {
-                cx.mark(&mut packet);
-                Some(packet)
-            }
-            Verdict::Drop | Verdict::Forced => {
-                cx.drop(packet, Reason::Early);
-                None
-            }
-            Verdict::Full { .. } => {
-                cx.drop(packet, Reason::BufferFull);
-                None
-            }
+    fn admit(&mut self, now: Time, packet: &Packet, queue: Backlog, rng: &mut Rng) -> Fate {
+        match self.judge(now, packet, queue, rng) {
+            Verdict::Pass => Fate::Joins,
+            Verdict::Mark => Fate::Marked,
+            Verdict::Drop | Verdict::Forced => Fate::Dropped(Reason::Early),
+            Verdict::Full { .. } => Fate::Dropped(Reason::BufferFull),
         }
     }
     #[inline]
@@ -114,12 +106,17 @@ impl Qdisc for Red {
     fn enqueue(&mut self, now: Time, mut packet: Packet, cx: &mut Cx<'_>) {
         let queue = self.queue.backlog();
         if self.victim == Victim::Tail {
-            if let Some(packet) = self.rule.admit(now, packet, queue, cx) {
-                self.queue.push(packet);
+            match self.rule.admit(now, &packet, queue, cx.rng) {
+                Fate::Joins => self.queue.push(packet),
+                Fate::Marked => {
+                    cx.mark(&mut packet);
+                    self.queue.push(packet);
+                }
+                Fate::Dropped(why) => cx.drop(packet, why),
             }
             return;
         }
-        match self.rule.judge(now, &packet, queue, cx) {
+        match self.rule.judge(now, &packet, queue, cx.rng) {
             Verdict::Pass => self.queue.push(packet),
             Verdict::Mark => {
                 cx.mark(&mut packet);
@@ -161,6 +158,12 @@ impl Qdisc for Red {
     }
     fn set_rate(&mut self, rate: Rate) {
         self.rule.law.set_rate(rate);
+    }
+    fn rule(&mut self) -> Option<&mut dyn Admission> {
+        if self.victim == Victim::Tail { Some(&mut self.rule) } else { None }
+    }
+    fn restore(&mut self, packet: Packet) {
+        self.queue.push(packet);
     }
     fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
         self.rule.probe(f);

@@ -39,6 +39,11 @@ impl Average {
             self.value = self.value * kept + self.weight * waiting;
             return;
         };
+        if self.idle_form == Idle::Ns && self.value * kept == 0.0 {
+            // Nothing is left to be aged, as with a weight of 1 always.
+            self.value = self.weight * waiting;
+            return;
+        }
         let missed = (self.packets_per_second * now.since(since).as_secs()).floor();
         self.value = match self.idle_form {
             Idle::Ns => self.value * maths::pow(kept, missed + 1.0) + self.weight * waiting,

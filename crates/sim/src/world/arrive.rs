@@ -74,7 +74,9 @@ impl World {
     #[inline(always)]
     fn forward(&mut self, node: u16, mut packet: Packet, via: u32) {
         // Elsewhere it is in as it arrives, that is at `packet.at`.
-        if let Some(tail) = self.tail_of(via, &packet) {
+        if self.nodes[usize::from(node)].cuts_through
+            && let Some(tail) = self.tail_of(via, &packet)
+        {
             packet.at = tail;
         }
         let output = self.routes.port(node, packet.dst, packet.flow(), packet.seq);

@@ -31,7 +31,7 @@ impl World {
                     p.clock = rate.clock();
                     let Queue::Managed(m) = &mut p.queue else { continue };
                     let rate = m.egress.as_ref().map_or(rate, |egress| egress.rate(rate));
-                    for queue in &mut m.queues {
+                    for queue in m.queues.iter_mut() {
                         queue.waiting.set_rate(rate);
                     }
                 }
@@ -50,7 +50,7 @@ impl World {
             ChangeKind::Thresholds { node, high, low } => {
                 for port in self.nodes[usize::from(node)].ports.clone() {
                     let Queue::Managed(m) = &mut self.ports[port as usize].queue else { continue };
-                    for queue in &mut m.queues {
+                    for queue in m.queues.iter_mut() {
                         let limit = queue.limit;
                         if let Some(detector) = &mut queue.detector {
                             detector.set_thresholds(high, low, limit);

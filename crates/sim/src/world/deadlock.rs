@@ -67,7 +67,7 @@ impl World {
             return None;
         }
         let holds = |next: &&u32| match &self.ports[**next as usize].queue {
-            Queue::Managed(m) => m.queues[usize::from(class)].origins.contains(&slot),
+            Queue::Managed(m) => m.queues[usize::from(class)].origins.iter().any(|origin| origin.slot == slot),
             Queue::Fifo(_) | Queue::Judged(_) => false,
         };
         Some(node.ports.iter().filter(holds).copied().collect())

@@ -1,5 +1,6 @@
 //! The world: everything that exists in a run, and the loop that moves it.
 
+mod ahead;
 mod application;
 mod arrive;
 mod change;
@@ -91,6 +92,8 @@ pub(crate) struct Node {
     pub is_host: bool,
     /// Whether it obeys notifications: a switch always, a host by configuration.
     obeys: bool,
+    /// Whether frames may leave it while their tails still arrive.
+    cuts_through: bool,
     backpressure: Option<Arc<BackPressure>>,
     pub fabric: FabricState,
 }

@@ -20,7 +20,7 @@ use crate::plan::{
     Among, ApplicationPlan, BackPressure, Change, ChangeKind, Draw, Engine, Fabric, FlowPlan, Framing, LinkPlan,
     NO_ROUTE, NodeId, NodeKind, NodePlan, Place, Plan, Scope, SwitchPlan,
 };
-use crate::port::{Base, ClassQueue, Fifo, Judged, LineEnd, Loss, Managed, Port, Queue, Settled, Waiting};
+use crate::port::{Ahead, Base, ClassQueue, Fifo, Judged, LineEnd, Loss, Managed, Port, Queue, Queues, Settled, Waiting};
 use crate::responder::Responder;
 use crate::ring::Ring;
 use crate::routes::Forwarding;
@@ -30,7 +30,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use tailback_qdisc::cn::{Limiters, LimitersSpec, Origin, Origins};
 use tailback_qdisc::discipline::by_destination::ByDestination;
-use tailback_qdisc::{Discipline, Packet, Site, Spec};
+use tailback_qdisc::{Admission, Discipline, Packet, Site, Spec, Watch};
 use tailback_random::Rng;
 use tailback_units::{Dur, Time};
 
@@ -193,11 +193,13 @@ fn node(plan: &Plan, node: &NodePlan, ports: Vec<u32>) -> Node {
     let count = ports.len();
     match &node.kind {
         NodeKind::Host(host) => {
-            Node { ports, is_host: true, obeys: host.obeys, backpressure: None, fabric: FabricState::Direct }
+            let fabric = FabricState::Direct;
+            Node { ports, is_host: true, obeys: host.obeys, cuts_through: false, backpressure: None, fabric }
         }
         NodeKind::Switch(switch) => Node {
             is_host: false,
             obeys: true,
+            cuts_through: matches!(switch.fabric, Fabric::CutThrough { .. }),
             backpressure: switch.backpressure.clone().map(Arc::new),
             fabric: match switch.fabric {
                 Fabric::OutputQueued | Fabric::CutThrough { .. } => FabricState::Direct,
@@ -346,24 +348,35 @@ fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize, origins: &Origins, 
     let own_pressure = own.and_then(|s| s.backpressure.as_ref());
     let limiters = limiters(plan, from, to);
     let notification = own.and_then(|s| s.notification.as_deref()).filter(|_| limiters.is_none());
+    let number = 2 * l as u32 + side as u32;
     let l32 = l as u32;
     let changes = |c: &Change| matches!(c.what, ChangeKind::LinkDown(x) | ChangeKind::LinkUp(x) | ChangeKind::LinkRate(x, _) | ChangeKind::LinkDelay(x, _) if x == l32);
-    // Nothing stops it, changes it or writes into what it sends.
-    let sends_ahead = plan.engine == Engine::Merged
+    // Nothing but a notification stops it, nothing changes it or writes into what it sends.
+    let is_simple = plan.engine == Engine::Merged
         && plan.classes == 1
-        && !shared[usize::from(from)]
         && queue.ring.is_none()
         && queue.shaper.is_none()
-        && neighbour.is_none()
-        && own_pressure.is_none()
         && link.jitter == Dur::ZERO
         && cut.is_none()
-        && own.is_none_or(|s| s.fabric == Fabric::OutputQueued)
         && limiters.is_none()
+        && notification.is_none()
         && !carries_feedback(plan, own, to)
         && !plan.timeline.iter().any(changes)
-        && !Labelling::concern(plan, 2 * l32 + side as u32)
-        && !plan.conditioners.iter().any(|c| c.place == Place::Egress { port: 2 * l32 + side as u32 });
+        && !Labelling::concern(plan, number)
+        && !plan.conditioners.iter().any(|c| c.place == Place::Egress { port: number });
+    let by_input = own.is_some_and(|s| matches!(s.fabric, Fabric::SharedBuffer(_)));
+    // No notification either.
+    let sends_ahead = is_simple
+        && !shared[usize::from(from)]
+        && neighbour.is_none()
+        && own_pressure.is_none()
+        && own.is_none_or(|s| s.fabric == Fabric::OutputQueued);
+    // Neither does it watch its own queue, nor tell what it transmits, but for turns, of which it knows.
+    let may_send_ahead = is_simple
+        && queue.discipline.rule(&Site::default()).is_some()
+        && [neighbour, own_pressure].into_iter().flatten().all(|law| !by_address(law.scope))
+        && own.is_none_or(|s| s.fabric == Fabric::OutputQueued && own_pressure.is_none() || by_input)
+        && (own.is_none() || !shared[usize::from(from)]);
     let egress = Egress::new(queue.ring, queue.shaper.as_ref());
     let rate = egress.as_ref().map_or(link.rate[side], |egress| egress.rate(link.rate[side]));
     let plain = queue.discipline == Spec::default() && queue.places[0] == u64::MAX;
@@ -390,14 +403,17 @@ fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize, origins: &Origins, 
                 (None, None) => Waiting::Discipline(queue.discipline.build(&site)),
             };
             let pool = limiters.map_or(limit, |spec| spec.buffer);
-            let by_input = own.is_some_and(|s| matches!(s.fabric, Fabric::SharedBuffer(_)));
             let detector = own_pressure.filter(|_| !by_input).map(|b| Detector::new(b.detection, pool));
             let mut made = ClassQueue::new(waiting, pool, detector);
             made.point = notification.map(|spec| Box::new(CongestionPoint::new(spec, stream("congestion point"))));
             made
         };
+        let rule = queue.discipline.rule(&site);
         Queue::Managed(Box::new(Managed {
-            queues: queue.limits.iter().zip(&queue.places).enumerate().map(class_queue).collect(),
+            sends_ahead: false,
+            may_send_ahead,
+            ahead: Ahead::new(rule.map_or(Watch::Nothing, |rule| rule.watches())),
+            queues: Queues::new(queue.limits.iter().zip(&queue.places).enumerate().map(class_queue)),
             tx_pending: false,
             up: true,
             jitter: link.jitter,

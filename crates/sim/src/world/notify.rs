@@ -254,6 +254,8 @@ impl World {
         if !m.up || m.control.back_mut().is_some_and(|waiting| waiting.overtaken_by(&notice)) {
             return;
         }
+        self.end_ahead(port);
+        let Queue::Managed(m) = &mut self.ports[port as usize].queue else { return };
         m.notices_sent += 1;
         m.control.push_back(notice);
         self.kick(port);

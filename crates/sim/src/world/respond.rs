@@ -43,6 +43,8 @@ impl World {
             // The link has failed since and taken with it what was to take effect.
             return;
         }
+        self.end_ahead(port);
+        let Queue::Managed(m) = &mut self.ports[port as usize].queue else { return };
         let classes = (0..m.queues.len() as u8).filter(|class| m.queues[usize::from(*class)].backlog.packets > 0);
         let busy = classes.fold(0u8, |mask, class| mask | 1 << class);
         let open =

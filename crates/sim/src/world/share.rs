@@ -10,7 +10,7 @@ use super::transport::Write;
 use crate::agenda::Kind;
 use crate::notice::Notice;
 use crate::partition::Partition;
-use crate::port::LineEnd;
+use crate::port::{LineEnd, Queue};
 use std::sync::Arc;
 use tailback_qdisc::Packet;
 use tailback_transport::Ack;
@@ -95,6 +95,10 @@ impl World {
             if share.owns(port.from) && to != share.part {
                 share.exits.push((number, to));
                 port.end = Some(Box::new(LineEnd::Exit { told: 0 }));
+                // What has been told cannot be taken back.
+                if let Queue::Managed(m) = &mut port.queue {
+                    m.may_send_ahead = false;
+                }
             }
         }
     }

@@ -2,14 +2,14 @@
 
 use super::{FabricState, World};
 use crate::notice::Cause;
-use crate::port::Queue;
+use crate::port::{Origin, Queue};
 use crate::shared_buffer::Turn;
 use tailback_units::Time;
 
 impl World {
     /// A frame that came by the input `origin` has left the memory of a switch.
-    pub(super) fn release(&mut self, node: usize, origin: Option<u32>, class: usize, size: u64) {
-        let Some(slot) = origin else { return };
+    pub(super) fn release(&mut self, node: usize, origin: Option<Origin>, class: usize, size: u64) {
+        let Some(Origin { slot, .. }) = origin else { return };
         let FabricState::Buffer(buffer) = &mut self.nodes[node].fabric else { return };
         let turn = buffer.release(slot as usize, class, size);
         if turn != Turn::Stays {
@@ -60,15 +60,12 @@ impl World {
         if self.nodes[usize::from(towards)].is_host {
             return;
         }
-        let Queue::Managed(m) = &self.ports[port as usize].queue else { return };
         let (mut all, mut others) = (0, 0);
-        for (class, queue) in m.queues.iter().enumerate().filter(|(class, _)| stopped & 1 << class != 0) {
-            let waiting = |port: &u32| match &self.ports[*port as usize].queue {
-                Queue::Managed(m) => m.queues[class].backlog.bytes,
-                Queue::Fifo(_) | Queue::Judged(_) => 0,
-            };
-            let fullest = self.nodes[usize::from(towards)].ports.iter().copied().max_by_key(waiting);
-            queue.waiting.visit(&mut |packet| {
+        for class in (0..usize::from(self.plan.classes)).filter(|class| stopped & 1 << class != 0) {
+            let (now, outputs) = (self.now, self.nodes[usize::from(towards)].ports.iter().copied());
+            let fullest = outputs.max_by_key(|port| self.ports[*port as usize].backlog_at(now, class));
+            let Queue::Managed(m) = &self.ports[port as usize].queue else { return };
+            m.queues[class].waiting.visit(&mut |packet| {
                 all += 1;
                 let next = self.routes.port(towards, packet.dst, packet.flow(), packet.seq);
                 others += u64::from(Some(next) != fullest);

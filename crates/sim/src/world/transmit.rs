@@ -3,9 +3,9 @@
 use super::{FabricState, World};
 use crate::accounts::Accounts;
 use crate::agenda::Kind;
-use crate::port::{ClassQueue, Managed, Port, Queue, Waiting};
+use crate::port::{Managed, Origin, Port, Queue, Queues, Waiting};
 use crate::shared_buffer::Turn;
-use tailback_qdisc::{Cx, Dropped, Gate, Packet, Qdisc, Reason};
+use tailback_qdisc::{Cx, Dropped, Fate, Gate, Packet, Qdisc, Reason};
 use tailback_random::Rng;
 use tailback_transport::Hop;
 use tailback_units::{Dur, Time};
@@ -26,26 +26,29 @@ impl World {
             }
         } else if matches!(p.queue, Queue::Judged(_)) {
             self.enqueue_judged(port, packet);
+        } else if matches!(&p.queue, Queue::Managed(m) if m.sends_ahead) || self.begins_ahead(port) {
+            self.enqueue_ahead(port, packet, via);
         } else {
-            self.enqueue_managed(port, packet, via);
+            self.enqueue_waiting(port, packet, via);
         }
     }
 
     #[inline(never)]
-    fn enqueue_judged(&mut self, port: u32, packet: Packet) {
+    fn enqueue_judged(&mut self, port: u32, mut packet: Packet) {
         let now = self.now;
         let p = &mut self.ports[port as usize];
-        if let Some(packet) = p.judge(now, packet, &mut self.dropped) {
-            if let Some(at) = p.fifo_push(now, packet) {
-                self.schedule(at, Kind::Arrive, port);
-            }
-        } else if let Some(dropped) = self.dropped.pop() {
-            self.lose(dropped.packet, port, dropped.why);
+        match p.judge(now, &packet) {
+            Fate::Dropped(why) => return self.lose(packet, port, why),
+            Fate::Marked => packet.set_ce(),
+            Fate::Joins => {}
+        }
+        if let Some(at) = p.fifo_push(now, packet) {
+            self.schedule(at, Kind::Arrive, port);
         }
     }
 
     #[inline(never)]
-    fn enqueue_managed(&mut self, port: u32, mut packet: Packet, via: Option<u32>) {
+    pub(super) fn enqueue_waiting(&mut self, port: u32, mut packet: Packet, via: Option<u32>) {
         let now = self.now;
         if self.labelling.any() {
             self.labelling.switch(via, port, &mut packet);
@@ -57,10 +60,17 @@ impl World {
         if self.feeds_back {
             self.judge_arrival(port, &packet);
         }
-        let origin_slot = via.map_or(0, |via| self.ports[via as usize ^ 1].slot);
-        let p = &mut self.ports[port as usize];
         let class = usize::from(packet.class());
         let (size, destination) = (u64::from(packet.size), packet.dst);
+        let slot = via.map_or(0, |via| self.ports[via as usize ^ 1].slot);
+        let from = usize::from(self.ports[port as usize].from);
+        if let FabricState::Buffer(buffer) = &self.nodes[from].fabric
+            && !buffer.stops_any()
+            && !buffer.stays(slot as usize, class, size)
+        {
+            self.has_memory(from, slot, class, size);
+        }
+        let p = &mut self.ports[port as usize];
         let account = &mut p.classes[class];
         account.arrived.add(size);
         let Queue::Managed(m) = &mut p.queue else { unreachable!("the other forms have their own enqueue") };
@@ -78,14 +88,13 @@ impl World {
         if let FabricState::Buffer(buffer) = &mut self.nodes[usize::from(p.from)].fabric
             && via.is_some()
         {
-            let slot = origin_slot;
             let Some(admitted) = buffer.admit(slot as usize, class, size) else {
                 account.dropped.add(size);
                 self.lose(packet, port, Reason::SharedMemoryFull);
                 return;
             };
             turn = admitted;
-            queue.origins.push_back(slot);
+            queue.origins.push_back(Origin { slot, size: u32::from(packet.size) });
         }
         queue.settle(now, account);
         queue.backlog.add(size);
@@ -155,7 +164,12 @@ impl World {
     pub(super) fn tx_done(&mut self, port: u32) {
         if let Queue::Managed(m) = &mut self.ports[port as usize].queue {
             m.tx_pending = false;
-            self.start(port);
+            if m.sends_ahead {
+                self.take_turns(port);
+                self.await_turns(port);
+            } else {
+                self.start(port);
+            }
         }
     }
 
@@ -165,7 +179,7 @@ impl World {
         let now = self.now;
         let p = &mut self.ports[port as usize];
         let Queue::Managed(m) = &mut p.queue else { return };
-        if m.tx_pending {
+        if m.tx_pending || m.sends_ahead {
             return;
         }
         if p.free > now {
@@ -358,7 +372,7 @@ impl World {
 /// The next packet of the highest class that the gate admits and that gives one.
 #[inline]
 fn highest(
-    queues: &mut [ClassQueue],
+    queues: &mut Queues,
     accounts: &mut Accounts,
     rng: &mut Rng,
     dropped: &mut Vec<Dropped>,

@@ -450,13 +450,17 @@ impl World {
             out.sender.wait_for_turn();
             return false;
         }
-        let Queue::Managed(m) = &mut self.ports[out.port as usize].queue else { return true };
-        if m.queues[usize::from(out.class)].backlog.packets == 0 {
+        let (number, class) = (out.port, usize::from(out.class));
+        let port = &mut self.ports[number as usize];
+        if !matches!(port.queue, Queue::Managed(_)) || port.waiting_at(self.now, class).packets == 0 {
             return true;
         }
         out.waits = true;
         out.sender.wait_for_turn();
-        m.turns.push_back(connection);
+        if let Queue::Managed(m) = &mut port.queue {
+            m.turns.push_back(connection);
+        }
+        self.await_turns(number);
         false
     }
 
@@ -476,8 +480,9 @@ impl World {
     }
 
     /// Whether nothing waits at a port.
-    fn has_room(&self, port: u32) -> bool {
-        matches!(&self.ports[port as usize].queue, Queue::Managed(m) if m.queues.iter().all(|q| q.backlog.packets == 0))
+    fn has_room(&mut self, port: u32) -> bool {
+        let (now, port) = (self.now, &mut self.ports[port as usize]);
+        (0..port.classes.len()).all(|class| port.waiting_at(now, class).packets == 0)
     }
 
     /// A sender's timer may be due.

@@ -1,0 +1,123 @@
+//! Ports that a PAUSE may stop send ahead while none does, and tell the same as those that never do.
+
+use tailback_scenario::{Scenario, build};
+use tailback_sim::World;
+use tailback_sim::plan::Engine;
+
+/// The whole report but for its events, and these.
+fn told(scenario: &Scenario, seed: u64, engine: Engine) -> (serde_json::Value, u64) {
+    let mut world = World::new(build(scenario, seed, Some(engine)));
+    world.run_to_end();
+    let mut report = world.report();
+    let events = std::mem::take(&mut report.events);
+    (serde_json::to_value(&report).expect("a report"), events)
+}
+
+/// What a scenario must have shown for its comparison to mean something.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Seen {
+    pauses: u64,
+    /// Packets that waited at a port when it was stopped.
+    dropped: u64,
+    marked: u64,
+    delivered: u64,
+}
+
+fn sum(report: &serde_json::Value, list: &str, pick: impl Fn(&serde_json::Value) -> u64) -> u64 {
+    report[list].as_array().expect("a list").iter().map(pick).sum()
+}
+
+/// Compares both engines over seeds; by how much the events fell, and what was seen.
+fn compare(text: &str, seeds: std::ops::Range<u64>) -> (f64, Seen) {
+    let scenario = Scenario::from_toml(text, "ahead.toml").unwrap_or_else(|e| panic!("{}", e.rendered()));
+    let (mut seen, mut fewer, mut more) = (Seen::default(), 0, 0);
+    for seed in seeds {
+        let [(merged, few), (plain, many)] =
+            [Engine::Merged, Engine::Plain].map(|engine| told(&scenario, seed, engine));
+        for (key, plain) in plain.as_object().expect("a table") {
+            assert_eq!(&merged[key], plain, "{key}, seed {seed}\n{text}");
+        }
+        let count = |value: &serde_json::Value| value["packets"].as_u64().expect("a count");
+        let of_classes = |port: &serde_json::Value, pick: &dyn Fn(&serde_json::Value) -> u64| {
+            port["classes"].as_array().expect("classes").iter().map(pick).sum::<u64>()
+        };
+        seen.pauses += sum(&merged, "ports", |port| port["notifications_received"].as_u64().unwrap_or(0));
+        seen.dropped += sum(&merged, "flows", |flow| count(&flow["dropped"]));
+        seen.marked += sum(&merged, "ports", |port| of_classes(port, &|c| c["marked_packets"].as_u64().unwrap_or(0)));
+        seen.delivered += sum(&merged, "flows", |flow| count(&flow["delivered"]));
+        fewer += few;
+        more += many;
+    }
+    (fewer as f64 / more as f64, seen)
+}
+
+/// Four hosts under each of three leaves; RDMA hosts among them whose connections take turns, datagrams, and an
+/// incast that fills the memory of switches.
+fn leaf_spine(memory: &str, more: &str, discipline: &str) -> String {
+    format!(
+        r#"
+tailback = 1
+run = {{ duration = "400us", warmup = "50us", sample = "13us" }}
+network = {{ buffer = "unlimited", discipline = {discipline} }}
+backpressure = {{ scope = "class", signal = {{ kind = "mac", quanta = 700 }}, end-stations = true, response-time = "300ns" }}
+[fabric]
+kind = "leaf-spine"
+leaves = 3
+spines = 2
+hosts-per-leaf = 4
+rate = "10Gbit/s"
+delay = "600ns"
+[switches.leaf]
+model = {{ kind = "shared-buffer", memory = "{memory}", {more} }}
+[switches.spine]
+model = {{ kind = "shared-buffer", memory = "{memory}", {more} }}
+[[flows]]
+name = "search"
+from = "h*"
+to = "h*"
+pair = "all"
+application = {{ kind = "transfers", size = {{ kind = "exponential", mean = "30kB" }}, rate = "50Gbit/s" }}
+transport = {{ kind = "rdma", congestion-control = {{ kind = "dcqcn", alpha-interval = "1us", notification-interval = "4us", increase-interval = "90us", additive = "50Mbit/s" }} }}
+[[flows]]
+name = "datagrams"
+from = "h*"
+to = "h*"
+pair = "ring"
+source = {{ kind = "poisson", packet = "700B", rate = "500Mbit/s" }}
+[[flows]]
+name = "incast"
+from = "h*"
+to = "h1"
+pair = "all"
+start = "100us"
+source = {{ kind = "uniform-uniform", rate = "1.4Gbit/s", burst = "60kB" }}
+"#
+    )
+}
+
+const RED: &str = r#"{ kind = "red", min = "8kB", max = "400kB", max-p = 0.2, weight = 1, mean-packet = "1kB", byte-mode = false, gentle = false, independent = true, ecn = true, above-max = "mark" }"#;
+const RED_1993: &str = r#"{ kind = "red", min = "4kB", max = "200kB", max-p = 0.1, weight = 0.1, mean-packet = "1kB", idle = "1993" }"#;
+
+#[test]
+fn with_memory_by_input_both_engines_tell_the_same_whether_or_not_it_runs_short() {
+    let mut all = Seen::default();
+    for (memory, more, most_events) in [("9MB", "", 0.8), ("300kB", "", 1.0), ("250kB", r#"shift = 2, reserve = "2kB""#, 1.0)] {
+        for discipline in [RED, RED_1993, r#"{ kind = "drop-tail" }"#] {
+            let (events, seen) = compare(&leaf_spine(memory, more, discipline), 1..4);
+            println!("{memory} {more} {discipline}: events {events:.3}, {seen:?}");
+            assert!(events < most_events, "{memory}: {events}");
+            assert!(seen.delivered > 5_000, "{seen:?}");
+            all.pauses += seen.pauses;
+            all.marked += seen.marked;
+            all.dropped += seen.dropped;
+        }
+    }
+    assert!(all.pauses > 1_000 && all.marked > 300 && all.dropped > 100, "{all:?}");
+}
+
+#[test]
+fn without_headroom_frames_are_lost_and_both_engines_lose_the_same() {
+    let (_, seen) = compare(&leaf_spine("150kB", r#"headroom = "0B", shift = 2"#, RED), 1..4);
+    println!("{seen:?}");
+    assert!(seen.dropped > 10 && seen.pauses > 100, "{seen:?}");
+}
