@@ -88,6 +88,9 @@ impl Key {
 
 /// Events pending beyond which a list in order is slower than slots of time.
 const MANY: usize = 48;
+/// Events within a turn of the wheel beyond which it is worth telling of those to come: what so many touch, about a
+/// kilobyte each, is more than a processor has near. Timers far off touch nothing.
+const MANY_TO_COME: usize = 1024;
 /// The width of a slot is looked at each time that so many events have come.
 const RETUNE: usize = 8192;
 /// Slots are at most 2^43 ps wide, 9 s.
@@ -111,6 +114,8 @@ pub(crate) struct Agenda {
     /// Those for which `today` has no room.
     crowd: BinaryHeap<Reverse<Entry>>,
     come: Come,
+    /// Whether there were so many events when the last slot came that it is worth telling of them.
+    tells: bool,
 }
 
 /// How near an event is.
@@ -142,6 +147,7 @@ impl Default for Agenda {
             later: Wheel::default(),
             crowd: BinaryHeap::new(),
             come: Come::default(),
+            tells: false,
         }
     }
 }
@@ -180,7 +186,7 @@ impl Agenda {
         }
     }
 
-    /// Removes the next event if it is not after `end`. With many events `ahead`, if there is one, is
+    /// Removes the next event if it is not after `end`. With very many events `ahead`, if there is one, is
     /// told of those that are likely to follow, first from afar and at last when they are next.
     #[inline]
     pub fn pop_until<F: Fn(Ahead, Key)>(&mut self, end: Time, ahead: Option<F>) -> Option<(Time, Key)> {
@@ -197,7 +203,7 @@ impl Agenda {
         }
         self.today.pop_first();
         if let Some(ahead) = ahead
-            && self.current != u64::MAX
+            && self.tells
             && let Some(after) = self.today.first()
         {
             ahead(Ahead::Next, Key(after.key));
@@ -236,6 +242,8 @@ impl Agenda {
             return false;
         }
         self.current = slot;
+        self.tells = self.later.near() > MANY_TO_COME;
+        let ahead = ahead.as_ref().filter(|_| self.tells);
         let Agenda { today, crowd, come, .. } = self;
         self.later.take(slot, self.shift, |entry| {
             if let Some(ahead) = ahead {

@@ -157,6 +157,11 @@ impl Wheel {
         all
     }
 
+    /// Events in it that are not more than a turn ahead.
+    #[inline]
+    pub fn near(&self) -> usize {
+        self.count
+    }
     /// Events in it.
     #[inline]
     pub fn len(&self) -> usize {
