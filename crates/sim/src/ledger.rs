@@ -90,7 +90,7 @@ pub(crate) struct ByColour {
 }
 
 /// The accounts of all flows and the delays of all classes.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Ledger {
     pub flows: Vec<FlowAccount>,
     /// What more is kept of each flow; empty where nothing is.

@@ -36,7 +36,7 @@ impl Flow {
     pub fn new(flow: &FlowPlan, port: u32, plan: &Plan) -> Flow {
         Flow {
             source: None,
-            rng: Rng::named(plan.seed, &format!("source {}", flow.name)),
+            rng: Rng::named(plan.seed, &format!("source {}", flow.name())),
             next: Burst { at: Time::NEVER, bytes: 0 },
             stop: flow.stop,
             port,

@@ -222,6 +222,12 @@ impl World {
         self.agenda.push(time, Key::new(kind, component));
     }
 
+    /// Lets go of what only a run that goes on would need.
+    pub(crate) fn forget_the_future(&mut self) {
+        self.agenda = Agenda::default();
+        self.flows = Vec::new();
+    }
+
     fn end_warmup(&mut self) {
         let now = self.now;
         self.ports.iter_mut().for_each(|p| p.end_warmup(now));

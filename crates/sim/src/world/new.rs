@@ -146,8 +146,9 @@ pub(crate) fn draw(plan: &mut Plan) {
         if flow.among.is_none() && flow.start_spread == Dur::ZERO {
             continue;
         }
-        let mut rng = Rng::named(plan.seed, &format!("placement {}", flow.name));
-        match flow.among.as_deref() {
+        let mut rng = Rng::named(plan.seed, &format!("placement {}", flow.name()));
+        let kind = Arc::clone(&flow.kind);
+        match kind.among.as_deref() {
             Some(Among { from, to, draw: Draw::Independent }) => loop {
                 flow.from = from[rng.below(from.len() as u64) as usize];
                 flow.to = to[rng.below(to.len() as u64) as usize];

@@ -112,7 +112,7 @@ impl World {
                 if rule.plan.per_flow && !flow.is_some_and(|flow| flow.probe) {
                     continue;
                 }
-                let name = flow.map_or(&rule.plan.name, |flow| &flow.name);
+                let name = flow.map_or_else(|| rule.plan.name.clone(), |flow| flow.name().to_string());
                 meter.probe(&mut |what, value| {
                     let series = recorder.meters.entry(name.clone()).or_default();
                     series.entry(what.to_owned()).or_default().push(value);
@@ -125,8 +125,7 @@ impl World {
             if !flow.probe || !owns(flow.from) {
                 continue;
             }
-            let name = &self.plan.flows[out.flow as usize].name;
-            let series = recorder.transports.entry(name.clone()).or_default();
+            let series = recorder.transports.entry(flow.name().to_string()).or_default();
             let mut show = |name: &str, value| series.entry(name.to_owned()).or_default().push(value);
             let sender = &out.sender;
             show("window_segments", sender.cwnd());

@@ -161,7 +161,7 @@ impl Transports {
                 groups.push(&flow.group);
                 groups.len() - 1
             });
-            let rng = Rng::named(plan.seed, &format!("transport {}", flow.name));
+            let rng = Rng::named(plan.seed, &format!("transport {}", flow.name()));
             // At most 1000 B, which the parameters' check sees to.
             let header = tcp.header.0 as u16;
             let (size, wire) = plan.framing.lengths(u32::from(header));
@@ -291,7 +291,7 @@ impl World {
         let out = &mut self.transports.outgoing[connection as usize];
         out.before += 1;
         // A stream for each, so that none repeats what another has drawn.
-        let rng = Rng::named(self.plan.seed, &format!("transport {} #{}", plan.name, out.before));
+        let rng = Rng::named(self.plan.seed, &format!("transport {} #{}", plan.name(), out.before));
         out.first = out.sender.reopen(rng);
         let incoming = &mut self.transports.incoming[connection as usize];
         incoming.receiver.reopen(tcp, out.first);
