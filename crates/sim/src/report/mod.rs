@@ -18,7 +18,7 @@ pub use series::Series;
 use crate::ledger::Count;
 use crate::port::Queue;
 use crate::world::{FabricState, World};
-use rows::{Rows, in_network};
+use rows::Rows;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use tailback_measure::{Digest, Sketch};
@@ -198,7 +198,7 @@ impl World {
     /// offered = delivered + dropped + in the network, per flow, the last counted one by one where
     /// the packets are; and arrived = sent + dropped + queued, per port and class.
     fn check_conservation(&mut self, names: &[String]) {
-        let mut found = vec![0u32; self.ledger.flows.len()];
+        let mut found = vec![0u32; self.ledger.flows.len() + self.ledger.acks.len()];
         let mut count = |packet: &tailback_qdisc::Packet| found[packet.flow() as usize] += 1;
         self.ports.iter().for_each(|p| p.visit(&mut count));
         for node in &self.nodes {
@@ -206,11 +206,14 @@ impl World {
                 crossbar.visit(&mut count);
             }
         }
+        let (flows, acks) = found.split_at(self.ledger.flows.len());
         for (index, account) in self.ledger.flows.iter().enumerate() {
-            let missing = in_network(account, 0).plus(in_network(account, 1)).packets;
-            let name =
-                || self.plan.flows.get(index).map_or("acknowledgements".to_owned(), |flow| flow.name().to_string());
-            assert_eq!(u64::from(found[index]), missing, "flow {}: packets in the network", name());
+            let missing = self.ledger.carried(index).in_network().plus(account.in_network()).packets;
+            let name = || self.plan.flows[index].name().to_string();
+            assert_eq!(u64::from(flows[index]), missing, "flow {}: packets in the network", name());
+        }
+        for (found, account) in acks.iter().zip(&self.ledger.acks) {
+            assert_eq!(u64::from(*found), account.in_network(), "acknowledgements in the network");
         }
         let now = self.now;
         for (index, name) in names.iter().enumerate() {

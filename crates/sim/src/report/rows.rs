@@ -8,7 +8,7 @@ use super::{ClassReport, Counts, Delay};
 use crate::conditioning::NONE;
 use crate::ledger::{ByColour, Count, FlowAccount, Ledger};
 use crate::plan::FlowPlan;
-use crate::world::{Transports, World};
+use crate::world::{Base, Transports, World};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::mem::take;
@@ -45,7 +45,7 @@ impl FlowReports {
     }
     /// Packets and payload delivered to all of them.
     pub fn delivered(&self) -> Counts {
-        self.rows.sum(|account| account.delivered[1], |_| true)
+        self.rows.sum(|account| account.delivered, |_| true)
     }
 }
 
@@ -72,10 +72,6 @@ pub(super) struct Rows {
     ports: Vec<String>,
     /// The flows that a conditioner judges at their entry, ascending.
     conditioned: Vec<u32>,
-}
-
-pub(super) fn in_network(account: &FlowAccount, measured: usize) -> Count {
-    account.offered[measured].minus(account.delivered[measured].plus(account.dropped[measured]))
 }
 
 impl Rows {
@@ -108,7 +104,10 @@ impl Rows {
     /// Adds all flows to a digest, but for the delays of the classes.
     pub fn digest(&self, digest: &mut Digest) {
         for (index, (_, account)) in self.accounts().enumerate() {
-            for count in [account.offered, account.delivered, account.dropped].iter().flatten() {
+            let carried = self.ledger.carried(index);
+            let offered = [carried.offered, account.offered];
+            let gone = [carried.delivered, account.delivered, carried.dropped, account.dropped];
+            for count in offered.into_iter().chain(gone) {
                 digest.u64(count.packets);
                 digest.u64(count.bytes);
             }
@@ -140,10 +139,8 @@ impl Rows {
             let r = self.transport(connection);
             let totals = [r.goodput_bytes, r.segments, r.retransmissions, r.timeouts, r.fast_retransmits];
             totals.into_iter().chain([r.ecn_reductions, r.spurious, r.probes]).for_each(|n| digest.u64(n));
-            let acks = self.acks(connection);
-            for count in [acks.offered[0], acks.delivered[0], acks.dropped[0]] {
-                digest.u64(count.packets);
-            }
+            let acks = self.ledger.acks[connection];
+            [acks.offered, acks.delivered, acks.dropped].into_iter().for_each(|n| digest.u64(n));
         }
         for completions in &self.transports.completions {
             digest.sketch(completions);
@@ -168,13 +165,13 @@ impl Rows {
             to: self.nodes[usize::from(plan.to)].clone(),
             class: plan.class,
             dscp: plan.code,
-            offered: account.offered[1].into(),
-            delivered: account.delivered[1].into(),
-            dropped: account.dropped[1].into(),
-            in_network: in_network(account, 1).into(),
+            offered: account.offered.into(),
+            delivered: account.delivered.into(),
+            dropped: account.dropped.into(),
+            in_network: account.in_network().into(),
             reordered: account.reordered,
             drops: self.causes(index).map(drop).collect(),
-            delay: Delay::of(account.delivered[1].packets, account.delay_sum(), account.delay_max, delays),
+            delay: Delay::of(account.delivered.packets, account.delay_sum(), account.delay_max, delays),
             transport: self.transports.of(index as u32).map(|connection| self.transport(connection as usize)),
             colours: more.and_then(|more| more.colours.as_ref()).map(|by| Box::new(self.colours(index, by))),
             variation: variation.and_then(|v| VariationReport::of(v, 1)).map(Box::new),
@@ -188,7 +185,7 @@ impl Rows {
         let mut offered = by.offered;
         if !marks && self.conditioned.binary_search(&(index as u32)).is_err() {
             // Nobody has looked at them.
-            offered[0] = self.ledger.flows[index].offered[1];
+            offered[0] = self.ledger.flows[index].offered;
         }
         offered
     }
@@ -204,18 +201,13 @@ impl Rows {
         ColourReports { green: report(0), yellow: report(1), red: report(2) }
     }
 
-    /// The account of a connection's acknowledgements.
-    fn acks(&self, connection: usize) -> &FlowAccount {
-        &self.ledger.flows[self.transports.ack_flow(connection as u32) as usize]
-    }
-
     fn transport(&self, connection: usize) -> TransportReport {
         let (out, incoming) = (&self.transports.outgoing[connection], &self.transports.incoming[connection]);
-        let acks = self.acks(connection);
-        let (counts, base) = (out.sender.statistics(), out.base);
-        let completed = incoming.completed;
+        let acks = self.ledger.acks[connection];
+        let (counts, Base { sent: base, delivered }) = (out.sender.statistics(), self.transports.base(connection));
+        let completed = incoming.completed();
         TransportReport {
-            goodput_bytes: incoming.receiver.delivered() - incoming.base,
+            goodput_bytes: incoming.receiver.delivered() - delivered,
             segments: counts.sent - base.sent,
             retransmissions: counts.retransmissions - base.retransmissions,
             timeouts: counts.timeouts - base.timeouts,
@@ -223,8 +215,8 @@ impl Rows {
             ecn_reductions: counts.ecn_reductions - base.ecn_reductions,
             spurious: counts.spurious - base.spurious,
             probes: counts.probes - base.probes,
-            acks_sent: acks.offered[0].packets,
-            acks_lost: acks.dropped[0].packets,
+            acks_sent: acks.offered,
+            acks_lost: acks.dropped,
             window: out.sender.cwnd(),
             ssthresh: Some(out.sender.ssthresh()).filter(|s| s.is_finite()),
             srtt_s: Some(out.sender.srtt()).filter(|d| *d > Dur::ZERO).map(Dur::as_secs),
@@ -276,10 +268,10 @@ impl Rows {
             let of_class = |count| self.sum(count, |plan| usize::from(plan.class) == class);
             ClassReport {
                 class: class as u8,
-                offered: of_class(|a| a.offered[1]),
-                delivered: of_class(|a| a.delivered[1]),
-                dropped: of_class(|a| a.dropped[1]),
-                in_network: of_class(|a| in_network(a, 1)),
+                offered: of_class(|a| a.offered),
+                delivered: of_class(|a| a.delivered),
+                dropped: of_class(|a| a.dropped),
+                in_network: of_class(|a| a.in_network()),
                 delay: Delay::of(sketch.count(), sketch.sum(), sketch.max().unwrap_or(0), Some(sketch)),
             }
         };

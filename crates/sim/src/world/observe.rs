@@ -135,15 +135,15 @@ impl World {
             show("timeout_s", sender.rto().as_secs());
             sender.probe(&mut |name, value| show(name, value));
         }
+        // In a part of a network fewer may be sent than arrive.
+        let mut count = |offered: u64, gone: u64| in_network = offered.wrapping_add(in_network).wrapping_sub(gone);
         for (at, flow) in self.ledger.flows.iter().enumerate() {
-            if let Some(delivered) = recorder.delivered.get_mut(at) {
-                delivered.push(flow.delivered[0].bytes + flow.delivered[1].bytes);
-            }
-            let packets = |count: &[crate::ledger::Count; 2]| count[0].packets + count[1].packets;
-            // In a part of a network fewer may be sent than arrive.
-            let gone = packets(&flow.delivered) + packets(&flow.dropped);
-            in_network = packets(&flow.offered).wrapping_add(in_network).wrapping_sub(gone);
+            let carried = self.ledger.carried(at);
+            recorder.delivered[at].push(carried.delivered.bytes + flow.delivered.bytes);
+            count(carried.offered.packets, carried.delivered.packets + carried.dropped.packets);
+            count(flow.offered.packets, flow.delivered.packets + flow.dropped.packets);
         }
+        self.ledger.acks.iter().for_each(|acks| count(acks.offered, acks.delivered + acks.dropped));
         recorder.in_network.push(in_network);
         if self.plan.delay_variation {
             self.sample_quality();
@@ -156,9 +156,9 @@ impl World {
         let mut groups: BTreeMap<&str, Quality> = BTreeMap::new();
         for (index, (plan, account)) in self.plan.flows.iter().zip(&self.ledger.flows).enumerate() {
             let sum = groups.entry(&plan.group).or_default();
-            sum.offered += account.offered[1].packets;
-            sum.delivered += account.delivered[1].packets;
-            sum.dropped += account.dropped[1].packets;
+            sum.offered += account.offered.packets;
+            sum.delivered += account.delivered.packets;
+            sum.dropped += account.dropped.packets;
             sum.delay += account.delay_sum();
             sum.jitter += self.ledger.variation(index).map_or(0, Variation::jitter);
         }
