@@ -90,7 +90,13 @@ impl Reassembly {
                 right.start = seq;
                 right.bytes += bytes;
             }
-            (false, false) => self.runs.insert(at, Run { start: seq, end: after, bytes }),
+            (false, false) => {
+                // Mostly there is one run and no more; a list left to itself begins with room for four.
+                if self.runs.is_empty() {
+                    self.runs.reserve_exact(1);
+                }
+                self.runs.insert(at, Run { start: seq, end: after, bytes });
+            }
         }
         self.touch(seq);
         true

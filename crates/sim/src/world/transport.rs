@@ -201,7 +201,7 @@ impl Transports {
         for (index, flow) in plan.flows.iter().enumerate() {
             let connections = made.outgoing.len() as u32;
             let Some(tcp) = &flow.transport else {
-                made.of_flow.push(index as u32 - connections | Transports::PLAIN);
+                made.of_flow.push((index as u32 - connections) | Transports::PLAIN);
                 continue;
             };
             made.of_flow.push(connections);
