@@ -56,8 +56,10 @@ fn run(arguments: &[String]) -> Result<String, String> {
     let scenario =
         Scenario::from_toml(text, name).and_then(|scenario| scenario.with_set(&pairs)).map_err(|e| e.rendered())?;
     let plan = build(&scenario, scenario.run().seed, None);
+    // With its plan, which the run has a copy of.
+    drop(scenario);
     let report = tailback_parallel::run(plan, parallel, |_| Ok::<(), String>(()))?.report();
-    let delivered: u64 = report.flows.iter().map(|flow| flow.delivered.packets).sum();
+    let delivered = report.flows.delivered().packets;
     Ok(format!(
         "RESULT peer=tailback workload={name} events={} delivered={delivered} hops={}",
         report.events, report.packet_hops

@@ -46,7 +46,7 @@ pub fn run(
     let done = py.detach(|| {
         guarded(|| {
             let mut looks = 0;
-            let mut world = tailback_parallel::run(plan, parallel, |done| {
+            let world = tailback_parallel::run(plan, parallel, |done| {
                 if cancelled() {
                     return Err(Cancelled::new_err("cancelled"));
                 }

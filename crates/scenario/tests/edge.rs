@@ -31,7 +31,7 @@ fn port(document: &mut Value) -> &mut Value {
 /// Loss of all flows whose group begins so.
 fn loss(report: &Report, groups: &str) -> f64 {
     let flows = || report.flows.iter().filter(|flow| flow.group.starts_with(groups));
-    let sum = |get: fn(&tailback_sim::FlowReport) -> u64| flows().map(get).sum::<u64>() as f64;
+    let sum = |get: fn(&tailback_sim::FlowReport) -> u64| flows().map(|flow| get(&flow)).sum::<u64>() as f64;
     sum(|flow| flow.dropped.packets) / sum(|flow| flow.offered.packets)
 }
 

@@ -85,7 +85,7 @@ fn pairs_of_flows_are_what_is_asked_for() {
         );
         let plan = plan(&text.replace("source =", &format!("{pair}\nsource =")));
         let name = |id: u16| names(&plan)[usize::from(id)].to_owned();
-        plan.flows.iter().map(|f| format!("{} {}-{}", f.name, name(f.from), name(f.to))).collect::<Vec<_>>()
+        plan.flows.iter().map(|f| format!("{} {}-{}", f.name(), name(f.from), name(f.to))).collect::<Vec<_>>()
     };
     assert_eq!(base("a1", "b1", ""), ["f a1-b1"]);
     assert_eq!(base("a*", "b*", ""), ["f[1] a1-b1", "f[2] a2-b2", "f[3] a3-b3"]);

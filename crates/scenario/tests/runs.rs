@@ -27,7 +27,7 @@ fn run(scenario: &Scenario, engine: Engine) -> Report {
     let mut world = World::new(build(scenario, 1, Some(engine)));
     world.run_to_end();
     let report = world.report();
-    for flow in &report.flows {
+    for flow in report.flows.iter() {
         let accounted = flow.delivered.packets + flow.dropped.packets + flow.in_network.packets;
         assert_eq!(flow.offered.packets, accounted, "{}", flow.name);
     }

@@ -34,7 +34,7 @@ fn a_trace_is_read_and_sent() {
     let scenario = Scenario::from_toml_with(SCENARIO, "film.toml", read("1000\n2000\n3000\n")).unwrap();
     let mut world = World::new(build(&scenario, 1, None));
     world.run_to_end();
-    let offered = world.report().flows[0].offered.bytes;
+    let offered = world.report().flows.row(0).offered.bytes;
     // 250 frames of 2000 bytes on average, but for where in the film the flow begins.
     assert!((498_000..=502_000).contains(&offered), "{offered}");
 }

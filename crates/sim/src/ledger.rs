@@ -1,5 +1,6 @@
 //! The ledger: what became of every packet, per flow and per class.
 
+use crate::prefetch::lines;
 use std::collections::BTreeMap;
 use tailback_measure::{Sketch, Variation};
 use tailback_qdisc::{Packet, Reason};
@@ -26,27 +27,50 @@ impl Count {
     }
 }
 
-/// One flow's account. The pairs are (only carried, measured).
+/// One flow's account of its measured packets.
 ///
-/// Two cache lines; most of what every packet touches is in the first.
+/// It never lies across more than two cache lines.
 #[derive(Debug, Default)]
-#[repr(C, align(64))]
+#[repr(C, align(16))]
 pub(crate) struct FlowAccount {
-    pub offered: [Count; 2],
-    pub delivered: [Count; 2],
-    pub dropped: [Count; 2],
-    /// Sum of the delays of measured packets, picoseconds: its low 64 bits, and those above.
+    pub offered: Count,
+    pub delivered: Count,
+    pub dropped: Count,
+    /// Sum of the delays, picoseconds: its low 64 bits, and those above.
     delay_low: u64,
     delay_high: u32,
-    /// Sequence number that the next packet in order would not go below.
+    /// Sequence number that the next packet in order would not go below, of those only carried, too.
     next_seq: u32,
     /// Largest of the delays.
     pub delay_max: u64,
-    /// Packets that arrived after a later one of their flow.
+    /// Packets that arrived after a later one of their flow, those only carried included.
     pub reordered: u64,
 }
 
-const _: () = assert!(size_of::<FlowAccount>() == 128);
+const _: () = assert!(size_of::<FlowAccount>() == 80);
+
+/// Packets that are only carried, since they were born before the end of the warm-up.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Carried {
+    pub offered: Count,
+    pub delivered: Count,
+    pub dropped: Count,
+}
+
+/// The acknowledgements of one connection, none of which is measured, packets.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct AckAccount {
+    pub offered: u64,
+    pub delivered: u64,
+    pub dropped: u64,
+}
+
+impl AckAccount {
+    /// Those in the network.
+    pub fn in_network(&self) -> u64 {
+        self.offered - self.delivered - self.dropped
+    }
+}
 
 impl FlowAccount {
     /// Sum of the delays of measured packets, picoseconds.
@@ -90,9 +114,13 @@ pub(crate) struct ByColour {
 }
 
 /// The accounts of all flows and the delays of all classes.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Ledger {
     pub flows: Vec<FlowAccount>,
+    /// By flow, what is only carried; empty in runs without a warm-up.
+    carried: Vec<Carried>,
+    /// The acknowledgements of each connection.
+    pub acks: Vec<AckAccount>,
     /// What more is kept of each flow; empty where nothing is.
     more: Vec<More>,
     pub class_delays: Vec<Sketch>,
@@ -101,7 +129,8 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
-    pub fn new(flows: usize, classes: usize, keep: Keep) -> Ledger {
+    /// For so many flows and connections; `carries` says whether some packets are not measured.
+    pub fn new(flows: usize, connections: usize, classes: usize, carries: bool, keep: Keep) -> Ledger {
         let more = || More {
             delays: keep.delays.then(Sketch::default),
             colours: keep.colours.then(ByColour::default),
@@ -110,6 +139,8 @@ impl Ledger {
         let any = keep.delays || keep.colours || keep.variation;
         Ledger {
             flows: (0..flows).map(|_| FlowAccount::default()).collect(),
+            carried: vec![Carried::default(); if carries { flows } else { 0 }],
+            acks: vec![AckAccount::default(); connections],
             more: if any { (0..flows).map(|_| more()).collect() } else { Vec::new() },
             class_delays: vec![Sketch::default(); classes],
             causes: BTreeMap::new(),
@@ -122,6 +153,11 @@ impl Ledger {
         self.more.get(flow)
     }
 
+    /// What is only carried of a flow.
+    pub fn carried(&self, flow: usize) -> Carried {
+        self.carried.get(flow).copied().unwrap_or_default()
+    }
+
     /// How a flow's delays vary, where that is measured.
     pub fn variation(&self, flow: usize) -> Option<&Variation> {
         self.more(flow)?.variation.as_deref()
@@ -129,7 +165,16 @@ impl Ledger {
 
     /// Bytes that the packets of all flows touch.
     pub fn hot_bytes(&self) -> usize {
-        size_of_val(&*self.flows)
+        size_of_val(&*self.flows) + size_of_val(&*self.acks)
+    }
+
+    /// Asks for the account of packets of this number.
+    #[inline]
+    pub fn ask_for(&self, flow: u32) {
+        match self.flows.get(flow as usize) {
+            Some(account) => lines::<_, 2>(account),
+            None => lines::<_, 1>(self.acks.as_ptr().wrapping_add(flow as usize - self.flows.len())),
+        }
     }
 
     /// Counts the colour of a packet handed to the network, where colours are counted.
@@ -142,43 +187,67 @@ impl Ledger {
         }
     }
 
-    /// Counts a packet handed to the network.
+    /// Counts a packet handed to the network; not an acknowledgement.
     #[inline]
     pub fn offer(&mut self, packet: &Packet) {
-        self.flows[packet.flow() as usize].offered[usize::from(packet.measured())].add(u64::from(packet.payload));
+        let (flow, bytes) = (packet.flow() as usize, u64::from(packet.payload));
+        if packet.measured() {
+            self.flows[flow].offered.add(bytes);
+        } else {
+            self.carried[flow].offered.add(bytes);
+        }
     }
 
-    /// Counts a packet that has reached its destination, and takes it.
+    /// Counts an acknowledgement handed to the network.
+    #[inline]
+    pub fn offer_ack(&mut self, connection: u32) {
+        self.acks[connection as usize].offered += 1;
+    }
+
+    /// Counts a packet that has reached its destination, and takes it; not an acknowledgement.
     #[inline]
     pub fn deliver(&mut self, packet: Packet, now: Time) {
-        let account = &mut self.flows[packet.flow() as usize];
+        let (flow, bytes) = (packet.flow() as usize, u64::from(packet.payload));
+        let account = &mut self.flows[flow];
         // Half of the number space counts as "later", so that the numbers may wrap.
         if packet.seq.wrapping_sub(account.next_seq) > u32::MAX / 2 {
             account.reordered += 1;
         } else {
             account.next_seq = packet.seq.wrapping_add(1);
         }
-        account.delivered[usize::from(packet.measured())].add(u64::from(packet.payload));
         if packet.measured() {
+            account.delivered.add(bytes);
             let delay = now.since(packet.born).0;
             account.add_delay(delay);
-            if let Some(more) = self.more.get_mut(packet.flow() as usize) {
+            if let Some(more) = self.more.get_mut(flow) {
                 more.deliver(&packet, delay);
             }
             self.class_delays[usize::from(packet.class())].record(delay);
+        } else {
+            self.carried[flow].delivered.add(bytes);
         }
+    }
+
+    /// Counts an acknowledgement that has reached its destination, and takes it.
+    #[inline]
+    pub fn deliver_ack(&mut self, _: Packet, connection: u32) {
+        self.acks[connection as usize].delivered += 1;
     }
 
     /// Counts a packet lost at (or behind) `port`, and takes it.
     pub fn drop(&mut self, packet: Packet, port: u32, why: Reason) {
-        let account = &mut self.flows[packet.flow() as usize];
-        account.dropped[usize::from(packet.measured())].add(u64::from(packet.payload));
-        if packet.measured() {
-            let more = self.more.get_mut(packet.flow() as usize);
+        let (flow, bytes) = (packet.flow() as usize, u64::from(packet.payload));
+        if let Some(connection) = flow.checked_sub(self.flows.len()) {
+            self.acks[connection].dropped += 1;
+        } else if packet.measured() {
+            self.flows[flow].dropped.add(bytes);
+            let more = self.more.get_mut(flow);
             if let Some(colours) = more.and_then(|more| more.colours.as_mut()) {
-                colours.dropped[packet.colour() as usize].add(u64::from(packet.payload));
+                colours.dropped[packet.colour() as usize].add(bytes);
             }
             *self.causes.entry((packet.flow(), port, why)).or_default() += 1;
+        } else {
+            self.carried[flow].dropped.add(bytes);
         }
     }
 }
@@ -199,6 +268,8 @@ impl Ledger {
             }
             mine.add(&theirs);
         }
+        self.carried.iter_mut().zip(&other.carried).for_each(|(mine, theirs)| mine.add(theirs));
+        self.acks.iter_mut().zip(&other.acks).for_each(|(mine, theirs)| mine.add(theirs));
         for (mine, theirs) in self.class_delays.iter_mut().zip(&other.class_delays) {
             mine.merge(theirs);
         }
@@ -209,11 +280,35 @@ impl Ledger {
 }
 
 impl FlowAccount {
+    /// Those in the network.
+    pub fn in_network(&self) -> Count {
+        self.offered.minus(self.delivered.plus(self.dropped))
+    }
     /// Adds what a part without the flow's destination has counted.
     fn add(&mut self, other: &FlowAccount) {
-        add(&mut self.offered, &other.offered);
-        add(&mut self.delivered, &other.delivered);
-        add(&mut self.dropped, &other.dropped);
+        self.offered = self.offered.plus(other.offered);
+        self.delivered = self.delivered.plus(other.delivered);
+        self.dropped = self.dropped.plus(other.dropped);
+    }
+}
+
+impl Carried {
+    /// Those in the network.
+    pub fn in_network(&self) -> Count {
+        self.offered.minus(self.delivered.plus(self.dropped))
+    }
+    fn add(&mut self, other: &Carried) {
+        self.offered = self.offered.plus(other.offered);
+        self.delivered = self.delivered.plus(other.delivered);
+        self.dropped = self.dropped.plus(other.dropped);
+    }
+}
+
+impl AckAccount {
+    fn add(&mut self, other: &AckAccount) {
+        self.offered += other.offered;
+        self.delivered += other.delivered;
+        self.dropped += other.dropped;
     }
 }
 

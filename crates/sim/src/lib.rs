@@ -37,7 +37,7 @@ pub use partition::Partition;
 pub use parts::{Part, Parts};
 pub use report::{
     ApplicationReport, ClassReport, ColourReport, ColourReports, Completed, ConditionerReport, CongestionPointReport,
-    CongestionReport, Counts, DeadlockReport, Delay, DropReport, FlowReport, HeadOfLine, LimitersReport, NodeReport,
-    PortClassReport, PortReport, Report, Series, SizeSlowdown, Slowdown, TransportReport,
+    CongestionReport, Counts, DeadlockReport, Delay, DropReport, FlowReport, FlowReports, HeadOfLine, LimitersReport,
+    NodeReport, PortClassReport, PortReport, Report, Series, SizeSlowdown, Slowdown, TransportReport,
 };
 pub use world::{Parcels, Status, World};

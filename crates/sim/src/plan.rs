@@ -3,14 +3,16 @@
 //! Names have been resolved to indices, units to integers and patterns to lists; the engine checks
 //! nothing again that the scenario crate has checked, except by assertion.
 
+mod flows;
+
 pub use crate::routes::{GROUP, NO_ROUTE, Routes, Row, Spread};
+pub use flows::{FlowKind, FlowName, FlowPlan};
 use std::sync::Arc;
 use tailback_qdisc::classify::Match;
 #[expect(unused_imports, reason = "for the documentation")]
 use tailback_qdisc::cn::Tag;
 use tailback_qdisc::cn::{LimitersSpec, point};
-use tailback_traffic::{Application, Model};
-use tailback_transport::Tcp;
+use tailback_traffic::Application;
 use tailback_units::{Dur, Rate, Time};
 
 /// Index of a node in [`Plan::nodes`].
@@ -238,37 +240,6 @@ pub struct ShaperPlan {
     pub burst: u64,
     /// Bytes counted of each packet beyond what buffers count.
     pub accounting: tailback_qdisc::Accounting,
-}
-
-/// A flow of packets.
-#[derive(Clone, Debug)]
-pub struct FlowPlan {
-    /// Unique name, such as `data[3]`.
-    pub name: String,
-    /// Name of the group that it is reported with, such as `data`.
-    pub group: String,
-    /// Sending host.
-    pub from: NodeId,
-    /// Receiving host.
-    pub to: NodeId,
-    /// Traffic class, below [`Plan::classes`].
-    pub class: u8,
-    /// Code point of its packets and their acknowledgements, 0 to 63 (RFC 2474).
-    pub code: u8,
-    /// When the source starts.
-    pub start: Time,
-    /// The start is drawn uniformly from `start` to so much later.
-    pub start_spread: Dur,
-    /// When the source stops; packets already sent go on, and a transport repeats them if need be.
-    pub stop: Time,
-    /// What it sends.
-    pub model: Model,
-    /// Draws sender and receiver anew in each run from these, in place of `from` and `to`.
-    pub among: Option<Arc<Among>>,
-    /// TCP that carries it; none hands packets to the network as the source makes them.
-    pub transport: Option<Arc<Tcp>>,
-    /// Whether time series of its state are kept.
-    pub probe: bool,
 }
 
 /// A traffic conditioner (RFC 2475): a meter that gives packets a colour, and perhaps a policer that

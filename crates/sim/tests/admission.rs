@@ -63,7 +63,7 @@ fn both_forms_tell_the_same_of_every_rule() {
                 for cause in &report.ports[4].classes {
                     marked += cause.marked_packets;
                 }
-                for flow in &report.flows {
+                for flow in report.flows.iter() {
                     for drop in &flow.drops {
                         match drop.reason.as_str() {
                             "early drop" => early += drop.packets,

@@ -81,7 +81,7 @@ fn each_scope_stops_what_it_names_and_nothing_else() {
         for (flow, held_up) in report.flows.iter().zip(held_up) {
             // Unhindered, a frame waits for one other at most at each hop: 0.85 ms at the slow one.
             // A stop lasts as long as 5 kB take at 10 Mbit/s: 4 ms.
-            assert_eq!(max_s(flow) > 3e-3, held_up, "{}: {} s under {law:?}", flow.name, max_s(flow));
+            assert_eq!(max_s(&flow) > 3e-3, held_up, "{}: {} s under {law:?}", flow.name, max_s(&flow));
         }
         assert_eq!(total_drops(&report) > 0, law.is_none(), "{law:?}");
     }
@@ -216,9 +216,9 @@ fn a_partitioned_buffer_shields_a_flow_from_a_stopped_destination_and_a_shared_o
         net.run()
     };
     let (whole, shared) = (report(true), report(false));
-    assert_eq!(whole.flows[1].dropped.packets, 0);
-    assert!(max_s(&whole.flows[1]) < 10e-3, "{}", max_s(&whole.flows[1]));
-    assert!(loss(&shared.flows[1]) > 0.3, "{}", loss(&shared.flows[1]));
+    assert_eq!(whole.flows.row(1).dropped.packets, 0);
+    assert!(max_s(&whole.flows.row(1)) < 10e-3, "{}", max_s(&whole.flows.row(1)));
+    assert!(loss(&shared.flows.row(1)) > 0.3, "{}", loss(&shared.flows.row(1)));
     assert_eq!(drops_of(&whole, "s2") + drops_of(&shared, "s2"), 0);
 }
 
@@ -262,7 +262,7 @@ fn deliveries_to_the_third(law: BackPressure) -> [u64; 3] {
     net.plan.sample = Some(Dur::from_ms(10));
     let report = net.run();
     assert_eq!(total_drops(&report), 0);
-    let delivered = &report.series.as_ref().unwrap().flows[&report.flows[2].group].delivered_bytes;
+    let delivered = &report.series.as_ref().unwrap().flows[&report.flows.row(2).group].delivered_bytes;
     [delivered[29], delivered[58], delivered[89]]
 }
 

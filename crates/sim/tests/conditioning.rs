@@ -63,7 +63,7 @@ fn a_policer_passes_what_its_bucket_holds_and_not_a_packet_more() {
     net.plan.conditioners =
         vec![conditioner(Place::Source, Some(vec![0]), true, bucket("1Mbit/s", "10kB"), Some(Colour::Red))];
     let report = net.run();
-    let flow = &report.flows[0];
+    let flow = &report.flows.row(0);
     // 250 packets a second for 9.99 s, of which 125 conform, and 10 at the start.
     let [green, _, red, policed] = counted(&report);
     assert_eq!((red, red), (policed, flow.dropped.packets));
@@ -73,10 +73,10 @@ fn a_policer_passes_what_its_bucket_holds_and_not_a_packet_more() {
     let colours = flow.colours.as_deref().expect("colours are counted");
     assert_eq!(colours.green.offered.packets, green);
     assert_eq!(colours.red.dropped.packets, red);
-    assert_eq!(report.flows[1].dropped.packets, 0);
+    assert_eq!(report.flows.row(1).dropped.packets, 0);
     assert_eq!(
-        report.flows[1].colours.as_deref().map(|c| c.green.offered.packets),
-        Some(report.flows[1].offered.packets)
+        report.flows.row(1).colours.as_deref().map(|c| c.green.offered.packets),
+        Some(report.flows.row(1).offered.packets)
     );
 }
 
@@ -87,7 +87,7 @@ fn the_same_stream_is_judged_alike_at_the_entry_at_a_port_and_behind_a_line() {
         net.plan.conditioners =
             vec![conditioner(place, Some(vec![0]), false, bucket("1Mbit/s", "10kB"), Some(Colour::Red))];
         let report = net.run();
-        (counted(&report), report.flows[0].delivered.packets)
+        (counted(&report), report.flows.row(0).delivered.packets)
     };
     let source = judged(Place::Source);
     // Port 0 is a's, port 5 that of the switch towards c.
@@ -119,11 +119,11 @@ fn the_first_conditioner_for_a_flow_takes_its_packet() {
         conditioner(place, None, false, fixed("red"), None),
     ];
     let report = net.run();
-    let colours = |flow: usize| report.flows[flow].colours.as_deref().expect("colours are counted");
-    assert_eq!(colours(0).red.delivered.packets, report.flows[0].delivered.packets);
-    assert_eq!(colours(1).yellow.delivered.packets, report.flows[1].delivered.packets);
+    let colours = |flow: usize| report.flows.row(flow).colours.expect("colours are counted");
+    assert_eq!(colours(0).red.delivered.packets, report.flows.row(0).delivered.packets);
+    assert_eq!(colours(1).yellow.delivered.packets, report.flows.row(1).delivered.packets);
     // At the entry nobody had looked at them.
-    assert_eq!(colours(0).green.offered.packets, report.flows[0].offered.packets);
+    assert_eq!(colours(0).green.offered.packets, report.flows.row(0).offered.packets);
 }
 
 #[test]

@@ -167,7 +167,7 @@ fn told() -> String {
     let mut lines = String::from("# scenario: offered, delivered, dropped, control frames, hops; digest\n");
     for (name, net) in scenarios() {
         let report = net.run();
-        let sum = |get: fn(&tailback_sim::FlowReport) -> u64| report.flows.iter().map(get).sum::<u64>();
+        let sum = |get: fn(&tailback_sim::FlowReport) -> u64| report.flows.iter().map(|flow| get(&flow)).sum::<u64>();
         let (offered, delivered, dropped) =
             (sum(|f| f.offered.packets), sum(|f| f.delivered.packets), sum(|f| f.dropped.packets));
         let (control, hops, digest) = (report.control_frames, report.packet_hops, &report.digest);

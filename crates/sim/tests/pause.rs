@@ -121,7 +121,7 @@ fn pauses_shorter_than_their_own_frame_neither_pile_up_nor_take_the_link_nor_out
     let most = Dur::from_ms(100).0 / tx(100, 8 * PAUSE).0;
     assert!((most * 9 / 10..=most).contains(&report.control_frames), "{} of {most}", report.control_frames);
     let unhindered = (tx(100, 1038) * 3).as_secs();
-    assert!(max_s(&report.flows[1]) < unhindered + 1e-9, "{} for {unhindered}", max_s(&report.flows[1]));
+    assert!(max_s(&report.flows.row(1)) < unhindered + 1e-9, "{} for {unhindered}", max_s(&report.flows.row(1)));
 }
 
 #[test]
@@ -176,9 +176,9 @@ fn priority_pauses_count_their_classes_apart() {
     net.plan.sample = Some(Dur::from_ms(10));
     let report = net.run();
     let series = report.series.as_ref().unwrap();
-    let delivered = |flow: usize, at: usize| series.flows[&report.flows[flow].group].delivered_bytes[at];
+    let delivered = |flow: usize, at: usize| series.flows[&report.flows.row(flow).group].delivered_bytes[at];
     let (high, low) = (3, 4);
-    assert_eq!(report.flows[high].to, "d3");
+    assert_eq!(report.flows.row(high).to, "d3");
     // Nothing goes from 250 to 300 ms; from 350 to 590 ms class 0 goes and class 1 does not.
     assert_eq!((delivered(high, 24), delivered(low, 24)), (delivered(high, 29), delivered(low, 29)));
     assert!(delivered(high, 58) > delivered(high, 34) + 100_000);

@@ -30,7 +30,7 @@ fn bps(load: f64) -> u64 {
 }
 
 fn mean_wait(report: &Report, flow: usize, mean_size: f64) -> f64 {
-    mean_s(&report.flows[flow]) - mean_size * BYTE_S
+    mean_s(&report.flows.row(flow)) - mean_size * BYTE_S
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn mm1k_loses_as_erlang_says() {
             Spec::DropTail(drop_tail::Params { packets: Some(room - 1), ..drop_tail::Params::default() });
         net.plan.warmup = ms(1000);
         net.plan.end = ms(200_000);
-        agrees(over(&net.replications(20), |report| loss(&report.flows[0])), mm1k_loss(load, room as u32), 0.03);
+        agrees(over(&net.replications(20), |report| loss(&report.flows.row(0))), mm1k_loss(load, room as u32), 0.03);
     }
 }
 
@@ -137,7 +137,7 @@ fn md1k_loses_as_the_embedded_chain_says() {
         net.limit(0, 1, 1000 * (room - 1));
         net.plan.warmup = ms(1000);
         net.plan.end = ms(100_000);
-        agrees(over(&net.replications(20), |report| loss(&report.flows[0])), md1k_loss(load, room as u32), 0.03);
+        agrees(over(&net.replications(20), |report| loss(&report.flows.row(0))), md1k_loss(load, room as u32), 0.03);
     }
 }
 
@@ -149,7 +149,7 @@ fn constant_overload_loses_exactly_the_excess() {
     net.limit(0, 1, 10_000);
     net.plan.end = ms(10_000);
     let report = net.run();
-    let flow = &report.flows[0];
+    let flow = &report.flows.row(0);
     let (offered, waiting) = (flow.offered.packets as f64, flow.in_network.packets as f64);
     assert!((flow.delivered.packets as f64 - 10_000.0).abs() <= 1.0, "{flow:?}");
     let lost = overload_loss(12.5, 8.0) * offered - waiting;
@@ -163,7 +163,7 @@ fn evenly_spaced_packets_below_capacity_never_wait() {
         let mut net = server();
         net.flow(0, 1, 0, cbr(1000, rate * 1_000_000));
         let report = net.run();
-        let flow = &report.flows[0];
+        let flow = &report.flows.row(0);
         assert_eq!(ps(max_s(flow)), tx(MBIT, 1000), "at {rate} Mbit/s");
         assert_eq!(ps(mean_s(flow)), tx(MBIT, 1000), "at {rate} Mbit/s");
         let queue = &port(&report, "a->b").classes[0];
@@ -270,7 +270,7 @@ fn isolated_bursts_lose_what_a_replay_and_the_closed_form_of_a_rate_mismatch_say
     for burst in [6_000, 24_000, 48_000, 96_000] {
         let net = mismatch(burst);
         let told = over(&net.replications(20), |report| {
-            report.flows[0].dropped.bytes as f64 / report.flows[0].offered.bytes as f64
+            report.flows.row(0).dropped.bytes as f64 / report.flows.row(0).offered.bytes as f64
         });
         let fluid =
             BurstLoss { low: 64, high: 2 * burst, buffer: 50_000, ratio: 0.1, mtu: 1500, header: 18, min_frame: 64 };

@@ -387,7 +387,7 @@ fn eventful(case: &Case) -> Net {
 }
 
 fn counts(report: &Report) -> [u64; 4] {
-    let sum = |get: fn(&tailback_sim::FlowReport) -> u64| report.flows.iter().map(get).sum();
+    let sum = |get: fn(&tailback_sim::FlowReport) -> u64| report.flows.iter().map(|flow| get(&flow)).sum();
     [
         sum(|f| f.offered.packets),
         sum(|f| f.delivered.packets),
@@ -414,7 +414,7 @@ proptest! {
         let [offered, delivered, dropped, inside] = counts(&report);
         prop_assert_eq!(offered, delivered + dropped + inside);
         prop_assert_eq!(inside, 0, "a network that nobody sends into runs empty");
-        for flow in &report.flows {
+        for flow in report.flows.iter() {
             prop_assert_eq!(flow.reordered, 0, "{}", flow.name);
             prop_assert_eq!(flow.drops.iter().map(|d| d.packets).sum::<u64>(), flow.dropped.packets);
             if let (Some(mean), Some(max)) = (flow.delay.mean_s, flow.delay.max_s) {
@@ -518,9 +518,9 @@ proptest! {
         let alone = one_output(&case, std::slice::from_ref(&high)).run();
         let all: Vec<FlowCase> = std::iter::once(high).chain(case.flows.iter().map(lower)).collect();
         let shared = one_output(&case, &all).run();
-        if let (Some(before), Some(after)) = (alone.flows[0].delay.max_s, shared.flows[0].delay.max_s) {
+        if let (Some(before), Some(after)) = (alone.flows.row(0).delay.max_s, shared.flows.row(0).delay.max_s) {
             prop_assert!(ps(after) <= ps(before) + tx(10, WIRE), "{before} s alone, {after} s with others");
-            prop_assert!(shared.flows[0].delay.mean_s <= alone.flows[0].delay.mean_s.map(|m| m + tx(10, WIRE).as_secs()));
+            prop_assert!(shared.flows.row(0).delay.mean_s <= alone.flows.row(0).delay.mean_s.map(|m| m + tx(10, WIRE).as_secs()));
         }
     }
 }

@@ -49,7 +49,7 @@ fn a_slowed_port_never_stops_and_recovers_and_a_blocked_one_does_stop() {
     // Both recover: the light flow later meets no queue and no limit.
     let unhindered = (tx(100, WIRE) * 2 + tx(10, WIRE)).as_secs();
     for report in [&slowed, &blocked] {
-        assert!((max_s(&report.flows[1]) - unhindered).abs() < 1e-9, "{}", max_s(&report.flows[1]));
+        assert!((max_s(&report.flows.row(1)) - unhindered).abs() < 1e-9, "{}", max_s(&report.flows.row(1)));
         assert_eq!(total_drops(report), 0);
     }
 }
@@ -99,7 +99,7 @@ fn a_forecast_reacts_earlier_than_the_watermark_and_needs_less_buffer() {
         net.plan.end = ms(5_000);
         net.plan.sample = Some(Dur::from_us(100));
         let report = net.run();
-        assert_eq!(report.flows[0].delivered.bytes, 2_000_000, "nothing is stopped for ever");
+        assert_eq!(report.flows.row(0).delivered.bytes, 2_000_000, "nothing is stopped for ever");
         let stopped = report.series.as_ref().unwrap().ports["u->s"].stopped.iter().position(|s| *s);
         (stopped.unwrap(), port(&report, "s->d").classes[0].max_bytes)
     });

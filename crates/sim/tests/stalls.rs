@@ -26,7 +26,7 @@ fn transfer(law: BackPressure) -> Net {
 #[track_caller]
 fn all_arrives(net: &Net) {
     let report = net.run();
-    let flow = &report.flows[0];
+    let flow = &report.flows.row(0);
     assert_eq!(flow.delivered.packets, flow.offered.packets, "{flow:?}");
 }
 
@@ -68,7 +68,7 @@ fn a_link_that_fails_while_it_carries_a_notification_resumes_when_it_is_up_again
                 net.change(down, ChangeKind::LinkDown(1));
                 net.change(down + Dur::from_us(700), ChangeKind::LinkUp(1));
                 let report = net.run();
-                let flow = &report.flows[0];
+                let flow = &report.flows.row(0);
                 assert_eq!(flow.in_network.packets, 0, "phase {k}: {flow:?}");
                 let on_the_line = flow.drops.iter().filter(|d| d.reason == "link down").map(|d| d.packets).sum::<u64>();
                 assert!(on_the_line <= 9, "1 ms of frames at 100 Mbit/s: {flow:?}");
@@ -118,7 +118,7 @@ fn notifications_do_not_pile_up_at_a_link_that_is_down() {
     net.change(ms(1_200), ChangeKind::LinkUp(1));
     net.change(ms(1_200), ChangeKind::LinkUp(2));
     let report = net.run();
-    assert_eq!(report.flows[0].in_network.packets, 0);
+    assert_eq!(report.flows.row(0).in_network.packets, 0);
     // No more than fit onto the wire while the link was up and the queue congested.
     assert!(report.control_frames < 2_000_000_000 / (u64::from(PAUSE) * 80), "{}", report.control_frames);
 }
@@ -161,12 +161,12 @@ fn plans_without_flows_links_warm_up_or_time_give_empty_reports() {
     net.flow(a, b, 0, cbr(1000, 1_000_000));
     net.plan.end = Time::ZERO;
     let instant = net.run();
-    assert_eq!((instant.flows[0].offered.packets, instant.flows[0].in_network.packets), (1, 1));
+    assert_eq!((instant.flows.row(0).offered.packets, instant.flows.row(0).in_network.packets), (1, 1));
     net.plan.warmup = ms(10);
     net.plan.end = ms(10);
     let unmeasured = net.run();
     assert_eq!(unmeasured.ports[0].utilisation, 0.0);
-    assert!(unmeasured.flows[0].delay.mean_s.is_none());
+    assert!(unmeasured.flows.row(0).delay.mean_s.is_none());
 }
 
 #[test]
@@ -177,11 +177,11 @@ fn a_burst_of_a_gigabyte_is_cut_into_packets_and_counted() {
     net.flow(a, b, 0, bulk(1_000_000_000));
     net.plan.end = ms(900);
     let report = net.run_merged();
-    assert_eq!(report.flows[0].offered.bytes, 1_000_000_000);
-    assert_eq!(report.flows[0].delivered.bytes, 1_000_000_000);
+    assert_eq!(report.flows.row(0).offered.bytes, 1_000_000_000);
+    assert_eq!(report.flows.row(0).delivered.bytes, 1_000_000_000);
     // A bounded transmit queue loses the rest at once.
     net.limit(0, 1, 100 * FRAME);
-    assert_eq!(net.run().flows[0].delivered.packets, 101);
+    assert_eq!(net.run().flows.row(0).delivered.packets, 101);
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn the_slowest_and_the_fastest_links_neither_overflow_nor_divide_by_zero() {
         net.plan.links.iter_mut().for_each(|link| link.rate = [Rate(rate); 2]);
         net.flow(a, b, 0, bulk(1500 * packets));
         let report = net.run();
-        assert_eq!(report.flows[0].offered.packets, packets);
+        assert_eq!(report.flows.row(0).offered.packets, packets);
     }
 }
 
@@ -210,7 +210,7 @@ fn flows_that_start_stop_and_restart_send_when_they_should_and_at_no_other_time(
     }
     net.plan.sample = Some(Dur::from_ms(50));
     let report = net.run();
-    let told = &report.series.as_ref().unwrap().flows[&report.flows[0].group].delivered_bytes;
+    let told = &report.series.as_ref().unwrap().flows[&report.flows.row(0).group].delivered_bytes;
     // A change at an instant comes after what the sources do at it, so both ends of a phase count.
     let sent: Vec<u64> = told.windows(2).map(|w| (w[1] - w[0]) / 1000).collect();
     assert_eq!(sent[..4], [50, 1, 0, 0], "{sent:?}");

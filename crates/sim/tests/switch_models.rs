@@ -86,7 +86,7 @@ fn a_lone_input_shares_its_crossing_evenly_among_its_outputs() {
         net.flow(h, d, 0, cbr(1000, 100_000_000));
     }
     let report = net.run();
-    for flow in &report.flows {
+    for flow in report.flows.iter() {
         let share = flow.delivered.packets as f64 / 12_500.0;
         assert!((share - 0.25).abs() < 0.01, "{} got {share}", flow.name);
     }
@@ -110,8 +110,11 @@ fn a_class_that_is_stopped_behind_a_crossbar_does_not_hold_up_the_others() {
         net.flow(h, to, class, cbr(1500, 10_000_000));
     }
     let report = net.run();
-    assert_eq!(report.flows[1].offered.packets, report.flows[1].delivered.packets + report.flows[1].in_network.packets);
-    assert!(report.flows[1].in_network.packets <= 1);
+    assert_eq!(
+        report.flows.row(1).offered.packets,
+        report.flows.row(1).delivered.packets + report.flows.row(1).in_network.packets
+    );
+    assert!(report.flows.row(1).in_network.packets <= 1);
     assert_eq!(total_drops(&report), 0);
 }
 
@@ -124,7 +127,7 @@ fn one_frame(fabric: Fabric, rates: [u64; 2]) -> Dur {
     net.link(s, d, rates[1]);
     net.delay(Dur::from_us(1));
     net.flow(h, d, 0, bulk(1500));
-    ps(max_s(&net.run().flows[0]))
+    ps(max_s(&net.run().flows.row(0)))
 }
 
 #[test]
@@ -157,7 +160,7 @@ fn cut_through_frames_that_must_wait_are_forwarded_whole_and_in_order() {
     }
     let report = net.run();
     // 200 frames back to back after the first header.
-    assert_eq!(ps(max_s(&report.flows[0]).max(max_s(&report.flows[1]))), tx(100, 64) + tx(100, WIRE) * 200);
+    assert_eq!(ps(max_s(&report.flows.row(0)).max(max_s(&report.flows.row(1)))), tx(100, 64) + tx(100, WIRE) * 200);
     assert!(report.flows.iter().all(|f| f.reordered == 0 && f.delivered.packets == 100));
 }
 
@@ -174,7 +177,7 @@ fn a_chain_of_cut_through_switches_adds_a_header_time_each() {
     }
     net.link(last, d, 100);
     net.flow(h, d, 0, bulk(1500));
-    assert_eq!(ps(max_s(&net.run().flows[0])), tx(100, 64) * 5 + tx(100, WIRE));
+    assert_eq!(ps(max_s(&net.run().flows.row(0))), tx(100, 64) * 5 + tx(100, WIRE));
 }
 
 #[test]
@@ -193,7 +196,7 @@ fn one_saturated_queue_takes_alpha_over_one_plus_alpha_of_the_shared_memory() {
         let fixed_point = alpha / (1.0 + alpha) * MEMORY as f64;
         let told = port(&report, "s->d").classes[0].max_bytes as f64;
         assert!((told - fixed_point).abs() < FRAME as f64, "alpha {alpha}: {told} for {fixed_point}");
-        assert!(report.flows[0].drops.iter().all(|drop| drop.reason == "shared memory full"));
+        assert!(report.flows.row(0).drops.iter().all(|drop| drop.reason == "shared memory full"));
     }
 }
 
@@ -238,7 +241,7 @@ fn input_buffers_lose_what_does_not_fit_and_the_switch_counts_it() {
     net.flow(h, d, 0, bulk(2_000_000));
     net.plan.framing.mtu = 1000;
     let report = net.run();
-    let flow = &report.flows[0];
+    let flow = &report.flows.row(0);
     assert!(flow.dropped.packets > 1_700 && flow.in_network.packets == 0, "{flow:?}");
     assert!(flow.drops.iter().all(|drop| drop.reason == "input buffer full"));
     assert_eq!(drops_of(&report, "s"), flow.dropped.packets);
@@ -253,7 +256,7 @@ fn a_switchs_latency_is_added_to_every_frame() {
     net.link(h, s, 100);
     let out = net.link(s, d, 10);
     net.flow(h, d, 0, bulk(1500));
-    assert_eq!(ps(max_s(&net.run().flows[0])), tx(100, WIRE) + Dur::from_us(7) + tx(10, WIRE));
+    assert_eq!(ps(max_s(&net.run().flows.row(0))), tx(100, WIRE) + Dur::from_us(7) + tx(10, WIRE));
     net.plan.links[out as usize].rate[0] = Rate::mbit(100);
-    assert_eq!(ps(max_s(&net.run().flows[0])), tx(100, WIRE) * 2 + Dur::from_us(7));
+    assert_eq!(ps(max_s(&net.run().flows.row(0))), tx(100, WIRE) * 2 + Dur::from_us(7));
 }

@@ -21,7 +21,7 @@ fn packets_born_before_the_warm_up_are_carried_and_not_measured() {
         let mut net = steady();
         net.plan.warmup = ms(warmup);
         let report = net.run();
-        let flow = &report.flows[0];
+        let flow = &report.flows.row(0);
         // Both ends count: a packet is born at the warm-up's end and one at the run's.
         assert_eq!(flow.offered.packets, 1_000 - warmup + 1);
         assert_eq!(flow.delivered.packets, 1_000 - warmup);
@@ -64,7 +64,7 @@ fn a_frame_in_transmission_and_a_queue_at_the_warm_ups_end_are_split_there() {
     // 6 wait for 0.5 ms, then 5, 4, ... 1 for 1 ms each.
     let area = 6.0 * 0.5 + 15.0;
     assert!((told.classes[0].mean_bytes - 1000.0 * area / 16.5).abs() < 1e-9);
-    assert_eq!((report.flows[0].offered.packets, report.flows[0].delivered.packets), (0, 0));
+    assert_eq!((report.flows.row(0).offered.packets, report.flows.row(0).delivered.packets), (0, 0));
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn losses_and_stops_before_the_warm_ups_end_do_not_count() {
     net.plan.warmup = ms(200);
     let later = net.run();
     assert_eq!((drops_of(&later, "s"), port(&later, "s->d").stopped_s, total_drops(&later)), (0, 0.0, 0));
-    assert_eq!(later.flows[0].drops.len(), 0);
+    assert_eq!(later.flows.row(0).drops.len(), 0);
 }
 
 #[test]

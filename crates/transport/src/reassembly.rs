@@ -17,11 +17,39 @@ pub(crate) struct Reassembly {
     /// In ascending order, not touching.
     runs: Vec<Run>,
     /// Segments of the runs that were touched last, the newest first, at most one a run.
-    recent: Vec<u32>,
+    recent: Recent,
 }
 
 /// As many runs as are remembered for blocks: one more than the blocks of an acknowledgement.
 const RECENT: usize = 4;
+
+/// A list of at most [`RECENT`] segments.
+#[derive(Debug, Default)]
+struct Recent {
+    listed: [u32; RECENT],
+    len: u8,
+}
+
+impl Recent {
+    fn as_slice(&self) -> &[u32] {
+        &self.listed[..usize::from(self.len)]
+    }
+    fn retain(&mut self, keep: impl Fn(u32) -> bool) {
+        let mut len = 0;
+        for place in 0..usize::from(self.len) {
+            let seq = self.listed[place];
+            self.listed[len] = seq;
+            len += usize::from(keep(seq));
+        }
+        self.len = len as u8;
+    }
+    /// Puts one first; the last goes if there are too many.
+    fn push_front(&mut self, seq: u32) {
+        self.listed.rotate_right(1);
+        self.listed[0] = seq;
+        self.len = (self.len + 1).min(RECENT as u8);
+    }
+}
 
 impl Reassembly {
     #[inline]
@@ -62,7 +90,13 @@ impl Reassembly {
                 right.start = seq;
                 right.bytes += bytes;
             }
-            (false, false) => self.runs.insert(at, Run { start: seq, end: after, bytes }),
+            (false, false) => {
+                // Mostly there is one run and no more; a list left to itself begins with room for four.
+                if self.runs.is_empty() {
+                    self.runs.reserve_exact(1);
+                }
+                self.runs.insert(at, Run { start: seq, end: after, bytes });
+            }
         }
         self.touch(seq);
         true
@@ -73,7 +107,7 @@ impl Reassembly {
         match self.runs.first().copied() {
             Some(run) if run.start == next => {
                 self.runs.remove(0);
-                self.recent.retain(|&seq| !before(seq, run.end));
+                self.recent.retain(|seq| !before(seq, run.end));
                 (run.end, run.bytes)
             }
             _ => (next, 0),
@@ -84,7 +118,7 @@ impl Reassembly {
     /// that were touched last, the newest first (RFC 2018 section 4).
     #[inline]
     pub(crate) fn blocks(&self, duplicate: Block) -> [Block; 3] {
-        if self.recent.is_empty() && duplicate.start == duplicate.end {
+        if self.recent.len == 0 && duplicate.start == duplicate.end {
             return [Block::default(); 3];
         }
         self.listed(duplicate)
@@ -98,7 +132,7 @@ impl Reassembly {
             blocks[0] = duplicate;
             n = 1;
         }
-        for &seq in self.recent.iter().take(3 - n) {
+        for &seq in self.recent.as_slice().iter().take(3 - n) {
             if let Some(run) = self.run_of(seq) {
                 blocks[n] = Block { start: run.start, end: run.end };
                 n += 1;
@@ -114,9 +148,8 @@ impl Reassembly {
 
     fn touch(&mut self, seq: u32) {
         if let Some(&Run { start, end, .. }) = self.run_of(seq) {
-            self.recent.retain(|&other| before(other, start) || !before(other, end));
+            self.recent.retain(|other| before(other, start) || !before(other, end));
         }
-        self.recent.insert(0, seq);
-        self.recent.truncate(RECENT);
+        self.recent.push_front(seq);
     }
 }

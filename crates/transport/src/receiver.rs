@@ -21,25 +21,35 @@ pub struct Receiver {
     acknowledged: u32,
     /// Segments in order since then.
     pending: u32,
-    every: u32,
     deadline: Time,
     timeout: Dur,
     /// When the earliest segment not acknowledged was sent (TS.Recent of RFC 7323).
     recent: Time,
     delivered: u64,
-    duplicates: u64,
+    /// What has arrived out of order; none when nothing is held, as is mostly so.
+    held: Option<Box<Reassembly>>,
+    /// Notifications that take the place of echoes, if they do.
+    notification: Option<Box<Notification>>,
+    duplicates: u32,
+    /// Segments of which one acknowledgement is due, at most 1000.
+    every: u16,
     ecn: bool,
     accurate: bool,
     /// Classic: an echo is due. Accurate: whether the last segment was marked.
     ece: bool,
-    /// Least time between notifications that take the place of echoes, if they do.
-    notification: Option<Dur>,
-    /// When the next one may leave.
-    notify_from: Time,
     /// Whether segments out of order are kept.
     keeps: bool,
-    /// What has arrived out of order.
-    held: Reassembly,
+}
+
+const _: () = assert!(size_of::<Receiver>() <= 72);
+
+/// Notifications of congestion.
+#[derive(Clone, Copy, Debug)]
+struct Notification {
+    /// Least time between them.
+    apart: Dur,
+    /// When the next one may leave.
+    from: Time,
 }
 
 impl Receiver {
@@ -49,7 +59,7 @@ impl Receiver {
             next: 0,
             acknowledged: 0,
             pending: 0,
-            every: tcp.delayed_ack.every,
+            every: tcp.delayed_ack.every.try_into().unwrap_or(u16::MAX),
             deadline: Time::NEVER,
             timeout: tcp.delayed_ack.timeout,
             recent: Time::ZERO,
@@ -58,10 +68,10 @@ impl Receiver {
             ecn: tcp.ecn != EcnMode::Off,
             accurate: tcp.echo() == EcnEcho::Accurate,
             ece: false,
-            notification: tcp.congestion_control.notification(),
-            notify_from: Time::ZERO,
+            notification: (tcp.congestion_control.notification())
+                .map(|apart| Box::new(Notification { apart, from: Time::ZERO })),
             keeps: !matches!(tcp.recovery, Recovery::GoBackN(_)),
-            held: Reassembly::default(),
+            held: None,
         }
     }
 
@@ -87,17 +97,20 @@ impl Receiver {
         let mut at_once = true;
         let in_order = seq == self.next;
         if in_order {
-            at_once = !self.held.is_empty();
+            at_once = self.held.is_some();
             self.next = self.next.wrapping_add(1);
             self.delivered += u64::from(payload);
-            if at_once {
-                let (next, bytes) = self.held.release(self.next);
+            if let Some(held) = &mut self.held {
+                let (next, bytes) = held.release(self.next);
                 self.next = next;
                 self.delivered += bytes;
+                if held.is_empty() {
+                    self.held = None;
+                }
             }
             self.pending += 1;
-            at_once |= self.pending >= self.every || (self.ece && self.notification.is_some());
-        } else if before(seq, self.next) || (self.keeps && !self.held.insert(seq, payload)) {
+            at_once |= self.pending >= self.every.into() || (self.ece && self.notification.is_some());
+        } else if before(seq, self.next) || (self.keeps && !self.held.get_or_insert_default().insert(seq, payload)) {
             self.duplicates += 1;
             duplicate = Block { start: seq, end: seq.wrapping_add(1) };
         }
@@ -131,10 +144,10 @@ impl Receiver {
         if !self.ecn {
             return None;
         }
-        if let Some(apart) = self.notification {
-            self.ece = ce && now >= self.notify_from;
+        if let Some(notification) = &mut self.notification {
+            self.ece = ce && now >= notification.from;
             if self.ece {
-                self.notify_from = now + apart;
+                notification.from = now + notification.apart;
             }
             return None;
         }
@@ -153,7 +166,10 @@ impl Receiver {
         self.pending = 0;
         self.deadline = Time::NEVER;
         self.acknowledged = self.next;
-        let sack = self.held.blocks(duplicate);
+        let sack = match &self.held {
+            Some(held) => held.blocks(duplicate),
+            None => [duplicate, Block::default(), Block::default()],
+        };
         Ack { next: self.next, ece: self.ece, syn: false, echo, sack }
     }
 
@@ -183,10 +199,10 @@ impl Receiver {
     }
     /// Segments that had been received before.
     pub fn duplicates(&self) -> u64 {
-        self.duplicates
+        self.duplicates.into()
     }
     /// Segments that wait for one before them.
     pub fn out_of_order(&self) -> u64 {
-        self.held.segments()
+        self.held.as_ref().map_or(0, |held| held.segments())
     }
 }

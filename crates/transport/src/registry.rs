@@ -11,8 +11,8 @@ use tailback_units::{Dur, Time};
 
 /// Makes the scenario's enum ([`Cc`]) and the run-time enum ([`Control`]) from one list.
 ///
-/// The state is what every sender carries: one that is larger than about 32 bytes is boxed, so that
-/// the senders of small controls stay small.
+/// The state is what every sender carries: one that is larger than 16 bytes is boxed, so that the
+/// senders of small controls stay small.
 macro_rules! controls {
     ($($name:literal => $variant:ident($params:path => $state:ty)),+ $(,)?) => {
         tailback_document::kinds! {
@@ -130,7 +130,7 @@ macro_rules! controls {
 
 controls! {
     "reno" => Reno(reno::Params => reno::Reno),
-    "subtcp" => SubTcp(subtcp::Params => subtcp::SubTcp),
+    "subtcp" => SubTcp(subtcp::Params => Box<subtcp::SubTcp>),
     "cubic" => Cubic(cubic::Params => Box<cubic::Cubic>),
     "dctcp" => Dctcp(dctcp::Params => Box<dctcp::Dctcp>),
     "bbr" => Bbr(bbr::Params => Box<bbr::Bbr>),

@@ -16,22 +16,12 @@ pub(crate) struct Rtt {
     /// Before doubling, within its bounds.
     base: Dur,
     min: Dur,
-    tick: Dur,
-    coarse: bool,
     doublings: u8,
 }
 
 impl Rtt {
     pub(crate) fn new(timers: &Timers) -> Rtt {
-        Rtt {
-            srtt: 0,
-            rttvar: 0,
-            base: timers.initial_rto,
-            min: Dur::ZERO,
-            tick: timers.granularity,
-            coarse: timers.clock == Clock::Coarse,
-            doublings: 0,
-        }
+        Rtt { srtt: 0, rttvar: 0, base: timers.initial_rto, min: Dur::ZERO, doublings: 0 }
     }
 
     /// Takes in the round trip of a segment sent at `sent`; `echoed` says that the time came back
@@ -39,18 +29,18 @@ impl Rtt {
     pub(crate) fn sample(&mut self, now: Time, sent: Time, echoed: bool, timers: &Timers) {
         let rtt = now.since(sent).max(Dur(1));
         self.min = if self.min == Dur::ZERO { rtt } else { self.min.min(rtt) };
-        let rto = if self.coarse {
-            let tick = self.tick.0;
+        let rto = if timers.clock == Clock::Coarse {
+            let tick = timers.granularity.0;
             let ticks = if echoed { (rtt.0 + tick / 2) / tick } else { now.0 / tick - sent.0 / tick };
-            self.coarse_sample(ticks.max(1) as i64)
+            self.coarse_sample(ticks.max(1) as i64, timers.granularity)
         } else {
-            self.fine_sample(rtt.0)
+            self.fine_sample(rtt.0, timers.granularity)
         };
         self.base = rto.max(timers.min_rto).min(timers.max_rto);
     }
 
     /// RFC 6298 sections 2.2 and 2.3.
-    fn fine_sample(&mut self, rtt: u64) -> Dur {
+    fn fine_sample(&mut self, rtt: u64, tick: Dur) -> Dur {
         if self.srtt == 0 {
             self.srtt = rtt;
             self.rttvar = rtt / 2;
@@ -58,11 +48,11 @@ impl Rtt {
             self.rttvar = (3 * self.rttvar + self.srtt.abs_diff(rtt)) / 4;
             self.srtt = (7 * self.srtt + rtt) / 8;
         }
-        Dur(self.srtt) + self.tick.max(Dur(self.rttvar) * 4)
+        Dur(self.srtt) + tick.max(Dur(self.rttvar) * 4)
     }
 
     /// The same in BSD's integers.
-    fn coarse_sample(&mut self, ticks: i64) -> Dur {
+    fn coarse_sample(&mut self, ticks: i64, tick: Dur) -> Dur {
         if self.srtt == 0 {
             self.srtt = (ticks as u64) << 3;
             self.rttvar = (ticks as u64) << 1;
@@ -73,13 +63,13 @@ impl Rtt {
             self.rttvar = (self.rttvar as i64 + delta).max(1) as u64;
         }
         let ticks = (self.rttvar * 8 + self.srtt) >> 3;
-        self.tick * ticks.max(2)
+        tick * ticks.max(2)
     }
 
     /// The timer has expired (RFC 6298 section 5.5).
-    pub(crate) fn back_off(&mut self) {
+    pub(crate) fn back_off(&mut self, timers: &Timers) {
         self.doublings = (self.doublings + 1).min(20);
-        if self.coarse && self.doublings > 3 {
+        if timers.clock == Clock::Coarse && self.doublings > 3 {
             // After four expiries BSD distrusts the estimate and starts it anew with the next sample
             // (RFC 6298 section 5 allows it).
             self.rttvar += self.srtt >> 3;
@@ -97,8 +87,11 @@ impl Rtt {
 
     /// Smoothed round-trip time; zero before the first sample.
     #[inline]
-    pub(crate) fn srtt(&self) -> Dur {
-        if self.coarse { Dur((self.tick.0 >> 3).max(1)) * self.srtt } else { Dur(self.srtt) }
+    pub(crate) fn srtt(&self, timers: &Timers) -> Dur {
+        match timers.clock {
+            Clock::Coarse => Dur((timers.granularity.0 >> 3).max(1)) * self.srtt,
+            Clock::Fine => Dur(self.srtt),
+        }
     }
     /// Smallest round-trip time; zero before the first sample.
     #[inline]
@@ -175,7 +168,7 @@ mod tests {
         let mut seen = Vec::new();
         for _ in 0..5 {
             seen.push(rtt.rto(&timers));
-            rtt.back_off();
+            rtt.back_off(&timers);
         }
         assert_eq!(seen, [1000, 2000, 4000, 5000, 5000].map(MS));
         rtt.reset_back_off();

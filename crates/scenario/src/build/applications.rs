@@ -6,7 +6,7 @@ use super::flows::MOST_FLOWS;
 use crate::document::FlowGroup;
 use std::sync::Arc;
 use tailback_document::{Checked, Path};
-use tailback_sim::plan::{ApplicationPlan, FlowPlan};
+use tailback_sim::plan::{ApplicationPlan, FlowKind, FlowName, FlowPlan};
 use tailback_transport::Tcp;
 
 impl Builder<'_> {
@@ -71,40 +71,49 @@ impl Builder<'_> {
                 );
                 continue;
             }
+            // Responses have in common what their requests have.
+            let mut answers: Option<[Arc<FlowKind>; 2]> = None;
             for user in of_group {
                 let mut channels = Vec::new();
                 for connection in 0..pages.parallel {
                     let plan = flows[user as usize].clone();
                     let name = if pages.parallel == 1 {
-                        plan.name.clone()
+                        plan.name().to_string()
                     } else {
-                        format!("{} connection {}", plan.name, connection + 1)
+                        format!("{} connection {}", plan.name(), connection + 1)
                     };
+                    let own = |name: String| FlowName::Own(Arc::new(name));
                     let request = if connection == 0 {
                         user
                     } else {
-                        flows.push(FlowPlan { name: name.clone(), ..plan.clone() });
+                        flows.push(FlowPlan { name: own(name.clone()), ..plan.clone() });
                         (flows.len() - 1) as u32
                     };
-                    flows.push(FlowPlan {
-                        name: format!("{name} response"),
-                        group: response_group(&plan.group),
-                        from: plan.to,
-                        to: plan.from,
-                        among: None,
-                        // The client's handshake has opened both directions.
-                        transport: plan
-                            .transport
-                            .as_ref()
-                            .map(|tcp| Arc::new(Tcp { handshake: false, ..(**tcp).clone() })),
-                        ..plan
-                    });
+                    let kind = match &answers {
+                        Some([asked, kind]) if Arc::ptr_eq(asked, &plan.kind) => kind.clone(),
+                        _ => Arc::new(answering(&plan.kind)),
+                    };
+                    answers = Some([plan.kind.clone(), kind.clone()]);
+                    let name = own(format!("{name} response"));
+                    flows.push(FlowPlan { name, from: plan.to, to: plan.from, start: plan.start, kind });
                     channels.push([request, (flows.len() - 1) as u32]);
                 }
                 applications.push(ApplicationPlan::Session { law: law.clone(), channels });
             }
         }
         applications
+    }
+}
+
+/// What the flows with the responses to such requests have in common.
+fn answering(requests: &FlowKind) -> FlowKind {
+    // The client's handshake has opened both directions.
+    let opened = |tcp: &Arc<Tcp>| Arc::new(Tcp { handshake: false, ..(**tcp).clone() });
+    FlowKind {
+        group: response_group(&requests.group),
+        among: None,
+        transport: requests.transport.as_ref().map(opened),
+        ..requests.clone()
     }
 }
 

@@ -10,8 +10,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::iter;
 use std::sync::Arc;
 use tailback_document::{Checked, Path};
-use tailback_sim::plan::{Among, Draw, FlowPlan, NO_ROUTE, NodeId, Routes};
+use tailback_sim::plan::{Among, Draw, FlowKind, FlowName, FlowPlan, NO_ROUTE, NodeId, Routes};
 use tailback_traffic::{Bulk, Model};
+use tailback_transport::Line;
 use tailback_units::{Dur, Size, Time};
 
 /// More flows than this are a mistake about a pattern.
@@ -57,21 +58,31 @@ impl<'a> Builder<'a> {
             let mut transports = Transports::new(tcp, among.as_deref(), links, routes, nodes, self.document);
             let source = group.source.clone().unwrap_or(Model::Bulk(Bulk { size: None }));
             let single = pairs.len() == 1;
-            plans.extend(pairs.iter().enumerate().map(|(n, [from, to])| FlowPlan {
-                name: if single { group.name.clone() } else { format!("{}[{}]", group.name, n + 1) },
-                group: group.name.clone(),
-                from: *from,
-                to: *to,
-                class: group.class,
-                code: group.dscp.codepoint(),
-                start: Time(group.start.0),
-                start_spread: group.start_spread,
-                stop: group.stop.map_or(Time::NEVER, |Dur(ps)| Time(ps)),
-                // An application in its place is seen to when all flows are known.
-                model: source.clone(),
-                among: among.clone(),
-                transport: transports.of(*from, *to),
-                probe: group.probe,
+            // Flows with the same line have all but their names and ends in common.
+            let mut kinds: BTreeMap<Option<Line>, Arc<FlowKind>> = BTreeMap::new();
+            plans.reserve_exact(pairs.len());
+            plans.extend((1..).zip(&pairs).map(|(n, [from, to])| {
+                let transport = transports.of(*from, *to);
+                let line = transport.as_ref().and_then(|tcp| tcp.line);
+                let kind = || FlowKind {
+                    group: group.name.clone(),
+                    class: group.class,
+                    code: group.dscp.codepoint(),
+                    start_spread: group.start_spread,
+                    stop: group.stop.map_or(Time::NEVER, |Dur(ps)| Time(ps)),
+                    // An application in its place is seen to when all flows are known.
+                    model: source.clone(),
+                    among: among.clone(),
+                    transport,
+                    probe: group.probe,
+                };
+                FlowPlan {
+                    name: if single { FlowName::Group } else { FlowName::Numbered(n) },
+                    from: *from,
+                    to: *to,
+                    start: Time(group.start.0),
+                    kind: kinds.entry(line).or_insert_with(|| Arc::new(kind())).clone(),
+                }
             }));
         }
         plans

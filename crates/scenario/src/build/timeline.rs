@@ -145,11 +145,13 @@ impl<'a> Builder<'a> {
         if !self.only(path, change, "flow", &["state"]) {
             return Vec::new();
         }
-        let exact = |flow: &FlowPlan| flow.group == name || flow.name == name;
+        let exact = |flow: &FlowPlan| flow.group == name || flow.name().to_string() == name;
         // `data[2]` names a flow, though it reads as a pattern too: names go first.
         let pattern = if flows.iter().any(exact) || !is_pattern(name) { None } else { Glob::new(name).ok() };
         let fits = |flow: &FlowPlan| {
-            pattern.as_ref().map_or_else(|| exact(flow), |glob| glob.matches(&flow.group) || glob.matches(&flow.name))
+            pattern
+                .as_ref()
+                .map_or_else(|| exact(flow), |glob| glob.matches(&flow.group) || glob.matches(&flow.name().to_string()))
         };
         let found: Vec<u32> = flows.iter().enumerate().filter(|(_, flow)| fits(flow)).map(|(i, _)| i as u32).collect();
         if found.is_empty() && sound {

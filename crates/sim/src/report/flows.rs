@@ -3,19 +3,13 @@
 use super::Counts;
 use super::Delay;
 use super::secs;
-use crate::conditioning::NONE;
-use crate::ledger::ByColour;
-use crate::ledger::Count;
-use crate::ledger::FlowAccount;
 use crate::world::Group;
 use crate::world::SizeBin;
 use crate::world::World;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use tailback_measure::Digest;
 use tailback_measure::Sketch;
 use tailback_measure::Variation;
-use tailback_units::Dur;
 
 /// Where and why packets were lost.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -235,7 +229,7 @@ pub struct ClassReport {
 
 impl VariationReport {
     /// Of one flow, or of several merged; none without a packet.
-    fn of(v: &Variation, flows: usize) -> Option<VariationReport> {
+    pub(super) fn of(v: &Variation, flows: usize) -> Option<VariationReport> {
         let (delays, differences) = (v.delays(), v.differences());
         let least = delays.min()?;
         Some(VariationReport {
@@ -282,167 +276,7 @@ impl SizeSlowdown {
     }
 }
 
-pub(super) fn in_network(account: &FlowAccount, measured: usize) -> Count {
-    account.offered[measured].minus(account.delivered[measured].plus(account.dropped[measured]))
-}
-
 impl World {
-    pub(super) fn flow_reports(&self, names: &[String], digest: &mut Digest) -> Vec<FlowReport> {
-        let report = |(index, account): (usize, &FlowAccount)| {
-            let plan = &self.plan.flows[index];
-            for count in [account.offered, account.delivered, account.dropped].iter().flatten() {
-                digest.u64(count.packets);
-                digest.u64(count.bytes);
-            }
-            digest.u128(account.delay_sum());
-            digest.u64(account.delay_max);
-            digest.u64(account.reordered);
-            let more = self.ledger.more(index);
-            let varies = self.ledger.variation(index);
-            let delays = more.and_then(|more| more.delays.as_ref());
-            if let Some(delays) = delays {
-                digest.sketch(delays);
-            }
-            if let Some(variation) = varies {
-                digest.u64(variation.jitter());
-                digest.sketch(variation.delays());
-                digest.sketch(variation.differences());
-                digest.u64(variation.runs);
-                digest.u64(variation.lost);
-            }
-            let causes = self.ledger.causes.range((index as u32, 0, tailback_qdisc::Reason::BufferFull)..);
-            let causes = causes.take_while(|((flow, ..), _)| *flow as usize == index);
-            let drops = causes.map(|((_, port, why), packets)| {
-                digest.u64(u64::from(*port));
-                digest.u64(*packets);
-                DropReport { place: names[*port as usize].clone(), reason: why.to_string(), packets: *packets }
-            });
-            FlowReport {
-                name: plan.name.clone(),
-                group: plan.group.clone(),
-                from: self.node_name(plan.from).to_owned(),
-                to: self.node_name(plan.to).to_owned(),
-                class: plan.class,
-                dscp: plan.code,
-                offered: account.offered[1].into(),
-                delivered: account.delivered[1].into(),
-                dropped: account.dropped[1].into(),
-                in_network: in_network(account, 1).into(),
-                reordered: account.reordered,
-                drops: drops.collect(),
-                delay: Delay::of(account.delivered[1].packets, account.delay_sum(), account.delay_max, delays),
-                transport: None,
-                colours: more
-                    .and_then(|more| more.colours.as_ref())
-                    .map(|by| Box::new(self.colours(index, by, account, digest))),
-                variation: delays.and(varies).and_then(|v| VariationReport::of(v, 1)).map(Box::new),
-            }
-        };
-        // The accounts after those of the flows are their acknowledgements'.
-        let mut flows: Vec<FlowReport> =
-            self.ledger.flows.iter().take(self.plan.flows.len()).enumerate().map(report).collect();
-        for connection in 0..self.transports.outgoing.len() {
-            let report = self.transport_report(connection, digest);
-            flows[self.transports.outgoing[connection].flow as usize].transport = Some(report);
-        }
-        for completions in &self.transports.completions {
-            digest.sketch(completions);
-        }
-        for group in self.applications.groups() {
-            [group.begun, group.failed, group.refused].into_iter().for_each(|n| digest.u64(n));
-            [&group.times, &group.exchanges, &group.slowdowns].into_iter().for_each(|times| digest.sketch(times));
-        }
-        flows
-    }
-
-    /// A flow's packets by colour.
-    pub(super) fn colours(
-        &self,
-        index: usize,
-        by: &ByColour,
-        account: &FlowAccount,
-        digest: &mut Digest,
-    ) -> ColourReports {
-        let connection = self.transports.of(index as u32);
-        let marks = connection.is_some_and(|c| self.transports.outgoing[c as usize].sender.marks());
-        let mut offered = by.offered;
-        if !marks && self.conditioning.of_flow(index as u32) == NONE {
-            // Nobody has looked at them.
-            offered[0] = account.offered[1];
-        }
-        for count in [offered, by.delivered, by.dropped].iter().flatten() {
-            digest.u64(count.packets);
-        }
-        let report = |colour: usize| ColourReport {
-            offered: offered[colour].into(),
-            delivered: by.delivered[colour].into(),
-            dropped: by.dropped[colour].into(),
-        };
-        ColourReports { green: report(0), yellow: report(1), red: report(2) }
-    }
-
-    pub(super) fn transport_report(&self, connection: usize, digest: &mut Digest) -> TransportReport {
-        let (out, incoming) = (&self.transports.outgoing[connection], &self.transports.incoming[connection]);
-        let acks = &self.ledger.flows[self.transports.ack_flow(connection as u32) as usize];
-        let (counts, base) = (out.sender.statistics(), out.base);
-        let goodput = incoming.receiver.delivered() - incoming.base;
-        let completed = incoming.completed;
-        let report = TransportReport {
-            goodput_bytes: goodput,
-            segments: counts.sent - base.sent,
-            retransmissions: counts.retransmissions - base.retransmissions,
-            timeouts: counts.timeouts - base.timeouts,
-            fast_retransmits: counts.fast_retransmits - base.fast_retransmits,
-            ecn_reductions: counts.ecn_reductions - base.ecn_reductions,
-            spurious: counts.spurious - base.spurious,
-            probes: counts.probes - base.probes,
-            acks_sent: acks.offered[0].packets,
-            acks_lost: acks.dropped[0].packets,
-            window: out.sender.cwnd(),
-            ssthresh: Some(out.sender.ssthresh()).filter(|s| s.is_finite()),
-            srtt_s: Some(out.sender.srtt()).filter(|d| *d > Dur::ZERO).map(Dur::as_secs),
-            completion: Delay::of(completed.count, completed.sum, completed.max, None),
-        };
-        let r = &report;
-        let totals = [r.goodput_bytes, r.segments, r.retransmissions, r.timeouts, r.fast_retransmits];
-        totals.into_iter().chain([r.ecn_reductions, r.spurious, r.probes]).for_each(|n| digest.u64(n));
-        for count in [acks.offered[0], acks.delivered[0], acks.dropped[0]] {
-            digest.u64(count.packets);
-        }
-        report
-    }
-
-    /// Completion times of writes, by group of flows, where any write was completed.
-    pub(super) fn completions(&self) -> BTreeMap<String, Delay> {
-        let mut groups = BTreeMap::new();
-        for (out, incoming) in self.transports.outgoing.iter().zip(&self.transports.incoming) {
-            let sketch = &self.transports.completions[incoming.group as usize];
-            if sketch.count() > 0 {
-                let group = self.plan.flows[out.flow as usize].group.clone();
-                groups.entry(group).or_insert_with(|| {
-                    Delay::of(sketch.count(), sketch.sum(), sketch.max().unwrap_or(0), Some(sketch))
-                });
-            }
-        }
-        groups
-    }
-
-    /// How delays vary, by group of flows.
-    pub(super) fn variation(&self) -> BTreeMap<String, VariationReport> {
-        let mut groups: BTreeMap<&str, (Variation, usize)> = BTreeMap::new();
-        for (index, plan) in self.plan.flows.iter().enumerate() {
-            if let Some(variation) = self.ledger.variation(index) {
-                let (merged, flows) = groups.entry(&plan.group).or_default();
-                merged.merge(variation);
-                *flows += 1;
-            }
-        }
-        let report = |(group, (merged, flows)): (&str, (Variation, usize))| {
-            Some((group.to_owned(), VariationReport::of(&merged, flows)?))
-        };
-        groups.into_iter().filter_map(report).collect()
-    }
-
     pub(super) fn applications(&self) -> BTreeMap<String, ApplicationReport> {
         let delay = |s: &Sketch| Delay::of(s.count(), s.sum(), s.max().unwrap_or(0), Some(s));
         let report = |group: &Group| ApplicationReport {
@@ -459,25 +293,5 @@ impl World {
             },
         };
         self.applications.groups().iter().map(|group| (group.name.clone(), report(group))).collect()
-    }
-
-    pub(super) fn class_reports(&self, flows: &[FlowReport], digest: &mut Digest) -> Vec<ClassReport> {
-        let report = |(class, sketch): (usize, &Sketch)| {
-            digest.sketch(sketch);
-            let of_class = |get: fn(&FlowReport) -> Counts| {
-                let flows = flows.iter().filter(|f| usize::from(f.class) == class).map(get);
-                flows
-                    .fold(Counts::default(), |a, b| Counts { packets: a.packets + b.packets, bytes: a.bytes + b.bytes })
-            };
-            ClassReport {
-                class: class as u8,
-                offered: of_class(|f| f.offered),
-                delivered: of_class(|f| f.delivered),
-                dropped: of_class(|f| f.dropped),
-                in_network: of_class(|f| f.in_network),
-                delay: Delay::of(sketch.count(), sketch.sum(), sketch.max().unwrap_or(0), Some(sketch)),
-            }
-        };
-        self.ledger.class_delays.iter().enumerate().map(report).collect()
     }
 }

@@ -3,6 +3,7 @@
 mod flows;
 mod notification;
 mod ports;
+mod rows;
 mod series;
 
 pub use flows::{
@@ -11,12 +12,13 @@ pub use flows::{
 };
 pub use notification::{CongestionPointReport, CongestionReport, DeadlockReport, LimitersReport};
 pub use ports::{ConditionerReport, HeadOfLine, NodeReport, PortClassReport, PortReport};
+pub use rows::FlowReports;
 pub use series::Series;
 
 use crate::ledger::Count;
 use crate::port::Queue;
 use crate::world::{FabricState, World};
-use flows::in_network;
+use rows::Rows;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use tailback_measure::{Digest, Sketch};
@@ -46,7 +48,7 @@ pub struct Report {
     /// Control frames sent since the start.
     pub control_frames: u64,
     /// Per flow: packets born after the warm-up.
-    pub flows: Vec<FlowReport>,
+    pub flows: FlowReports,
     /// Per class: the same.
     pub classes: Vec<ClassReport>,
     /// Per group of flows: times from a write of the application to its last byte's arrival, of
@@ -127,16 +129,21 @@ impl Delay {
 }
 
 impl World {
-    /// The results so far, after a check that no packet has vanished or doubled.
+    /// The results so far, after a check that no packet has vanished or doubled. That ends the run: with many flows
+    /// there is not to be room for what the report says beside what the world knows.
     ///
     /// # Panics
     /// When conservation is violated: that is an error of the program.
-    pub fn report(&mut self) -> Report {
+    pub fn report(mut self) -> Report {
         let names = self.port_names();
         self.check_conservation(&names);
+        self.forget_the_future();
+        let series = self.series(&names);
         let mut digest = Digest::new();
-        let flows = self.flow_reports(&names, &mut digest);
-        let classes = self.class_reports(&flows, &mut digest);
+        let rows = Rows::of(&mut self, names.clone());
+        rows.digest(&mut digest);
+        self.applications.digest(&mut digest);
+        let classes = rows.classes(&mut digest);
         let ports = self.port_reports(&names, &mut digest);
         let nodes = self.node_reports(&ports);
         let conditioners = self.conditioner_reports(&mut digest);
@@ -159,17 +166,17 @@ impl World {
             events: self.events,
             packet_hops,
             control_frames,
-            flows,
             classes,
-            completions: self.completions(),
-            variation: self.variation(),
+            completions: rows.completions(),
+            variation: rows.variation(),
+            flows: rows.into(),
             applications: self.applications(),
             ports,
             nodes,
             conditioners,
             congestion,
             deadlocks: self.deadlock_reports(&names),
-            series: self.series(&names),
+            series,
         }
     }
 
@@ -191,7 +198,7 @@ impl World {
     /// offered = delivered + dropped + in the network, per flow, the last counted one by one where
     /// the packets are; and arrived = sent + dropped + queued, per port and class.
     fn check_conservation(&mut self, names: &[String]) {
-        let mut found = vec![0u64; self.ledger.flows.len()];
+        let mut found = vec![0u32; self.ledger.flows.len() + self.ledger.acks.len()];
         let mut count = |packet: &tailback_qdisc::Packet| found[packet.flow() as usize] += 1;
         self.ports.iter().for_each(|p| p.visit(&mut count));
         for node in &self.nodes {
@@ -199,10 +206,14 @@ impl World {
                 crossbar.visit(&mut count);
             }
         }
+        let (flows, acks) = found.split_at(self.ledger.flows.len());
         for (index, account) in self.ledger.flows.iter().enumerate() {
-            let missing = in_network(account, 0).plus(in_network(account, 1)).packets;
-            let name = self.plan.flows.get(index).map_or("acknowledgements", |flow| flow.name.as_str());
-            assert_eq!(found[index], missing, "flow {name}: packets in the network");
+            let missing = self.ledger.carried(index).in_network().plus(account.in_network()).packets;
+            let name = || self.plan.flows[index].name().to_string();
+            assert_eq!(u64::from(flows[index]), missing, "flow {}: packets in the network", name());
+        }
+        for (found, account) in acks.iter().zip(&self.ledger.acks) {
+            assert_eq!(u64::from(*found), account.in_network(), "acknowledgements in the network");
         }
         let now = self.now;
         for (index, name) in names.iter().enumerate() {

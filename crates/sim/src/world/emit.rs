@@ -6,10 +6,10 @@ use crate::conditioning::NONE;
 use crate::plan::{FlowPlan, Framing, Length, Plan};
 use tailback_qdisc::{Packet, Traits};
 use tailback_random::Rng;
-use tailback_traffic::{Burst, Source};
+use tailback_traffic::{Burst, Model, Source};
 use tailback_units::Time;
 
-/// A flow's source at work.
+/// The source of a flow without a transport at work.
 #[derive(Debug)]
 pub(super) struct Flow {
     source: Option<Source>,
@@ -32,12 +32,35 @@ pub(super) struct Flow {
     pub conditioner: u32,
 }
 
+/// The source of a flow that a transport carries.
+#[derive(Debug)]
+pub(super) struct Writer {
+    /// The burst that is due at `next.at`.
+    next: Burst,
+    /// What draws the bursts; none before the first, and where there is only one.
+    drawn: Option<Box<Drawn>>,
+}
+
+/// A source and its stream, which goes on when the source is started again.
+#[derive(Debug)]
+struct Drawn {
+    source: Option<Source>,
+    rng: Rng,
+}
+
+const NOTHING: Burst = Burst { at: Time::NEVER, bytes: 0 };
+
+/// The stream of a flow's source.
+fn stream(plan: &Plan, flow: &FlowPlan) -> Rng {
+    Rng::named(plan.seed, &format!("source {}", flow.name()))
+}
+
 impl Flow {
     pub fn new(flow: &FlowPlan, port: u32, plan: &Plan) -> Flow {
         Flow {
             source: None,
-            rng: Rng::named(plan.seed, &format!("source {}", flow.name)),
-            next: Burst { at: Time::NEVER, bytes: 0 },
+            rng: stream(plan, flow),
+            next: NOTHING,
             stop: flow.stop,
             port,
             to: flow.to,
@@ -47,6 +70,12 @@ impl Flow {
             last: (0, 0, 0),
             conditioner: NONE,
         }
+    }
+}
+
+impl Writer {
+    pub fn new() -> Writer {
+        Writer { next: NOTHING, drawn: None }
     }
 }
 
@@ -71,9 +100,12 @@ impl World {
         if self.applications.has(index) {
             return;
         }
-        let flow = &mut self.flows[index as usize];
+        if let Some(connection) = self.transports.of(index) {
+            return self.start_writer(connection, index, at);
+        }
+        let flow = &mut self.flows[self.transports.plain(index)];
         let mut source = self.plan.flows[index as usize].model.start(at, &mut flow.rng);
-        flow.next = Burst { at: Time::NEVER, bytes: 0 };
+        flow.next = NOTHING;
         if let Some(first) = source.next(&mut flow.rng).filter(|burst| burst.at < flow.stop) {
             flow.next = first;
             self.agenda.push(first.at, Key::new(Kind::Emit, index));
@@ -81,50 +113,84 @@ impl World {
         flow.source = Some(source);
     }
 
+    fn start_writer(&mut self, connection: u32, index: u32, at: Time) {
+        let (writer, plan) = (&mut self.writers[connection as usize], &self.plan.flows[index as usize]);
+        let mut drawn = writer.drawn.take();
+        let mut fresh = None;
+        let rng = match &mut drawn {
+            Some(drawn) => &mut drawn.rng,
+            None => fresh.insert(stream(&self.plan, plan)),
+        };
+        let mut source = plan.model.start(at, rng);
+        writer.next = source.next(rng).filter(|burst| burst.at < plan.stop).unwrap_or(NOTHING);
+        if writer.next.at < Time::NEVER {
+            self.agenda.push(writer.next.at, Key::new(Kind::Emit, index));
+        }
+        // A single burst has drawn nothing, and nothing is behind it.
+        if !matches!(plan.model, Model::Bulk(_)) {
+            let rng = drawn.map(|drawn| drawn.rng).or(fresh);
+            writer.drawn = rng.map(|rng| Box::new(Drawn { source: Some(source), rng }));
+        }
+    }
+
     /// Stops a flow's source; what it has sent goes on.
     pub(super) fn stop_flow(&mut self, index: u32) {
         if self.applications.has(index) {
             return;
         }
-        let flow = &mut self.flows[index as usize];
-        flow.source = None;
-        flow.next.at = Time::NEVER;
-        if let Some(connection) = self.transports.of(index) {
-            self.close(connection);
+        let Some(connection) = self.transports.of(index) else {
+            let flow = &mut self.flows[self.transports.plain(index)];
+            flow.source = None;
+            flow.next.at = Time::NEVER;
+            return;
+        };
+        let writer = &mut self.writers[connection as usize];
+        if let Some(drawn) = &mut writer.drawn {
+            drawn.source = None;
         }
+        writer.next.at = Time::NEVER;
+        self.close(connection);
     }
 
     /// The burst that is due goes to a transport; one of no bytes is the end of the writing.
     fn emit_to(&mut self, connection: u32, index: u32) {
-        let flow = &mut self.flows[index as usize];
-        let bytes = flow.next.bytes;
-        flow.next.at = Time::NEVER;
+        let writer = &mut self.writers[connection as usize];
+        if writer.next.at != self.now {
+            return self.not_due(index);
+        }
+        let bytes = writer.next.bytes;
+        writer.next.at = Time::NEVER;
         if bytes == 0 {
             return self.close(connection);
         }
-        let next = flow.source.as_mut().and_then(|s| s.next(&mut flow.rng)).filter(|burst| burst.at < flow.stop);
+        let stop = self.plan.flows[index as usize].stop;
+        let next = writer.drawn.as_deref_mut().and_then(|Drawn { source, rng }| source.as_mut()?.next(rng));
         // After the last burst comes the stop: what has not been sent by then is given up.
-        flow.next = next.unwrap_or(Burst { at: flow.stop, bytes: 0 });
-        if flow.next.at < Time::NEVER {
-            self.agenda.push(flow.next.at, Key::new(Kind::Emit, index));
+        writer.next = next.filter(|burst| burst.at < stop).unwrap_or(Burst { at: stop, bytes: 0 });
+        if writer.next.at < Time::NEVER {
+            self.agenda.push(writer.next.at, Key::new(Kind::Emit, index));
         }
         self.write(connection, bytes);
+    }
+
+    /// A flow's event is due for which its source has no burst.
+    fn not_due(&mut self, index: u32) {
+        if self.applications.has(index) {
+            self.application_due(index);
+        }
+        // Else the source was stopped, or restarted with another first burst, since the event was scheduled.
     }
 
     /// A flow's next burst is due: cuts it into full packets and a remainder.
     #[inline]
     pub(super) fn emit(&mut self, index: u32) {
         let now = self.now;
-        let flow = &mut self.flows[index as usize];
-        if flow.next.at != now {
-            if self.applications.has(index) {
-                return self.application_due(index);
-            }
-            // Stopped, or restarted with another first burst, since this event was scheduled.
-            return;
-        }
         if let Some(connection) = self.transports.of(index) {
             return self.emit_to(connection, index);
+        }
+        let flow = &mut self.flows[self.transports.plain(index)];
+        if flow.next.at != now {
+            return self.not_due(index);
         }
         let bytes = flow.next.bytes;
         flow.next.at = Time::NEVER;
@@ -140,12 +206,15 @@ impl World {
     /// The number of the first packet that `bytes` of a flow would be sent in now, and how many there
     /// would be.
     pub(super) fn next_packets(&self, index: u32, bytes: u64) -> (u32, u32) {
-        (self.flows[index as usize].seq, bytes.div_ceil(u64::from(self.plan.framing.mtu)) as u32)
+        (self.flows[self.transports.plain(index)].seq, bytes.div_ceil(u64::from(self.plan.framing.mtu)) as u32)
     }
 
     /// The sending host's port of a flow.
     pub(super) fn flow_port(&self, index: u32) -> u32 {
-        self.flows[index as usize].port
+        match self.transports.of(index) {
+            Some(connection) => self.transports.outgoing[connection as usize].port,
+            None => self.flows[self.transports.plain(index)].port,
+        }
     }
 
     /// Hands `bytes` of a flow without a transport to the network, in full packets and a remainder.
@@ -165,7 +234,7 @@ impl World {
     #[inline]
     fn send_packet(&mut self, index: u32, payload: u32) {
         let now = self.now;
-        let flow = &mut self.flows[index as usize];
+        let flow = &mut self.flows[self.transports.plain(index)];
         if flow.last.0 != payload {
             let (size, wire) = self.plan.framing.lengths(payload);
             flow.last = (payload, size, wire);

@@ -39,6 +39,17 @@ impl World {
             }
         }
         let plan = &self.plan;
+        for ((mine, theirs), out) in
+            self.transports.bases.iter_mut().zip(&other.transports.bases).zip(&self.transports.outgoing)
+        {
+            let flow = &plan.flows[out.flow as usize];
+            if owns(flow.from) {
+                mine.sent = theirs.sent;
+            }
+            if owns(flow.to) {
+                mine.delivered = theirs.delivered;
+            }
+        }
         for (mine, theirs) in self.transports.outgoing.iter_mut().zip(&mut other.transports.outgoing) {
             if owns(plan.flows[mine.flow as usize].from) {
                 swap(mine, theirs);
@@ -53,11 +64,7 @@ impl World {
         for (mine, theirs) in self.transports.completions.iter_mut().zip(&other.transports.completions) {
             mine.merge(theirs);
         }
-        let destination = |flow: usize| match flow.checked_sub(plan.flows.len()) {
-            None => plan.flows[flow].to,
-            Some(connection) => plan.flows[self.transports.outgoing[connection].flow as usize].from,
-        };
-        self.ledger.merge(other.ledger, |flow| owns(destination(flow)));
+        self.ledger.merge(other.ledger, |flow| owns(plan.flows[flow].to));
         self.applications.merge(&other.applications);
         self.conditioning.merge(&other.conditioning);
         if let (Some(mine), Some(theirs)) = (&mut self.recorder, other.recorder) {

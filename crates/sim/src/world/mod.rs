@@ -32,7 +32,7 @@ use crate::shared_buffer::SharedBuffer;
 use crate::telemetry::Telemetry;
 pub(crate) use application::{Applications, Group, SizeBin};
 pub(crate) use deadlock::Deadlock;
-use emit::Flow;
+use emit::{Flow, Writer};
 pub(crate) use new::draw;
 pub(crate) use observe::Quality;
 use observe::Recorder;
@@ -42,7 +42,7 @@ use std::sync::Arc;
 use tailback_qdisc::Dropped;
 use tailback_qdisc::cn::Origins;
 use tailback_units::Time;
-pub(crate) use transport::Transports;
+pub(crate) use transport::{Base, Transports};
 
 /// A run under way.
 #[derive(Debug)]
@@ -56,7 +56,9 @@ pub struct World {
     routes: Forwarding,
     /// Whether it is worth asking for memory ahead, since the near caches do not hold the whole network.
     looks_ahead: bool,
+    /// Sources of the flows without a transport, in their order, and of the others by connection.
     flows: Vec<Flow>,
+    writers: Vec<Writer>,
     /// Flows that a transport carries.
     pub(crate) transports: Transports,
     /// What sends over flows in place of sources.
@@ -131,7 +133,7 @@ fn ask_for(ahead: Ahead, key: Key, ports: &[Port], routes: &Forwarding, ledger: 
             let port = &ports[component];
             let Some(packet) = port.line.front() else { return };
             if packet.dst == port.to {
-                lines::<_, 2>(&raw const ledger.flows[packet.flow() as usize]);
+                ledger.ask_for(packet.flow());
                 transports.ask_for(packet.flow());
                 // An answer leaves by the same link.
                 lines::<_, 2>(&raw const ports[component ^ 1]);
@@ -225,9 +227,17 @@ impl World {
         self.agenda.push(time, Key::new(kind, component));
     }
 
+    /// Lets go of what only a run that goes on would need.
+    pub(crate) fn forget_the_future(&mut self) {
+        self.agenda = Agenda::default();
+        (self.flows, self.writers) = (Vec::new(), Vec::new());
+    }
+
     fn end_warmup(&mut self) {
         let now = self.now;
         self.ports.iter_mut().for_each(|p| p.end_warmup(now));
-        self.transports.end_warmup();
+        if now > Time::ZERO {
+            self.transports.end_warmup();
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! From a plan to a world before its first event.
 
 use super::application::Applications;
-use super::emit::Flow;
+use super::emit::{Flow, Writer};
 use super::observe::Recorder;
 use super::share::Share;
 use super::transport::{Transports, numbers};
@@ -68,18 +68,20 @@ impl World {
         };
         let route = |from: u16, to: u16| port_of(from, plan.routes.link(from, to));
         let routes = Forwarding::new(&plan.routes, plan.seed, port_of);
-        let mut flows: Vec<Flow> = plan.flows.iter().map(|f| Flow::new(f, route(f.from, f.to), &plan)).collect();
+        let plain = || (0..).zip(&plan.flows).filter(|(_, f)| f.transport.is_none());
+        let mut flows: Vec<Flow> = plain().map(|(_, f)| Flow::new(f, route(f.from, f.to), &plan)).collect();
         let mut transports = Transports::new(&plan, route);
         let conditioning = Conditioning::new(&plan);
         for out in &mut transports.outgoing {
             out.conditioner = conditioning.of_flow(out.flow);
         }
-        for (index, flow) in flows.iter_mut().enumerate() {
-            flow.conditioner = conditioning.of_flow(index as u32);
+        for (flow, (index, _)) in flows.iter_mut().zip(plain()) {
+            flow.conditioner = conditioning.of_flow(index);
         }
         let colours = !plan.conditioners.is_empty() || transports.outgoing.iter().any(|out| out.sender.marks());
         let keep = Keep { delays: plan.per_flow_delay, variation: plan.delay_variation, colours };
-        let ledger = Ledger::new(numbers(&plan.flows), usize::from(plan.classes), keep);
+        let (connections, carries) = (transports.outgoing.len(), plan.warmup > Time::ZERO);
+        let ledger = Ledger::new(plan.flows.len(), connections, usize::from(plan.classes), carries, keep);
         let applications = Applications::new(&plan);
         let hot_bytes = size_of_val(&*ports) + ledger.hot_bytes() + transports.hot_bytes();
         let mut world = World {
@@ -90,6 +92,7 @@ impl World {
             routes,
             looks_ahead: hot_bytes > NEAR_BYTES,
             flows,
+            writers: transports.outgoing.iter().map(|_| Writer::new()).collect(),
             transports,
             applications,
             telemetry: Telemetry::new(&plan),
@@ -118,7 +121,7 @@ impl World {
                 world.wake_at(port, wakeup.unwrap_or(Time::NEVER));
             }
         }
-        for flow in 0..world.flows.len() as u32 {
+        for flow in 0..world.plan.flows.len() as u32 {
             if !world.owns(world.plan.flows[flow as usize].from) {
                 continue;
             }
@@ -146,8 +149,9 @@ pub(crate) fn draw(plan: &mut Plan) {
         if flow.among.is_none() && flow.start_spread == Dur::ZERO {
             continue;
         }
-        let mut rng = Rng::named(plan.seed, &format!("placement {}", flow.name));
-        match flow.among.as_deref() {
+        let mut rng = Rng::named(plan.seed, &format!("placement {}", flow.name()));
+        let kind = Arc::clone(&flow.kind);
+        match kind.among.as_deref() {
             Some(Among { from, to, draw: Draw::Independent }) => loop {
                 flow.from = from[rng.below(from.len() as u64) as usize];
                 flow.to = to[rng.below(to.len() as u64) as usize];

@@ -112,7 +112,7 @@ impl World {
                 if rule.plan.per_flow && !flow.is_some_and(|flow| flow.probe) {
                     continue;
                 }
-                let name = flow.map_or(&rule.plan.name, |flow| &flow.name);
+                let name = flow.map_or_else(|| rule.plan.name.clone(), |flow| flow.name().to_string());
                 meter.probe(&mut |what, value| {
                     let series = recorder.meters.entry(name.clone()).or_default();
                     series.entry(what.to_owned()).or_default().push(value);
@@ -125,8 +125,7 @@ impl World {
             if !flow.probe || !owns(flow.from) {
                 continue;
             }
-            let name = &self.plan.flows[out.flow as usize].name;
-            let series = recorder.transports.entry(name.clone()).or_default();
+            let series = recorder.transports.entry(flow.name().to_string()).or_default();
             let mut show = |name: &str, value| series.entry(name.to_owned()).or_default().push(value);
             let sender = &out.sender;
             show("window_segments", sender.cwnd());
@@ -136,15 +135,15 @@ impl World {
             show("timeout_s", sender.rto().as_secs());
             sender.probe(&mut |name, value| show(name, value));
         }
+        // In a part of a network fewer may be sent than arrive.
+        let mut count = |offered: u64, gone: u64| in_network = offered.wrapping_add(in_network).wrapping_sub(gone);
         for (at, flow) in self.ledger.flows.iter().enumerate() {
-            if let Some(delivered) = recorder.delivered.get_mut(at) {
-                delivered.push(flow.delivered[0].bytes + flow.delivered[1].bytes);
-            }
-            let packets = |count: &[crate::ledger::Count; 2]| count[0].packets + count[1].packets;
-            // In a part of a network fewer may be sent than arrive.
-            let gone = packets(&flow.delivered) + packets(&flow.dropped);
-            in_network = packets(&flow.offered).wrapping_add(in_network).wrapping_sub(gone);
+            let carried = self.ledger.carried(at);
+            recorder.delivered[at].push(carried.delivered.bytes + flow.delivered.bytes);
+            count(carried.offered.packets, carried.delivered.packets + carried.dropped.packets);
+            count(flow.offered.packets, flow.delivered.packets + flow.dropped.packets);
         }
+        self.ledger.acks.iter().for_each(|acks| count(acks.offered, acks.delivered + acks.dropped));
         recorder.in_network.push(in_network);
         if self.plan.delay_variation {
             self.sample_quality();
@@ -157,9 +156,9 @@ impl World {
         let mut groups: BTreeMap<&str, Quality> = BTreeMap::new();
         for (index, (plan, account)) in self.plan.flows.iter().zip(&self.ledger.flows).enumerate() {
             let sum = groups.entry(&plan.group).or_default();
-            sum.offered += account.offered[1].packets;
-            sum.delivered += account.delivered[1].packets;
-            sum.dropped += account.dropped[1].packets;
+            sum.offered += account.offered.packets;
+            sum.delivered += account.delivered.packets;
+            sum.dropped += account.dropped.packets;
             sum.delay += account.delay_sum();
             sum.jitter += self.ledger.variation(index).map_or(0, Variation::jitter);
         }

@@ -145,7 +145,7 @@ impl World {
     /// Takes in what has left other parts for this one.
     pub(crate) fn accept(&mut self, parcels: &mut Parcels) {
         for (connection, write) in parcels.writes.drain(..) {
-            self.transports.incoming[connection as usize].writes.push_back(write);
+            self.transports.incoming[connection as usize].await_write(write);
         }
         for Frame { mut packet, port, aside } in parcels.frames.drain(..) {
             match aside.map(|aside| *aside) {

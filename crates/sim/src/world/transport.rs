@@ -21,12 +21,22 @@ use tailback_units::Time;
 pub(crate) struct Transports {
     pub outgoing: Vec<Outgoing>,
     pub incoming: Vec<Incoming>,
-    /// By flow: its connection, [`Transports::NONE`] without one.
+    /// By flow: its connection, or with [`Transports::PLAIN`] set its place among the flows without one.
     of_flow: Vec<u32>,
     /// Acknowledgements that do not fit into a packet.
     long: LongAcks,
     /// Completion times of writes, by group of flows, picoseconds.
     pub completions: Vec<Sketch>,
+    /// By connection, state at the end of the warm-up; empty in runs without one.
+    pub bases: Vec<Base>,
+}
+
+/// What the ends of a connection had counted at the end of the warm-up.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Base {
+    pub sent: Statistics,
+    /// Payload bytes delivered in order.
+    pub delivered: u64,
 }
 
 /// A connection's sending side.
@@ -39,7 +49,7 @@ pub(crate) struct Outgoing {
     /// Connections opened before this one, and the number of this one's first segment.
     before: u32,
     first: u32,
-    port: u32,
+    pub(super) port: u32,
     to: u16,
     class: u8,
     code: u8,
@@ -49,18 +59,15 @@ pub(crate) struct Outgoing {
     header: u16,
     /// The conditioner at its entry.
     pub conditioner: u32,
-    /// State at the end of the warm-up.
-    pub base: Statistics,
 }
 
 /// A connection's receiving side.
 #[derive(Debug)]
 pub(crate) struct Incoming {
     pub receiver: Receiver,
-    /// When it was opened, and the number of its first segment.
-    opened: Time,
-    first: u32,
     due: Time,
+    /// The number of its first segment.
+    first: u32,
     port: u32,
     to: u16,
     class: u8,
@@ -73,11 +80,40 @@ pub(crate) struct Incoming {
     wire: u16,
     /// Its group's place in the completions.
     pub group: u32,
+    /// Of connections for writes that end, or that are opened again.
+    finite: Option<Box<Finite>>,
+}
+
+const _: () = assert!(size_of::<Incoming>() <= 112);
+const _: () = assert!(size_of::<Outgoing>() <= 304);
+
+/// What a connection's receiving side has beside a stream without end.
+#[derive(Debug, Default)]
+struct Finite {
+    /// When it was opened for the last time.
+    opened: Time,
     /// Writes that have not arrived in full, in order.
-    pub(super) writes: VecDeque<Write>,
-    pub completed: Completed,
-    /// Payload bytes delivered in order at the end of the warm-up.
-    pub base: u64,
+    writes: VecDeque<Write>,
+    completed: Completed,
+}
+
+impl Incoming {
+    /// Something is on its way here.
+    pub(super) fn await_write(&mut self, write: Write) {
+        self.finite.get_or_insert_default().writes.push_back(write);
+    }
+    /// Writes that have arrived in full.
+    pub fn completed(&self) -> Completed {
+        self.finite.as_ref().map_or_else(Completed::default, |finite| finite.completed)
+    }
+    /// When it was opened for the last time.
+    fn opened(&self) -> Time {
+        self.finite.as_ref().map_or(Time::ZERO, |finite| finite.opened)
+    }
+    /// Whether there are writes that have not arrived in full.
+    fn awaits(&self) -> bool {
+        self.finite.as_ref().is_some_and(|finite| !finite.writes.is_empty())
+    }
 }
 
 /// Something that the application has written.
@@ -143,7 +179,8 @@ impl Transports {
 }
 
 impl Transports {
-    const NONE: u32 = u32::MAX;
+    /// No plan has so many flows.
+    const PLAIN: u32 = 1 << 31;
 
     /// Bytes that the packets of all connections touch.
     pub fn hot_bytes(&self) -> usize {
@@ -152,16 +189,27 @@ impl Transports {
 
     /// The connections of a plan; `route` gives the first port from a node to another.
     pub fn new(plan: &Plan, route: impl Fn(u16, u16) -> u32) -> Transports {
-        let mut made = Transports { of_flow: vec![Transports::NONE; plan.flows.len()], ..Transports::default() };
+        // Not to grow step by step: there may be a hundred thousand.
+        let connections = plan.flows.iter().filter(|flow| flow.transport.is_some()).count();
+        let mut made = Transports {
+            of_flow: Vec::with_capacity(plan.flows.len()),
+            outgoing: Vec::with_capacity(connections),
+            incoming: Vec::with_capacity(connections),
+            ..Transports::default()
+        };
         let mut groups: Vec<&str> = Vec::new();
         for (index, flow) in plan.flows.iter().enumerate() {
-            let Some(tcp) = &flow.transport else { continue };
-            made.of_flow[index] = made.outgoing.len() as u32;
+            let connections = made.outgoing.len() as u32;
+            let Some(tcp) = &flow.transport else {
+                made.of_flow.push((index as u32 - connections) | Transports::PLAIN);
+                continue;
+            };
+            made.of_flow.push(connections);
             let group = groups.iter().position(|g| *g == flow.group).unwrap_or_else(|| {
                 groups.push(&flow.group);
                 groups.len() - 1
             });
-            let rng = Rng::named(plan.seed, &format!("transport {}", flow.name));
+            let rng = Rng::named(plan.seed, &format!("transport {}", flow.name()));
             // At most 1000 B, which the parameters' check sees to.
             let header = tcp.header.0 as u16;
             let (size, wire) = plan.framing.lengths(u32::from(header));
@@ -179,13 +227,11 @@ impl Transports {
                 waits: false,
                 header,
                 conditioner: NONE,
-                base: Statistics::default(),
             });
             made.incoming.push(Incoming {
                 receiver: Receiver::new(tcp),
-                opened: Time::ZERO,
-                first: 0,
                 due: Time::NEVER,
+                first: 0,
                 port: route(flow.to, flow.from),
                 to: flow.from,
                 class: flow.class,
@@ -194,9 +240,7 @@ impl Transports {
                 size: size as u16,
                 wire: wire as u16,
                 group: group as u32,
-                writes: VecDeque::new(),
-                completed: Completed::default(),
-                base: 0,
+                finite: None,
             });
         }
         made.completions = vec![Sketch::default(); groups.len()];
@@ -211,7 +255,13 @@ impl Transports {
     /// A flow's connection.
     #[inline]
     pub fn of(&self, flow: u32) -> Option<u32> {
-        self.of_flow.get(flow as usize).copied().filter(|c| *c != Transports::NONE)
+        self.of_flow.get(flow as usize).copied().filter(|c| c & Transports::PLAIN == 0)
+    }
+
+    /// The place of a flow without a connection among those.
+    #[inline]
+    pub fn plain(&self, flow: u32) -> usize {
+        (self.of_flow[flow as usize] & !Transports::PLAIN) as usize
     }
 
     /// Asks for what a packet of this number will touch at its destination.
@@ -221,14 +271,14 @@ impl Transports {
         if flow >= flows {
             self.ask_for_sender((flow - flows) as usize);
         } else if let Some(incoming) = self.incoming.get(self.of_flow[flow as usize] as usize) {
-            lines::<_, 3>(incoming);
+            lines::<_, 2>(incoming);
         }
     }
 
     /// Asks for a sender.
     #[inline]
     pub fn ask_for_sender(&self, connection: usize) {
-        lines::<_, 6>(&raw const self.outgoing[connection]);
+        lines::<_, 5>(&raw const self.outgoing[connection]);
     }
 
     /// The number under which a connection's acknowledgements travel.
@@ -242,13 +292,18 @@ impl Transports {
         self.incoming[connection as usize].port
     }
 
+    /// State of a connection at the end of the warm-up.
+    pub fn base(&self, connection: usize) -> Base {
+        self.bases.get(connection).copied().unwrap_or_default()
+    }
+
     pub fn end_warmup(&mut self) {
-        for out in &mut self.outgoing {
-            out.base = out.sender.statistics();
-        }
-        for incoming in &mut self.incoming {
-            incoming.base = incoming.receiver.delivered();
-        }
+        let ends = self.outgoing.iter().zip(&self.incoming);
+        let base = |(out, incoming): (&Outgoing, &Incoming)| Base {
+            sent: out.sender.statistics(),
+            delivered: incoming.receiver.delivered(),
+        };
+        self.bases = ends.map(base).collect();
     }
 }
 
@@ -274,7 +329,7 @@ impl World {
         let to = self.plan.flows[self.transports.outgoing[connection as usize].flow as usize].to;
         match self.share.as_mut().filter(|share| !share.owns(to)) {
             Some(share) => share.send_write(to, connection, write),
-            None => self.transports.incoming[connection as usize].writes.push_back(write),
+            None => self.transports.incoming[connection as usize].await_write(write),
         }
     }
 
@@ -291,12 +346,14 @@ impl World {
         let out = &mut self.transports.outgoing[connection as usize];
         out.before += 1;
         // A stream for each, so that none repeats what another has drawn.
-        let rng = Rng::named(self.plan.seed, &format!("transport {} #{}", plan.name, out.before));
+        let rng = Rng::named(self.plan.seed, &format!("transport {} #{}", plan.name(), out.before));
         out.first = out.sender.reopen(rng);
         let incoming = &mut self.transports.incoming[connection as usize];
         incoming.receiver.reopen(tcp, out.first);
-        (incoming.opened, incoming.first) = (self.now, out.first);
-        incoming.writes.clear();
+        incoming.first = out.first;
+        let finite = incoming.finite.get_or_insert_default();
+        finite.opened = self.now;
+        finite.writes.clear();
         if let Some(telemetry) = &mut self.telemetry {
             telemetry.forget(flow);
         }
@@ -310,7 +367,7 @@ impl World {
             return self.receive_ack(flow - flows, packet);
         }
         let connection = self.transports.of_flow[flow as usize];
-        if connection == Transports::NONE {
+        if connection & Transports::PLAIN != 0 {
             let seq = packet.seq;
             self.ledger.deliver(packet, self.now);
             if !self.applications.is_empty() {
@@ -324,12 +381,12 @@ impl World {
         let incoming = &mut self.transports.incoming[connection as usize];
         // What an earlier connection has left behind: a segment by its number, a SYN by its time.
         let next = incoming.receiver.next();
-        let late = if payload == 0 { born < incoming.opened } else { is_late(seq, &mut incoming.first, next) };
+        let late = if payload == 0 { born < incoming.opened() } else { is_late(seq, &mut incoming.first, next) };
         if late {
             return;
         }
         let ack = incoming.receiver.on_segment(self.now, seq, payload, born, ce, cwr);
-        let complete = !incoming.writes.is_empty() && self.complete(connection);
+        let complete = incoming.awaits() && self.complete(connection);
         if let Some(ack) = ack {
             self.acknowledge(connection, ack);
         }
@@ -343,25 +400,26 @@ impl World {
     fn complete(&mut self, connection: u32) -> bool {
         let incoming = &mut self.transports.incoming[connection as usize];
         let next = incoming.receiver.next();
-        let before = incoming.writes.len();
-        while let Some(write) = incoming.writes.front()
+        let Some(finite) = &mut incoming.finite else { return false };
+        let before = finite.writes.len();
+        while let Some(write) = finite.writes.front()
             && next.wrapping_sub(write.end) < u32::MAX / 2
         {
             if write.at >= self.plan.warmup {
                 let took = self.now.since(write.at).0;
-                incoming.completed.count += 1;
-                incoming.completed.sum += u128::from(took);
-                incoming.completed.max = incoming.completed.max.max(took);
+                finite.completed.count += 1;
+                finite.completed.sum += u128::from(took);
+                finite.completed.max = finite.completed.max.max(took);
                 self.transports.completions[incoming.group as usize].record(took);
             }
-            incoming.writes.pop_front();
+            finite.writes.pop_front();
         }
-        incoming.writes.len() < before
+        finite.writes.len() < before
     }
 
     fn receive_ack(&mut self, connection: u32, packet: Packet) {
         let ack = self.unpack(&packet);
-        self.ledger.deliver(packet, self.now);
+        self.ledger.deliver_ack(packet, connection);
         let out = &mut self.transports.outgoing[connection as usize];
         if is_late(ack.next, &mut out.first, out.sender.next()) {
             // It is for an earlier connection.
@@ -401,7 +459,7 @@ impl World {
         packet.code = incoming.code;
         packet.set_lengths(u32::from(incoming.size), u32::from(incoming.wire));
         let port = incoming.port;
-        self.ledger.offer(&packet);
+        self.ledger.offer_ack(connection);
         self.enqueue(port, packet, None);
     }
 

@@ -165,22 +165,19 @@ impl Net {
     pub fn flow(&mut self, from: NodeId, to: NodeId, class: u8, model: Model) -> usize {
         let name = |node: NodeId| &self.plan.nodes[usize::from(node)].name;
         let name = format!("{}->{} {}", name(from), name(to), self.plan.flows.len());
-        let group = name.clone();
-        self.plan.flows.push(FlowPlan {
-            name,
-            group,
-            from,
-            to,
+        let kind = FlowKind {
+            group: name.clone(),
             class,
             code: 0,
-            start: Time::ZERO,
             start_spread: Dur::ZERO,
             stop: Time::NEVER,
             model,
             among: None,
             transport: None,
             probe: false,
-        });
+        };
+        let name = FlowName::Own(name.into());
+        self.plan.flows.push(FlowPlan { name, from, to, start: Time::ZERO, kind: kind.into() });
         self.plan.flows.len() - 1
     }
     pub fn change(&mut self, at: Time, what: ChangeKind) {

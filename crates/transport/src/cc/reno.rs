@@ -61,12 +61,16 @@ impl Params {
 impl Build for Params {
     type Control = Reno;
     fn build(&self, tcp: &Tcp, _: Rng) -> Reno {
-        Reno {
+        let own = || Own {
             beta: self.beta.0,
             ecn_beta: self.ecn_beta.0,
+            hystart: self.hystart.then(|| HyStart::new(tcp, true)),
+        };
+        let usual = self.beta.0 == HALF && self.ecn_beta.0 == HALF && !self.hystart;
+        Reno {
             growth: Growth::new(self.byte_counting),
             window: self.reduction == Reduction::Window,
-            hystart: self.hystart.then(|| Box::new(HyStart::new(tcp, true))),
+            own: (!usual).then(|| Box::new(own())),
         }
     }
 }
@@ -74,23 +78,37 @@ impl Build for Params {
 /// Reno at work.
 #[derive(Debug)]
 pub struct Reno {
-    beta: f64,
-    ecn_beta: f64,
     growth: Growth,
     /// Whether losses reduce the window instead of FlightSize.
     window: bool,
+    /// None leaves half a window and has no other end of slow start, as most do.
+    own: Option<Box<Own>>,
+}
+
+const _: () = assert!(size_of::<Reno>() <= 16);
+
+/// What a loss and an echo leave of the window, as a rule.
+const HALF: f64 = 0.5;
+
+/// What is not as with most.
+#[derive(Debug)]
+struct Own {
+    beta: f64,
+    ecn_beta: f64,
     /// Until the first congestion or the end of the first slow start.
-    hystart: Option<Box<HyStart>>,
+    hystart: Option<HyStart>,
 }
 
 impl CongestionControl for Reno {
     #[inline]
     fn on_ack(&mut self, window: &mut Window, acked: &Acked) {
-        if let Some(hystart) = &mut self.hystart {
+        if let Some(own) = &mut self.own
+            && let Some(hystart) = &mut own.hystart
+        {
             if hystart.active() && window.cwnd < window.ssthresh && acked.advanced > 0 {
                 return hystart.on_ack(window, acked);
             }
-            self.hystart = None;
+            own.hystart = None;
         }
         if !acked.window_limited || acked.advanced == 0 {
             return;
@@ -103,14 +121,20 @@ impl CongestionControl for Reno {
     }
 
     fn on_congestion(&mut self, window: &mut Window, why: Congestion, _: Time, in_flight: u32) {
-        self.hystart = None;
+        let [beta, ecn_beta] = match &mut self.own {
+            Some(own) => {
+                own.hystart = None;
+                [own.beta, own.ecn_beta]
+            }
+            None => [HALF; 2],
+        };
         let ecn = why == Congestion::Ecn;
-        let kept = window.cwnd * if ecn { self.ecn_beta } else { self.beta };
+        let kept = window.cwnd * if ecn { ecn_beta } else { beta };
         // RFC 5681 equation 4: FlightSize, not the window, for a sender that did not fill it.
         window.ssthresh = match (ecn, self.window) {
             (_, true) => kept.floor().max(2.0),
             (true, false) => kept.max(2.0),
-            (false, false) => (f64::from(in_flight) * self.beta).max(2.0),
+            (false, false) => (f64::from(in_flight) * beta).max(2.0),
         };
         if ecn || self.window {
             window.cwnd = kept.max(1.0);
@@ -128,13 +152,14 @@ impl CongestionControl for Reno {
 /// How acknowledgements count towards growth (RFC 5681, RFC 3465).
 #[derive(Debug)]
 pub(crate) struct Growth {
-    limit: u32,
+    /// At most 1000.
+    limit: u16,
     after_timeout: bool,
 }
 
 impl Growth {
     pub(crate) fn new(limit: u32) -> Growth {
-        Growth { limit, after_timeout: false }
+        Growth { limit: limit.try_into().unwrap_or(u16::MAX), after_timeout: false }
     }
     /// A timeout has happened.
     pub(crate) fn timed_out(&mut self) {
@@ -145,7 +170,7 @@ impl Growth {
     pub(crate) fn slow_start(&mut self, window: &mut Window, advanced: u32) {
         // After a timeout one acknowledgement may cover what had arrived long before (RFC 3465 section 2.3).
         let limit = if self.after_timeout { 1 } else { self.limit };
-        window.cwnd += f64::from(advanced.min(limit));
+        window.cwnd += f64::from(advanced.min(limit.into()));
         if window.cwnd >= window.ssthresh {
             self.after_timeout = false;
         }

@@ -55,7 +55,7 @@ impl Sender {
             delivered: news.delivered,
             advanced,
             rtt,
-            srtt: self.rtt.srtt(),
+            srtt: self.rtt.srtt(&self.tcp.timers),
             min_rtt: self.rtt.min(),
             in_flight_before,
             in_flight: self.in_flight(),

@@ -16,8 +16,9 @@ impl Sender {
     pub fn close(&mut self) {
         self.left = 0;
         let transmitted = self.transmitted_once();
-        while self.cold.short.back().is_some_and(|(segment, _)| *segment >= transmitted) {
-            self.cold.short.pop_back();
+        let Some(rare) = &mut self.rare else { return };
+        while rare.short.back().is_some_and(|(segment, _)| *segment >= transmitted) {
+            rare.short.pop_back();
         }
     }
 }

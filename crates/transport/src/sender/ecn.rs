@@ -29,17 +29,19 @@ impl Sender {
             return false;
         }
         self.by_echo = true;
-        self.cold.statistics.ecn_reductions += 1;
+        self.counts.ecn_reductions += 1;
         let at_floor = self.window.cwnd <= 1.0;
         let flight = self.flight_size();
         let before = self.window.cwnd;
         self.reduce(Congestion::Ecn, now, flight);
-        self.cold.prior = None;
+        if let Some(rare) = &mut self.rare {
+            rare.prior = None;
+        }
         let back_off = self.back_off();
         // As in ns-2: each further echo in a row at a window of one doubles the wait.
         let slower = at_floor && matches!(back_off, BackOff::Floor | BackOff::Ns2);
         if slower && self.floored {
-            self.rtt.back_off();
+            self.rtt.back_off(&self.tcp.timers);
         }
         self.floored = slower;
         let wait = slower && back_off == BackOff::Floor;

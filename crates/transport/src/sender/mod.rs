@@ -39,7 +39,7 @@ use board::Board;
 use rack::Rack;
 use reserve::{Marks, Reserve};
 use sampler::Sampler;
-use state::{Flavour, Probe};
+use state::{Counts, Flavour, Probe};
 pub use state::{State, Statistics};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -97,6 +97,14 @@ pub struct Sender {
     paced_out: bool,
     /// Whether segment `timed` is being timed.
     timing: bool,
+    /// Whether a partial acknowledgement has come in this recovery.
+    partial: bool,
+    /// SYNs sent; so many that the rest do not matter are the most.
+    syns: u8,
+    f_rto: FRto,
+    /// First unacknowledged segment at the last expiry, if there was one.
+    expired: bool,
+    expired_at: u32,
     timed: u32,
     timed_at: Time,
     rtt: Rtt,
@@ -107,30 +115,24 @@ pub struct Sender {
     /// No segment before this time.
     release: Time,
     last_sent: Time,
+    counts: Counts,
     control: Control,
     tcp: Arc<Tcp>,
     board: Option<Box<Board>>,
     sampler: Option<Box<Sampler>>,
-    cold: Box<Cold>,
+    /// What many senders never need.
+    rare: Option<Box<Rare>>,
 }
 
-/// What is rarely needed.
+/// What only some senders need, and those not always.
 #[derive(Debug, Default)]
-struct Cold {
-    statistics: Statistics,
+struct Rare {
     /// Segments that are not full: how many were offered before each, and its payload.
     short: VecDeque<(u64, u16)>,
-    /// The window before the last reduction.
+    /// The window before the last reduction, where that may be undone.
     prior: Option<Window>,
-    f_rto: FRto,
     /// When the first retransmission of this recovery was sent, while Eifel waits for its answer.
     eifel: Option<Time>,
-    /// First unacknowledged segment at the last expiry.
-    expired_at: Option<u32>,
-    /// Whether a partial acknowledgement has come in this recovery.
-    partial: bool,
-    /// SYNs sent.
-    syns: u32,
     reserve: Option<Box<Reserve>>,
     marks: Marks,
 }
@@ -179,6 +181,11 @@ impl Sender {
             marking: reserve.is_some() || control.marks(),
             paced_out: false,
             timing: false,
+            partial: false,
+            syns: 0,
+            f_rto: FRto::Off,
+            expired: false,
+            expired_at: 0,
             timed: 0,
             timed_at: Time::ZERO,
             rtt: Rtt::new(&tcp.timers),
@@ -186,10 +193,11 @@ impl Sender {
             probe: Time::NEVER,
             release: Time::ZERO,
             last_sent: Time::ZERO,
+            counts: Counts::default(),
             sampler: control.samples_rate().then(Box::default),
             control,
             board,
-            cold: Box::new(Cold { reserve, ..Cold::default() }),
+            rare: reserve.map(|reserve| Box::new(Rare { reserve: Some(reserve), ..Rare::default() })),
             tcp: Arc::clone(tcp),
         }
     }
@@ -205,7 +213,7 @@ impl Sender {
         self.left = self.left.saturating_add(segments);
         if rest > 0 {
             let last = self.transmitted_once().saturating_add(self.left) - 1;
-            self.cold.short.push_back((last, rest as u16));
+            self.rare().short.push_back((last, rest as u16));
         }
         if self.state == State::Closed {
             self.open(now);
@@ -252,7 +260,7 @@ impl Sender {
     }
     /// Smoothed round-trip time; zero before the first sample.
     pub fn srtt(&self) -> Dur {
-        self.rtt.srtt()
+        self.rtt.srtt(&self.tcp.timers)
     }
     /// Smallest round-trip time so far; zero before the first sample.
     pub fn min_rtt(&self) -> Dur {
@@ -304,7 +312,7 @@ impl Sender {
     }
     /// Counts since the start.
     pub fn statistics(&self) -> Statistics {
-        self.cold.statistics
+        self.counts.statistics()
     }
     /// Shows the congestion control's own state.
     pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
@@ -322,6 +330,23 @@ impl Sender {
         }
     }
 
+    /// What many senders never need.
+    fn rare(&mut self) -> &mut Rare {
+        self.rare.get_or_insert_default()
+    }
+    fn reserve(&self) -> Option<&Reserve> {
+        self.rare.as_ref()?.reserve.as_deref()
+    }
+    /// Whether segment `seq` was marked when it was last sent.
+    fn was_marked(&self, seq: u32) -> bool {
+        self.rare.as_ref().is_some_and(|rare| rare.marks.get(seq))
+    }
+    /// Keeps the window before a reduction, where that may turn out to have had no reason.
+    fn keep_window(&mut self) {
+        if !self.watches(SpuriousTimeout::Off) {
+            self.rare().prior = Some(self.window);
+        }
+    }
     /// Segments that the window allows: its integer part, at least 1 unless echoes of congestion have
     /// taken it below (`ecn-floor = "ns-2"`).
     #[inline]
@@ -345,7 +370,7 @@ impl Sender {
     }
     /// New segments transmitted since the start. Unlike `max` it does not wrap.
     fn transmitted_once(&self) -> u64 {
-        self.cold.statistics.sent - self.cold.statistics.retransmissions
+        self.counts.sent - self.counts.retransmissions
     }
     fn watches(&self, how: SpuriousTimeout) -> bool {
         self.tcp.spurious_timeout == how

@@ -26,8 +26,8 @@ impl Sender {
             return None;
         }
         self.force = false;
-        let retransmission = self.cold.syns > 0;
-        self.cold.syns += 1;
+        let retransmission = self.syns > 0;
+        self.syns = self.syns.saturating_add(1);
         self.expiry = now + self.rtt.rto(&self.tcp.timers);
         let cwr = self.tcp.ecn != EcnMode::Off;
         Some(Segment { seq: SYN, payload: 0, ecn: Ecn::NotEct, cwr, retransmission, marked: None })
@@ -35,7 +35,7 @@ impl Sender {
 
     /// The timer has expired before the SYN was answered.
     pub(super) fn on_lost_syn(&mut self) {
-        self.rtt.back_off();
+        self.rtt.back_off(&self.tcp.timers);
         self.expiry = Time::NEVER;
         self.force = true;
     }
@@ -49,7 +49,7 @@ impl Sender {
         self.force = false;
         self.expiry = Time::NEVER;
         self.ecn = self.tcp.ecn != EcnMode::Off && ack.ece;
-        let lost = self.cold.syns > 1;
+        let lost = self.syns > 1;
         if lost {
             // RFC 5681 section 3.1: a lost SYN is a sign of congestion.
             self.window.cwnd = 1.0;

@@ -81,8 +81,8 @@ impl Sender {
 
     /// Enters recovery: one reduction, unless an echo has just made it.
     pub(super) fn begin_recovery(&mut self, now: Time) {
-        self.cold.statistics.fast_retransmits += 1;
-        self.cold.partial = false;
+        self.counts.fast_retransmits += 1;
+        self.partial = false;
         self.watch_eifel();
         let flight = self.flight_size();
         let own = self.sets_window();
@@ -91,7 +91,7 @@ impl Sender {
                 self.window.ssthresh = self.window.cwnd;
             }
         } else {
-            self.cold.prior = Some(self.window);
+            self.keep_window();
             let tahoe = self.flavour == Flavour::Tahoe;
             let why = if tahoe { Congestion::Timeout } else { Congestion::Loss };
             self.reduce(why, now, flight);
@@ -121,8 +121,8 @@ impl Sender {
         self.count_lost(1);
         // One was the retransmission; the others had been counted as duplicates.
         self.dupacks = self.dupacks.saturating_sub(advanced - 1);
-        news.keep_timer = impatient && self.cold.partial;
-        self.cold.partial = true;
+        news.keep_timer = impatient && self.partial;
+        self.partial = true;
         if deflation && exit == Exit::Open {
             self.deflate(advanced as i32);
         } else if deflation {

@@ -16,12 +16,13 @@ impl Sender {
     ///
     /// [`Receiver::reopen`]: crate::Receiver::reopen
     pub fn reopen(&mut self, rng: Rng) -> u32 {
-        let (statistics, start) = (self.cold.statistics, self.max.wrapping_add(1));
+        let (counts, start) = (self.counts, self.max.wrapping_add(1));
         let tcp = Arc::clone(&self.tcp);
-        let reserve = self.cold.reserve.take();
-        *self = Sender::new(&tcp, rng);
-        self.cold.statistics = statistics;
-        self.cold.reserve = reserve;
+        let reserve = self.rare.as_mut().and_then(|rare| rare.reserve.take());
+        *self = Sender { counts, ..Sender::new(&tcp, rng) };
+        if reserve.is_some() {
+            self.rare().reserve = reserve;
+        }
         self.number_from(start);
         start
     }

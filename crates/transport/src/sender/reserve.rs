@@ -37,7 +37,7 @@ impl Marks {
         }
     }
     /// Whether segment `seq` was marked when it was last sent.
-    fn get(&self, seq: u32) -> bool {
+    pub fn get(&self, seq: u32) -> bool {
         self.sent.get(seq.wrapping_sub(self.first) as usize).copied().unwrap_or(false)
     }
 }
@@ -108,14 +108,14 @@ impl Reserve {
 impl Sender {
     /// [`Sender::poll`] of an open connection with a reservation.
     pub(super) fn poll_reserved(&mut self, now: Time) -> Option<Segment> {
-        let mut reserve = self.cold.reserve.take().expect("the sender has a reservation");
+        let mut reserve = self.rare().reserve.take().expect("the sender has a reservation");
         reserve.bucket.fill(now);
         reserve.advance(now);
         let choice = self.choose_reserved(now, &mut reserve);
         if choice.is_none() {
             self.wait_reserved(&reserve);
         }
-        self.cold.reserve = Some(reserve);
+        self.rare().reserve = Some(reserve);
         choice.map(|choice| self.transmit(now, choice))
     }
 
@@ -157,22 +157,24 @@ impl Sender {
 
     /// Whether segment `seq` with `payload` bytes, which is being sent (`again`), is marked.
     pub(super) fn mark(&mut self, now: Time, seq: u32, payload: u16, again: bool) -> bool {
-        let marked = match &mut self.cold.reserve {
+        let header = self.tcp.header.0 as u32;
+        let marked = match &mut self.rare().reserve {
             Some(reserve) => {
                 reserve.bucket.fill(now);
-                reserve.bucket.take(u32::from(payload) + self.tcp.header.0 as u32)
+                reserve.bucket.take(u32::from(payload) + header)
             }
-            None => self.control.mark(now, again.then(|| self.cold.marks.get(seq))),
+            None => self.control.mark(now, again.then(|| self.was_marked(seq))),
         };
-        self.cold.marks.set(seq, self.una, marked);
+        let una = self.una;
+        self.rare().marks.set(seq, una, marked);
         marked
     }
 
     /// Segments that the reservation carries in a round trip, where only the rest of the window is
     /// reduced; else 0.
     pub(super) fn reserved_window(&self) -> f64 {
-        match &self.cold.reserve {
-            Some(reserve) if reserve.excess_only => reserve.rate * self.rtt.srtt().as_secs(),
+        match self.reserve() {
+            Some(reserve) if reserve.excess_only => reserve.rate * self.rtt.srtt(&self.tcp.timers).as_secs(),
             _ => 0.0,
         }
     }
@@ -188,7 +190,7 @@ impl Sender {
         if !self.marking {
             return self.control.on_congestion(&mut self.window, why, now, flight);
         }
-        let marked = why != Congestion::Ecn && self.cold.marks.get(self.una);
+        let marked = why != Congestion::Ecn && self.was_marked(self.una);
         self.control.on_loss_of(marked);
         let reserved = if marked { 0.0 } else { self.reserved_window() };
         if reserved == 0.0 {

@@ -72,7 +72,7 @@ impl Sender {
             return;
         }
         let recovering = matches!(self.state, State::Recovery | State::Loss);
-        let wait = board.mark_by_time(now, self.rtt.srtt(), recovering);
+        let wait = board.mark_by_time(now, self.rtt.srtt(&self.tcp.timers), recovering);
         if wait.0 > 0 {
             self.probe = now + wait;
             self.probe_for = Probe::Reordering;
@@ -150,7 +150,7 @@ impl Sender {
         if let Some(rack) = self.board.as_mut().and_then(|board| board.rack.as_mut()) {
             rack.probe = Some((end, !new));
         }
-        self.cold.statistics.probes += 1;
+        self.counts.probes += 1;
         self.force_probe = true;
         self.expiry = now + self.rto();
     }

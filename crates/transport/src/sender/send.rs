@@ -30,7 +30,7 @@ impl Sender {
             }
             self.restart_after_idle(now);
         }
-        if self.marking && self.cold.reserve.is_some() {
+        if self.marking && self.reserve().is_some() {
             return self.poll_reserved(now);
         }
         // The first repair of a loss leaves at once; all else waits for its time.
@@ -153,7 +153,7 @@ impl Sender {
             sampler.sent(seq, now, in_flight);
         }
         let payload = self.payload(seq);
-        self.cold.statistics.sent += 1;
+        self.counts.sent += 1;
         if retransmission {
             self.again(now, seq);
         } else {
@@ -177,7 +177,7 @@ impl Sender {
         }
         // RFC 6298 section 5.1; a retransmission of the first outstanding segment starts it again,
         // as in BSD, ns-2 and Linux.
-        let patient = self.flavour == Flavour::NewReno && self.state == State::Recovery && self.cold.partial;
+        let patient = self.flavour == Flavour::NewReno && self.state == State::Recovery && self.partial;
         if self.expiry == Time::NEVER || (retransmission && seq == self.una && !patient) {
             self.expiry = now + self.rto();
         }
@@ -196,11 +196,14 @@ impl Sender {
     }
 
     fn again(&mut self, now: Time, seq: u32) {
-        self.cold.statistics.retransmissions += 1;
+        self.counts.retransmissions += 1;
         // Karn: what is sent twice is not timed; another one still is (RFC 6298 section 3).
         self.timing &= seq != self.timed;
-        if self.watches(SpuriousTimeout::Eifel) && self.cold.eifel == Some(Time::NEVER) {
-            self.cold.eifel = Some(now);
+        if self.watches(SpuriousTimeout::Eifel)
+            && let Some(eifel) = self.rare.as_mut().and_then(|rare| rare.eifel.as_mut())
+            && *eifel == Time::NEVER
+        {
+            *eifel = now;
         }
         match &mut self.board {
             Some(board) => board.retransmit(seq, now),
@@ -212,18 +215,18 @@ impl Sender {
     /// Payload of segment `seq`, which is outstanding or the next new one.
     fn payload(&mut self, seq: u32) -> u16 {
         let full = self.tcp.payload();
-        if self.cold.short.is_empty() {
+        if self.rare.as_ref().is_none_or(|rare| rare.short.is_empty()) {
             return full;
         }
         let first_new = self.transmitted_once();
         let index = |seq: u32| first_new - u64::from(self.max.wrapping_sub(seq));
         let (index, una) = (index(seq), index(self.una));
-        let cold = &mut *self.cold;
-        while cold.short.front().is_some_and(|(i, _)| *i < una) {
-            cold.short.pop_front();
+        let short = &mut self.rare().short;
+        while short.front().is_some_and(|(i, _)| *i < una) {
+            short.pop_front();
         }
-        let at = cold.short.binary_search_by_key(&index, |(i, _)| *i);
-        at.map_or(full, |at| cold.short[at].1)
+        let at = short.binary_search_by_key(&index, |(i, _)| *i);
+        at.map_or(full, |at| short[at].1)
     }
 
     /// Sets when the next segment may leave.
@@ -233,7 +236,7 @@ impl Sender {
             Some(rate) => Dur::from_secs_f64(1.0 / rate),
             None if self.tcp.pacing => {
                 let factor = if self.window.cwnd < self.window.ssthresh { 2.0 } else { 1.2 };
-                let srtt = self.rtt.srtt();
+                let srtt = self.rtt.srtt(&self.tcp.timers);
                 Dur((srtt.0 as f64 / (factor * self.window.cwnd.max(1.0))) as u64)
             }
             None => return,
@@ -254,7 +257,7 @@ impl Sender {
         if board.sacked() > 0 || self.una == self.max || self.waits() {
             return;
         }
-        let srtt = self.rtt.srtt();
+        let srtt = self.rtt.srtt(&self.tcp.timers);
         let mut wait = if srtt > Dur::ZERO { srtt * 2 } else { Dur::from_secs(1) };
         if board.pipe() == 1 {
             // The receiver may hold back the acknowledgement of a lone segment.

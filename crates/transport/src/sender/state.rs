@@ -50,6 +50,32 @@ pub struct Statistics {
     pub probes: u64,
 }
 
+/// The same as a sender keeps them: what comes at most once in a round trip needs no more than 32 bits.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counts {
+    pub sent: u64,
+    pub retransmissions: u64,
+    pub timeouts: u32,
+    pub fast_retransmits: u32,
+    pub ecn_reductions: u32,
+    pub spurious: u32,
+    pub probes: u32,
+}
+
+impl Counts {
+    pub fn statistics(&self) -> Statistics {
+        Statistics {
+            sent: self.sent,
+            retransmissions: self.retransmissions,
+            timeouts: self.timeouts.into(),
+            fast_retransmits: self.fast_retransmits.into(),
+            ecn_reductions: self.ecn_reductions.into(),
+            spurious: self.spurious.into(),
+            probes: self.probes.into(),
+        }
+    }
+}
+
 /// Which losses are repaired how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Flavour {

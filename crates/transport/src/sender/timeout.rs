@@ -32,14 +32,14 @@ impl Sender {
             self.expiry = Time::NEVER;
             return;
         }
-        self.cold.statistics.timeouts += 1;
+        self.counts.timeouts += 1;
         let rto = self.rto();
         let own = self.control.controls_recovery();
         // RFC 5681 section 3.1: once for each segment, however often it times out.
-        let again = self.state == State::Loss && self.cold.expired_at == Some(self.una);
+        let again = self.state == State::Loss && self.expired && self.expired_at == self.una;
         if !again || self.control.halves_window() {
             if self.state != State::Loss {
-                self.cold.prior = Some(self.window);
+                self.keep_window();
             }
             // What fast recovery had let out beyond the window has been answered by duplicates: it is
             // not outstanding. Else each timeout in a recovery would double the threshold.
@@ -53,19 +53,19 @@ impl Sender {
             }
             self.cwr |= self.ecn;
         }
-        self.cold.expired_at = Some(self.una);
+        (self.expired, self.expired_at) = (true, self.una);
         self.control.on_expiry(rto);
         if !own {
             self.window.cwnd = self.least_window();
         }
-        self.rtt.back_off();
+        self.rtt.back_off(&self.tcp.timers);
         self.watch_eifel();
         // RFC 5682 section 3: not when the timeout interrupts a repair, unless it is only that of the
         // same segment that has timed out again.
         let fresh = !matches!(self.state, State::Loss | State::Recovery);
-        let same = again && self.cold.f_rto == FRto::Retransmitted;
+        let same = again && self.f_rto == FRto::Retransmitted;
         let watch = self.watches(SpuriousTimeout::FRto) && (fresh || same);
-        self.cold.f_rto = if watch { FRto::Retransmitted } else { FRto::Off };
+        self.f_rto = if watch { FRto::Retransmitted } else { FRto::Off };
         self.state = State::Loss;
         self.recover = self.max;
         // An echo that follows answers what is sent from now on, so that it counts, as in ns-2.
@@ -80,7 +80,7 @@ impl Sender {
         self.force_probe = false;
         self.probe = Time::NEVER;
         self.probe_for = Probe::Off;
-        let srtt = self.rtt.srtt();
+        let srtt = self.rtt.srtt(&self.tcp.timers);
         let lost = match &mut self.board {
             None => lost,
             Some(board) => {
@@ -107,7 +107,7 @@ impl Sender {
         if self.state != State::Loss {
             return None;
         }
-        match &mut self.cold.f_rto {
+        match &mut self.f_rto {
             FRto::Off => None,
             FRto::Retransmitted => Some(false),
             FRto::Probing(0) => Some(false),
@@ -119,12 +119,12 @@ impl Sender {
     }
 
     pub(super) fn f_rto_waits(&self) -> bool {
-        self.cold.f_rto != FRto::Off
+        self.f_rto != FRto::Off
     }
 
     /// Without SACK: an acknowledgement advances in the state of loss; `all` that was outstanding.
     pub(super) fn f_rto_advance(&mut self, _now: Time, all: bool) {
-        match self.cold.f_rto {
+        match self.f_rto {
             FRto::Off => {}
             FRto::Retransmitted => self.f_rto_first(all),
             // Step 3b: it acknowledges what was not retransmitted.
@@ -134,16 +134,16 @@ impl Sender {
 
     /// Without SACK: a duplicate acknowledgement in the state of loss.
     pub(super) fn f_rto_duplicate(&mut self) {
-        match self.cold.f_rto {
+        match self.f_rto {
             FRto::Off => {}
-            FRto::Retransmitted => self.cold.f_rto = FRto::Off,
+            FRto::Retransmitted => self.f_rto = FRto::Off,
             FRto::Probing(_) => self.f_rto_real(),
         }
     }
 
     /// With SACK (RFC 5682 section 3.1).
     pub(super) fn f_rto_selective(&mut self, _now: Time, taken: &Taken, advanced: u32, all: bool) {
-        match self.cold.f_rto {
+        match self.f_rto {
             FRto::Off => {}
             FRto::Retransmitted if advanced > 0 => self.f_rto_first(all),
             FRto::Retransmitted => {}
@@ -157,16 +157,16 @@ impl Sender {
     fn f_rto_first(&mut self, all: bool) {
         let possible = self.left > 0 && before(self.max, self.limit());
         if all || !possible {
-            self.cold.f_rto = FRto::Off;
+            self.f_rto = FRto::Off;
             return;
         }
-        self.cold.f_rto = FRto::Probing(2);
+        self.f_rto = FRto::Probing(2);
         self.nxt = self.max;
     }
 
     /// Step 3a: segments were lost indeed.
     fn f_rto_real(&mut self) {
-        self.cold.f_rto = FRto::Off;
+        self.f_rto = FRto::Off;
         if !self.control.controls_recovery() {
             self.window.cwnd = self.window.cwnd.min(3.0);
         }
@@ -177,15 +177,15 @@ impl Sender {
 
     /// Puts a watch on the first acknowledgement after a retransmission (RFC 3522 section 3.2 step 1).
     pub(super) fn watch_eifel(&mut self) {
-        if self.watches(SpuriousTimeout::Eifel) && self.cold.eifel.is_none() {
-            self.cold.eifel = Some(Time::NEVER);
+        if self.watches(SpuriousTimeout::Eifel) {
+            self.rare().eifel.get_or_insert(Time::NEVER);
         }
     }
 
     /// RFC 3522 section 3.2 steps 4 and 5: whether the acknowledgement answers the original. Undoes
     /// the reduction if so.
     pub(super) fn check_eifel(&mut self, ack: &Ack) -> bool {
-        match self.cold.eifel.take() {
+        match self.rare.as_mut().and_then(|rare| rare.eifel.take()) {
             Some(sent) if sent != Time::NEVER && ack.echo < sent => {
                 self.undo();
                 true
@@ -196,8 +196,8 @@ impl Sender {
 
     /// The reduction had no reason (RFC 4015): back to where it was.
     pub(super) fn undo(&mut self) {
-        self.cold.f_rto = FRto::Off;
-        self.cold.statistics.spurious += 1;
+        self.f_rto = FRto::Off;
+        self.counts.spurious += 1;
         self.state = State::Open;
         self.inflation = 0;
         self.dupacks = 0;
@@ -207,7 +207,7 @@ impl Sender {
         if let Some(board) = &mut self.board {
             board.unmark();
         }
-        let Some(prior) = self.cold.prior.take() else { return };
+        let Some(prior) = self.rare.as_mut().and_then(|rare| rare.prior.take()) else { return };
         if !self.control.controls_recovery() {
             self.window.cwnd = self.window.cwnd.max(prior.cwnd);
             self.window.ssthresh = prior.ssthresh;

@@ -20,7 +20,7 @@ use crate::agenda::Kind;
 use crate::plan::{ApplicationPlan, Plan};
 use session::Session;
 use std::collections::BTreeMap;
-use tailback_measure::Sketch;
+use tailback_measure::{Digest, Sketch};
 use tailback_random::Rng;
 use tailback_traffic::Application;
 use tailback_units::{Size, Time};
@@ -130,7 +130,7 @@ impl Applications {
                 made.groups.push(Group { name: first.group.clone(), ..Group::default() });
                 made.groups.len() - 1
             });
-            let rng = Rng::named(plan.seed, &format!("application {}", first.name));
+            let rng = Rng::named(plan.seed, &format!("application {}", first.name()));
             let mut part = |flow: u32, channel: usize, response| {
                 let idle = Part {
                     application: index as u32,
@@ -173,6 +173,14 @@ impl Applications {
     #[inline]
     pub fn has(&self, flow: u32) -> bool {
         self.parts.get(flow as usize).is_some_and(Option::is_some)
+    }
+
+    /// Adds the groups' results to a digest.
+    pub fn digest(&self, digest: &mut Digest) {
+        for group in &self.groups {
+            [group.begun, group.failed, group.refused].into_iter().for_each(|n| digest.u64(n));
+            [&group.times, &group.exchanges, &group.slowdowns].into_iter().for_each(|times| digest.sketch(times));
+        }
     }
 
     pub fn groups(&self) -> &[Group] {

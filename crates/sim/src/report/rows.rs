@@ -1,0 +1,280 @@
+//! The flows' part of the report: what the run has counted, made into a row for each flow when that is asked for.
+//!
+//! A hundred thousand flows have more in their rows than the run needed to simulate them, so nothing is copied: the
+//! report takes over the accounts.
+
+use super::flows::{ColourReport, ColourReports, DropReport, FlowReport, TransportReport, VariationReport};
+use super::{ClassReport, Counts, Delay};
+use crate::conditioning::NONE;
+use crate::ledger::{ByColour, Count, FlowAccount, Ledger};
+use crate::plan::FlowPlan;
+use crate::world::{Base, Transports, World};
+use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
+use std::mem::take;
+use std::sync::Arc;
+use tailback_measure::{Digest, Sketch, Variation};
+use tailback_qdisc::Reason;
+use tailback_units::Dur;
+
+/// The results of all flows, in the order of the scenario.
+#[derive(Clone, Debug)]
+pub struct FlowReports {
+    rows: Arc<Rows>,
+}
+
+impl FlowReports {
+    /// How many flows there are.
+    pub fn len(&self) -> usize {
+        self.rows.flows.len()
+    }
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// One flow's results, made anew by each call.
+    ///
+    /// # Panics
+    /// When there is no flow of that number.
+    pub fn row(&self, index: usize) -> FlowReport {
+        self.rows.row(index)
+    }
+    /// The results of one flow after the other.
+    pub fn iter(&self) -> impl Iterator<Item = FlowReport> {
+        (0..self.len()).map(|index| self.rows.row(index))
+    }
+    /// Packets and payload delivered to all of them.
+    pub fn delivered(&self) -> Counts {
+        self.rows.sum(|account| account.delivered, |_| true)
+    }
+}
+
+impl Serialize for FlowReports {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.iter())
+    }
+}
+
+impl From<Rows> for FlowReports {
+    fn from(rows: Rows) -> FlowReports {
+        FlowReports { rows: Arc::new(rows) }
+    }
+}
+
+/// What the rows are made of.
+#[derive(Debug)]
+pub(super) struct Rows {
+    flows: Vec<FlowPlan>,
+    ledger: Ledger,
+    transports: Transports,
+    /// Names of nodes and of ports.
+    nodes: Vec<String>,
+    ports: Vec<String>,
+    /// The flows that a conditioner judges at their entry, ascending.
+    conditioned: Vec<u32>,
+}
+
+impl Rows {
+    /// Takes over what a world has counted.
+    pub fn of(world: &mut World, ports: Vec<String>) -> Rows {
+        let flows = take(&mut world.plan.flows);
+        let conditioned = |flow: &u32| world.conditioning.of_flow(*flow) != NONE;
+        Rows {
+            conditioned: (0..flows.len() as u32).filter(conditioned).collect(),
+            nodes: world.plan.nodes.iter().map(|node| node.name.clone()).collect(),
+            flows,
+            ledger: take(&mut world.ledger),
+            transports: take(&mut world.transports),
+            ports,
+        }
+    }
+
+    fn accounts(&self) -> impl Iterator<Item = (&FlowPlan, &FlowAccount)> {
+        self.flows.iter().zip(&self.ledger.flows)
+    }
+
+    /// Where and why a flow's packets were lost, and how many.
+    fn causes(&self, index: usize) -> impl Iterator<Item = (u32, Reason, u64)> {
+        let causes = self.ledger.causes.range((index as u32, 0, Reason::BufferFull)..);
+        causes
+            .take_while(move |((flow, ..), _)| *flow as usize == index)
+            .map(|((_, port, why), packets)| (*port, *why, *packets))
+    }
+
+    /// Adds all flows to a digest, but for the delays of the classes.
+    pub fn digest(&self, digest: &mut Digest) {
+        for (index, (_, account)) in self.accounts().enumerate() {
+            let carried = self.ledger.carried(index);
+            let offered = [carried.offered, account.offered];
+            let gone = [carried.delivered, account.delivered, carried.dropped, account.dropped];
+            for count in offered.into_iter().chain(gone) {
+                digest.u64(count.packets);
+                digest.u64(count.bytes);
+            }
+            digest.u128(account.delay_sum());
+            digest.u64(account.delay_max);
+            digest.u64(account.reordered);
+            let more = self.ledger.more(index);
+            if let Some(delays) = more.and_then(|more| more.delays.as_ref()) {
+                digest.sketch(delays);
+            }
+            if let Some(variation) = self.ledger.variation(index) {
+                digest.u64(variation.jitter());
+                digest.sketch(variation.delays());
+                digest.sketch(variation.differences());
+                digest.u64(variation.runs);
+                digest.u64(variation.lost);
+            }
+            for (port, _, packets) in self.causes(index) {
+                digest.u64(u64::from(port));
+                digest.u64(packets);
+            }
+            if let Some(by) = more.and_then(|more| more.colours.as_ref()) {
+                for count in [self.coloured(index, by), by.delivered, by.dropped].iter().flatten() {
+                    digest.u64(count.packets);
+                }
+            }
+        }
+        for connection in 0..self.transports.outgoing.len() {
+            let r = self.transport(connection);
+            let totals = [r.goodput_bytes, r.segments, r.retransmissions, r.timeouts, r.fast_retransmits];
+            totals.into_iter().chain([r.ecn_reductions, r.spurious, r.probes]).for_each(|n| digest.u64(n));
+            let acks = self.ledger.acks[connection];
+            [acks.offered, acks.delivered, acks.dropped].into_iter().for_each(|n| digest.u64(n));
+        }
+        for completions in &self.transports.completions {
+            digest.sketch(completions);
+        }
+    }
+
+    /// One flow's results.
+    fn row(&self, index: usize) -> FlowReport {
+        let (plan, account) = (&self.flows[index], &self.ledger.flows[index]);
+        let more = self.ledger.more(index);
+        let delays = more.and_then(|more| more.delays.as_ref());
+        let variation = delays.and(self.ledger.variation(index));
+        let drop = |(port, why, packets): (u32, Reason, u64)| DropReport {
+            place: self.ports[port as usize].clone(),
+            reason: why.to_string(),
+            packets,
+        };
+        FlowReport {
+            name: plan.name().to_string(),
+            group: plan.group.clone(),
+            from: self.nodes[usize::from(plan.from)].clone(),
+            to: self.nodes[usize::from(plan.to)].clone(),
+            class: plan.class,
+            dscp: plan.code,
+            offered: account.offered.into(),
+            delivered: account.delivered.into(),
+            dropped: account.dropped.into(),
+            in_network: account.in_network().into(),
+            reordered: account.reordered,
+            drops: self.causes(index).map(drop).collect(),
+            delay: Delay::of(account.delivered.packets, account.delay_sum(), account.delay_max, delays),
+            transport: self.transports.of(index as u32).map(|connection| self.transport(connection as usize)),
+            colours: more.and_then(|more| more.colours.as_ref()).map(|by| Box::new(self.colours(index, by))),
+            variation: variation.and_then(|v| VariationReport::of(v, 1)).map(Box::new),
+        }
+    }
+
+    /// A flow's packets at their entry, by colour.
+    fn coloured(&self, index: usize, by: &ByColour) -> [Count; 3] {
+        let connection = self.transports.of(index as u32);
+        let marks = connection.is_some_and(|c| self.transports.outgoing[c as usize].sender.marks());
+        let mut offered = by.offered;
+        if !marks && self.conditioned.binary_search(&(index as u32)).is_err() {
+            // Nobody has looked at them.
+            offered[0] = self.ledger.flows[index].offered;
+        }
+        offered
+    }
+
+    /// A flow's packets by colour.
+    fn colours(&self, index: usize, by: &ByColour) -> ColourReports {
+        let offered = self.coloured(index, by);
+        let report = |colour: usize| ColourReport {
+            offered: offered[colour].into(),
+            delivered: by.delivered[colour].into(),
+            dropped: by.dropped[colour].into(),
+        };
+        ColourReports { green: report(0), yellow: report(1), red: report(2) }
+    }
+
+    fn transport(&self, connection: usize) -> TransportReport {
+        let (out, incoming) = (&self.transports.outgoing[connection], &self.transports.incoming[connection]);
+        let acks = self.ledger.acks[connection];
+        let (counts, Base { sent: base, delivered }) = (out.sender.statistics(), self.transports.base(connection));
+        let completed = incoming.completed();
+        TransportReport {
+            goodput_bytes: incoming.receiver.delivered() - delivered,
+            segments: counts.sent - base.sent,
+            retransmissions: counts.retransmissions - base.retransmissions,
+            timeouts: counts.timeouts - base.timeouts,
+            fast_retransmits: counts.fast_retransmits - base.fast_retransmits,
+            ecn_reductions: counts.ecn_reductions - base.ecn_reductions,
+            spurious: counts.spurious - base.spurious,
+            probes: counts.probes - base.probes,
+            acks_sent: acks.offered,
+            acks_lost: acks.dropped,
+            window: out.sender.cwnd(),
+            ssthresh: Some(out.sender.ssthresh()).filter(|s| s.is_finite()),
+            srtt_s: Some(out.sender.srtt()).filter(|d| *d > Dur::ZERO).map(Dur::as_secs),
+            completion: Delay::of(completed.count, completed.sum, completed.max, None),
+        }
+    }
+
+    /// Completion times of writes, by group of flows, where any write was completed.
+    pub fn completions(&self) -> BTreeMap<String, Delay> {
+        let mut groups = BTreeMap::new();
+        for (out, incoming) in self.transports.outgoing.iter().zip(&self.transports.incoming) {
+            let sketch = &self.transports.completions[incoming.group as usize];
+            if sketch.count() > 0 {
+                let group = self.flows[out.flow as usize].group.clone();
+                groups.entry(group).or_insert_with(|| {
+                    Delay::of(sketch.count(), sketch.sum(), sketch.max().unwrap_or(0), Some(sketch))
+                });
+            }
+        }
+        groups
+    }
+
+    /// How delays vary, by group of flows.
+    pub fn variation(&self) -> BTreeMap<String, VariationReport> {
+        let mut groups: BTreeMap<&str, (Variation, usize)> = BTreeMap::new();
+        for (index, plan) in self.flows.iter().enumerate() {
+            if let Some(variation) = self.ledger.variation(index) {
+                let (merged, flows) = groups.entry(&plan.group).or_default();
+                merged.merge(variation);
+                *flows += 1;
+            }
+        }
+        let report = |(group, (merged, flows)): (&str, (Variation, usize))| {
+            Some((group.to_owned(), VariationReport::of(&merged, flows)?))
+        };
+        groups.into_iter().filter_map(report).collect()
+    }
+
+    /// The sum of a count over some of the flows.
+    fn sum(&self, count: fn(&FlowAccount) -> Count, of: impl Fn(&FlowPlan) -> bool) -> Counts {
+        let counts = self.accounts().filter(|(plan, _)| of(plan)).map(|(_, account)| count(account));
+        counts.fold(Count::default(), Count::plus).into()
+    }
+
+    /// All classes; their delays go into the digest.
+    pub fn classes(&self, digest: &mut Digest) -> Vec<ClassReport> {
+        let report = |(class, sketch): (usize, &Sketch)| {
+            digest.sketch(sketch);
+            let of_class = |count| self.sum(count, |plan| usize::from(plan.class) == class);
+            ClassReport {
+                class: class as u8,
+                offered: of_class(|a| a.offered),
+                delivered: of_class(|a| a.delivered),
+                dropped: of_class(|a| a.dropped),
+                in_network: of_class(|a| a.in_network()),
+                delay: Delay::of(sketch.count(), sketch.sum(), sketch.max().unwrap_or(0), Some(sketch)),
+            }
+        };
+        self.ledger.class_delays.iter().enumerate().map(report).collect()
+    }
+}
