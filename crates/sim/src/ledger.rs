@@ -149,7 +149,7 @@ impl Ledger {
     }
 
     /// Counts a packet that has reached its destination, and takes it.
-    #[inline]
+    #[inline(always)]
     pub fn deliver(&mut self, packet: Packet, now: Time) {
         let account = &mut self.flows[packet.flow() as usize];
         // Half of the number space counts as "later", so that the numbers may wrap.
@@ -230,6 +230,7 @@ impl More {
             add(&mut mine.dropped, &theirs.dropped);
         }
     }
+    #[inline(never)]
     fn deliver(&mut self, packet: &Packet, delay: u64) {
         if let Some(delays) = &mut self.delays {
             delays.record(delay);

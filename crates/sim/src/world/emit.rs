@@ -48,6 +48,13 @@ impl Flow {
             conditioner: NONE,
         }
     }
+
+    /// Takes the source away; the stream is then where the bursts have left it that it has given.
+    fn silence(&mut self) {
+        if let Some(source) = self.source.take() {
+            source.give_back(&mut self.rng);
+        }
+    }
 }
 
 impl Framing {
@@ -72,6 +79,7 @@ impl World {
             return;
         }
         let flow = &mut self.flows[index as usize];
+        flow.silence();
         let mut source = self.plan.flows[index as usize].model.start(at, &mut flow.rng);
         flow.next = Burst { at: Time::NEVER, bytes: 0 };
         if let Some(first) = source.next(&mut flow.rng).filter(|burst| burst.at < flow.stop) {
@@ -87,7 +95,7 @@ impl World {
             return;
         }
         let flow = &mut self.flows[index as usize];
-        flow.source = None;
+        flow.silence();
         flow.next.at = Time::NEVER;
         if let Some(connection) = self.transports.of(index) {
             self.close(connection);
@@ -127,12 +135,15 @@ impl World {
             return self.emit_to(connection, index);
         }
         let bytes = flow.next.bytes;
-        flow.next.at = Time::NEVER;
-        if let Some(burst) = flow.source.as_mut().and_then(|s| s.next(&mut flow.rng))
-            && burst.at < flow.stop
-        {
-            flow.next = burst;
-            self.agenda.push(burst.at, Key::new(Kind::Emit, index));
+        flow.next = flow.source.as_mut().map_or(Burst::NONE, |s| s.next_or_none(&mut flow.rng));
+        if flow.next.at < flow.stop {
+            self.agenda.push(flow.next.at, Key::new(Kind::Emit, index));
+        } else {
+            flow.next.at = Time::NEVER;
+        }
+        // Most bursts are one packet.
+        if bytes <= u64::from(self.plan.framing.mtu) && bytes > 0 {
+            return self.send_packet(index, bytes as u32);
         }
         self.send_packets(index, bytes);
     }
@@ -149,7 +160,7 @@ impl World {
     }
 
     /// Hands `bytes` of a flow without a transport to the network, in full packets and a remainder.
-    #[inline]
+    #[inline(never)]
     pub(super) fn send_packets(&mut self, index: u32, bytes: u64) {
         let mtu = u64::from(self.plan.framing.mtu);
         let mut left = bytes;
@@ -162,7 +173,7 @@ impl World {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn send_packet(&mut self, index: u32, payload: u32) {
         let now = self.now;
         let flow = &mut self.flows[index as usize];
