@@ -34,11 +34,16 @@ impl Average {
     /// A packet arrives and finds so much waiting.
     #[inline]
     pub fn sample(&mut self, now: Time, waiting: f64) {
+        if self.idle_since.is_some() {
+            return self.sample_after_idling(now, waiting);
+        }
         let kept = 1.0 - self.weight;
-        let Some(since) = self.idle_since.take() else {
-            self.value = self.value * kept + self.weight * waiting;
-            return;
-        };
+        self.value = self.value * kept + self.weight * waiting;
+    }
+    #[inline(never)]
+    fn sample_after_idling(&mut self, now: Time, waiting: f64) {
+        let kept = 1.0 - self.weight;
+        let Some(since) = self.idle_since.take() else { return };
         let missed = (self.packets_per_second * now.since(since).as_secs()).floor();
         self.value = match self.idle_form {
             Idle::Ns => self.value * maths::pow(kept, missed + 1.0) + self.weight * waiting,
