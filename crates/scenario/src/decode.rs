@@ -3,6 +3,7 @@
 use crate::complaint::{Complaint, On};
 use crate::origin::{lookup, lookup_mut};
 use crate::{schema, toml_out};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -14,9 +15,39 @@ const MOST: usize = 20;
 /// Decodes the tree; all errors that can be told apart, not only the first.
 ///
 /// serde stops at its first error. So what it refused is taken out, what it misses is put in from
-/// the schema's examples, and it is asked again: what it says then is wrong on its own account. `root` is
-/// the schema of `T`.
-pub(crate) fn document<T: DeserializeOwned>(root: &'static Value, tree: &Value) -> Result<T, Vec<Complaint>> {
+/// the schema's examples, and it is asked again: what it says then is wrong on its own account. `schema` makes
+/// the schema of `T`, which takes longer than all else and is not needed for a document without errors.
+pub(crate) fn document<T: DeserializeOwned + Serialize>(
+    schema: fn() -> &'static Value,
+    tree: &Value,
+) -> Result<T, Vec<Complaint>> {
+    match at_once(tree) {
+        Some(document) => Ok(document),
+        None => step_by_step(schema(), tree),
+    }
+}
+
+/// A document without errors; none also where that takes the schema to tell.
+fn at_once<T: DeserializeOwned + Serialize>(tree: &Value) -> Option<T> {
+    let document = decode(tree.clone()).ok()?;
+    let read = serde_json::to_value(&document).ok()?;
+    lists_stay(tree, &read).then_some(document)
+}
+
+/// Whether each list of a tree is one in what was `read` from it, too: serde would take its entries for a struct's
+/// fields in order.
+fn lists_stay(tree: &Value, read: &Value) -> bool {
+    match tree {
+        Value::Array(list) => {
+            let stays = |(i, value)| lists_stay(value, read.get(i).unwrap_or(&Value::Null));
+            read.is_array() && list.iter().enumerate().all(stays)
+        }
+        Value::Object(map) => map.iter().all(|(key, value)| lists_stay(value, read.get(key).unwrap_or(&Value::Null))),
+        _ => true,
+    }
+}
+
+fn step_by_step<T: DeserializeOwned>(root: &'static Value, tree: &Value) -> Result<T, Vec<Complaint>> {
     let mut patched = tree.clone();
     let mut complaints = Vec::new();
     let mut taken_out = BTreeSet::new();

@@ -205,7 +205,7 @@ impl Ledger {
     }
 
     /// Counts a packet that has reached its destination, and takes it; not an acknowledgement.
-    #[inline]
+    #[inline(always)]
     pub fn deliver(&mut self, packet: Packet, now: Time) {
         let (flow, bytes) = (packet.flow() as usize, u64::from(packet.payload));
         let account = &mut self.flows[flow];
@@ -325,6 +325,7 @@ impl More {
             add(&mut mine.dropped, &theirs.dropped);
         }
     }
+    #[inline(never)]
     fn deliver(&mut self, packet: &Packet, delay: u64) {
         if let Some(delays) = &mut self.delays {
             delays.record(delay);

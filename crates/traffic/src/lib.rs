@@ -47,6 +47,8 @@ pub struct Burst {
 impl Burst {
     /// As many bytes as a transport can carry, without end.
     pub const ENDLESS: u64 = u64::MAX;
+    /// What a source gives that is silent from now on: nothing, never.
+    pub const NONE: Burst = Burst { at: Time::NEVER, bytes: 0 };
 }
 
 /// A burst, unless its time has run past what [`Time`] can hold: then the source is silent.

@@ -50,8 +50,26 @@ macro_rules! models {
                     $(Source::$Variant(source) => source.next(rng),)+
                 }
             }
+
+            /// The same, with [`Burst::NONE`] in place of none: that fits into registers.
+            #[inline(never)]
+            pub fn next_or_none(&mut self, rng: &mut Rng) -> Burst {
+                match self {
+                    $(Source::$Variant(source) => source.next(rng).unwrap_or(Burst::NONE),)+
+                }
+            }
         }
     };
+}
+
+impl Source {
+    /// Whoever has no more use for the source calls this with its stream, which a source may have drawn from ahead of
+    /// what it has given: then it goes back.
+    pub fn give_back(&self, rng: &mut Rng) {
+        if let Source::Poisson(source) = self {
+            source.give_back(rng);
+        }
+    }
 }
 
 models! {

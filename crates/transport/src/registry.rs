@@ -121,6 +121,9 @@ macro_rules! controls {
             fn on_loss_of(&mut self, marked: bool) {
                 match self { $(Control::$variant(c) => c.on_loss_of(marked),)+ }
             }
+            fn is_plain(&self) -> bool {
+                match self { $(Control::$variant(c) => c.is_plain(),)+ }
+            }
             fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
                 match self { $(Control::$variant(c) => c.probe(f),)+ }
             }

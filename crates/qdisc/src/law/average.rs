@@ -34,11 +34,16 @@ impl Average {
     /// A packet arrives and finds so much waiting.
     #[inline]
     pub fn sample(&mut self, now: Time, waiting: f64) {
+        if self.idle_since.is_some() {
+            return self.sample_after_idling(now, waiting);
+        }
         let kept = 1.0 - self.weight;
-        let Some(since) = self.idle_since.take() else {
-            self.value = self.value * kept + self.weight * waiting;
-            return;
-        };
+        self.value = self.value * kept + self.weight * waiting;
+    }
+    #[inline(never)]
+    fn sample_after_idling(&mut self, now: Time, waiting: f64) {
+        let kept = 1.0 - self.weight;
+        let Some(since) = self.idle_since.take() else { return };
         if self.idle_form == Idle::Ns && self.value * kept == 0.0 {
             // Nothing is left to be aged, as with a weight of 1 always.
             self.value = self.weight * waiting;

@@ -85,6 +85,7 @@ impl Red {
 
     /// A packet of `size` bytes arrives and finds `queue` waiting. After [`Decision::Early`],
     /// [`Red::may_mark`] says whether a mark will do.
+    #[inline]
     pub fn arrive(&mut self, now: Time, queue: Backlog, size: u16, rng: &mut Rng) -> Decision {
         let waiting = self.observe(now, queue);
         self.since.packets += 1;
@@ -95,6 +96,12 @@ impl Red {
             self.probability = 0.0;
             return Decision::Pass;
         }
+        self.choose(size, rng)
+    }
+
+    /// The same for a packet that finds the average above `min`.
+    #[inline(never)]
+    fn choose(&mut self, size: u16, rng: &mut Rng) -> Decision {
         self.probability = self.p_b();
         // With a limit on marks, the reference leaves it to the random choice, with p_b = 1.
         if self.mark_limit.is_none() && self.average() >= self.certain() {
@@ -115,10 +122,13 @@ impl Red {
 
     /// A packet arrives that is not to be judged and finds `queue` waiting: it only makes the average.
     /// What waits, in the unit of the average.
+    #[inline]
     pub fn observe(&mut self, now: Time, queue: Backlog) -> u64 {
         let waiting = if self.count_bytes_of_queue { queue.bytes } else { queue.packets };
         self.average.sample(now, waiting as f64);
-        self.adapt(now);
+        if self.adaptive.is_some() {
+            self.adapt(now);
+        }
         waiting
     }
 
@@ -176,6 +186,7 @@ impl Red {
         if self.gentle { 2.0 * self.max } else { self.max }
     }
 
+    #[inline(never)]
     fn adapt(&mut self, now: Time) {
         let average = self.average();
         match &self.adaptive {

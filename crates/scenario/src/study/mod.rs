@@ -45,7 +45,7 @@ impl Study {
 
     fn new(tree: &Value, origin: Origin) -> Result<Study, ScenarioError> {
         let document: StudyDocument =
-            decode::document(study_schema(), tree).map_err(|complaints| ScenarioError::locate(complaints, &origin))?;
+            decode::document(study_schema, tree).map_err(|complaints| ScenarioError::locate(complaints, &origin))?;
         let mut complaints = Complaints::default();
         check::check(&document, &mut complaints);
         if complaints.is_empty() {

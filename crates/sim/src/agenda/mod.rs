@@ -7,6 +7,9 @@
 
 mod entry;
 mod near;
+#[cfg(test)]
+mod tests;
+mod tournament;
 mod wheel;
 
 use entry::Entry;
@@ -14,6 +17,7 @@ use near::Near;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use tailback_units::Time;
+use tournament::Tournament;
 use wheel::Wheel;
 
 /// What happens, in the order in which equal times are served: first transmitters fall free, then
@@ -48,21 +52,6 @@ pub(crate) enum Kind {
     Sample,
 }
 
-const KINDS: [Kind; 12] = [
-    Kind::TxDone,
-    Kind::WarmedUp,
-    Kind::Crossed,
-    Kind::Arrive,
-    Kind::Respond,
-    Kind::Wake,
-    Kind::Refresh,
-    Kind::Timer,
-    Kind::AckTimer,
-    Kind::Emit,
-    Kind::Change,
-    Kind::Sample,
-];
-
 /// Kind (4 bits) and component (28 bits): the order among equal times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key(u32);
@@ -78,7 +67,21 @@ impl Key {
     }
     #[inline]
     pub fn kind(self) -> Kind {
-        KINDS[(self.0 >> 28) as usize]
+        // In the order of declaration, so that this costs nothing.
+        match self.0 >> 28 {
+            0 => Kind::TxDone,
+            1 => Kind::WarmedUp,
+            2 => Kind::Crossed,
+            3 => Kind::Arrive,
+            4 => Kind::Respond,
+            5 => Kind::Wake,
+            6 => Kind::Refresh,
+            7 => Kind::Timer,
+            8 => Kind::AckTimer,
+            9 => Kind::Emit,
+            10 => Kind::Change,
+            _ => Kind::Sample,
+        }
     }
     #[inline]
     pub fn component(self) -> u32 {
@@ -86,8 +89,11 @@ impl Key {
     }
 }
 
-/// Events pending beyond which a list in order is slower than slots of time.
-const MANY: usize = 48;
+/// Events pending beyond which a list in order is slower than the other forms, and below which it is taken up again.
+const MANY: usize = 32;
+const FEW: usize = 16;
+/// Events of a slot beyond which they make a crowd.
+const CROWD: usize = 48;
 /// Events within a turn of the wheel beyond which it is worth telling of those to come: what so many touch, about a
 /// kilobyte each, is more than a processor has near. Timers far off touch nothing.
 const MANY_TO_COME: usize = 1024;
@@ -98,14 +104,19 @@ const WIDEST: u32 = 43;
 
 /// What is pending.
 ///
-/// A few events are kept in a list in order. Many are kept by slots of time, in no order until theirs
-/// has come: a calendar queue (Brown 1988). The order in which events come out is total, so neither
-/// the kind of store nor the width of a slot can be seen from outside.
+/// A few events are kept in a list in order, which costs least while they come in a regular order; more of them play
+/// a tournament. Many, and those of whoever looks ahead, are kept by slots of time, in no order until theirs has come:
+/// a calendar queue (Brown 1988). The order in which events come out is total, so neither the kind of store nor the
+/// width of a slot can be seen from outside.
 #[derive(Debug)]
 pub(crate) struct Agenda {
-    /// Without slots all events; with them those of the slot that has come last.
+    form: Form,
+    looks_ahead: bool,
+    /// Of a list all events; of slots those of the one that has come last.
     today: Near,
-    /// That slot; the last one of all while there are no slots.
+    /// All events of a tournament.
+    tournament: Tournament,
+    /// The slot that has come last.
     current: u64,
     /// A slot is 2^shift picoseconds wide.
     shift: u32,
@@ -116,6 +127,14 @@ pub(crate) struct Agenda {
     come: Come,
     /// Whether there were so many events when the last slot came that it is worth telling of them.
     tells: bool,
+}
+
+/// In what form the events are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    List,
+    Tournament,
+    Slots,
 }
 
 /// How near an event is.
@@ -138,11 +157,15 @@ struct Come {
     slots: usize,
 }
 
-impl Default for Agenda {
-    fn default() -> Agenda {
+impl Agenda {
+    /// Nothing pending. Only who `looks_ahead` is told of what comes.
+    pub fn new(looks_ahead: bool) -> Agenda {
         Agenda {
+            form: Form::List,
+            looks_ahead,
             today: Near::default(),
-            current: u64::MAX,
+            tournament: Tournament::default(),
+            current: 0,
             shift: 0,
             later: Wheel::default(),
             crowd: BinaryHeap::new(),
@@ -150,13 +173,38 @@ impl Default for Agenda {
             tells: false,
         }
     }
-}
 
-impl Agenda {
     /// Adds an event.
     #[inline(always)]
     pub fn push(&mut self, time: Time, key: Key) {
         let entry = Entry::new(time, key);
+        match self.form {
+            Form::List => self.push_to_list(entry),
+            Form::Tournament => self.push_to_tournament(entry),
+            Form::Slots => self.push_to_slots(entry),
+        }
+    }
+
+    #[inline(never)]
+    fn push_to_list(&mut self, entry: Entry) {
+        if self.today.len() < MANY {
+            self.today.insert(entry);
+        } else {
+            self.outgrow(entry);
+        }
+    }
+
+    #[inline(never)]
+    fn push_to_tournament(&mut self, entry: Entry) {
+        if self.tournament.len() < Tournament::MOST {
+            self.tournament.push(entry);
+        } else {
+            self.outgrow(entry);
+        }
+    }
+
+    #[inline(never)]
+    fn push_to_slots(&mut self, entry: Entry) {
         let slot = entry.time >> self.shift;
         if slot > self.current {
             self.later.put(entry, slot, self.current);
@@ -167,22 +215,10 @@ impl Agenda {
 
     #[inline(never)]
     fn push_today(&mut self, entry: Entry) {
-        if self.today.len() < MANY {
+        if self.today.len() < CROWD {
             self.today.insert(entry);
         } else {
-            self.push_to_crowd(entry);
-        }
-    }
-
-    #[cold]
-    fn push_to_crowd(&mut self, entry: Entry) {
-        if self.today.is_full() {
             self.crowd.push(Reverse(entry));
-        } else {
-            self.today.insert(entry);
-        }
-        if self.current == u64::MAX {
-            self.begin_slots();
         }
     }
 
@@ -190,24 +226,51 @@ impl Agenda {
     /// told of those that are likely to follow, first from afar and at last when they are next.
     #[inline]
     pub fn pop_until<F: Fn(Ahead, Key)>(&mut self, end: Time, ahead: Option<F>) -> Option<(Time, Key)> {
-        if self.today.is_empty() && self.crowd.is_empty() && !self.turn(end, &ahead) {
-            return None;
+        if self.form == Form::List {
+            return self.pop_from_list(end);
+        }
+        if self.form == Form::Tournament {
+            if self.tournament.places_taken() <= FEW {
+                self.shrink();
+                return self.pop_from_list(end);
+            }
+            return self.pop_from_tournament(end);
+        }
+        if self.today.is_empty() && self.crowd.is_empty() {
+            if !self.turn(end, &ahead) {
+                return None;
+            }
+            if self.form == Form::Tournament {
+                // Slots have come too empty.
+                return self.pop_from_tournament(end);
+            }
         }
         if !self.crowd.is_empty() {
             let next = self.pop_among_crowd(end);
             return next.map(|next| (Time(next.time), Key(next.key)));
         }
+        let next = self.pop_from_list(end);
+        if self.tells
+            && let (Some(ahead), Some(_), Some(after)) = (ahead, next, self.today.first())
+        {
+            ahead(Ahead::Next, Key(after.key));
+        }
+        next
+    }
+
+    #[inline(always)]
+    fn pop_from_tournament(&mut self, end: Time) -> Option<(Time, Key)> {
+        let next = self.tournament.pop_until(end.0);
+        next.map(|next| (Time(next.time), Key(next.key)))
+    }
+
+    #[inline(always)]
+    fn pop_from_list(&mut self, end: Time) -> Option<(Time, Key)> {
         let next = self.today.first()?;
         if next.time > end.0 {
             return None;
         }
         self.today.pop_first();
-        if let Some(ahead) = ahead
-            && self.tells
-            && let Some(after) = self.today.first()
-        {
-            ahead(Ahead::Next, Key(after.key));
-        }
         Some((Time(next.time), Key(next.key)))
     }
 
@@ -229,6 +292,11 @@ impl Agenda {
 
     /// The time of the next event.
     pub fn next_time(&self) -> Option<Time> {
+        match self.form {
+            Form::List => return self.today.first().map(|entry| Time(entry.time)),
+            Form::Tournament => return self.tournament.first_time().map(Time),
+            Form::Slots => {}
+        }
         let (listed, crowded) = (self.today.first(), self.crowd.peek().map(|Reverse(entry)| *entry));
         let today = listed.into_iter().chain(crowded).map(|entry| entry.time).min();
         today.or_else(|| self.later.first_time(self.current, self.shift)).map(Time)
@@ -283,139 +351,61 @@ impl Agenda {
         self.rebuild(shift);
     }
 
-    /// Keeps all but the nearest events in slots from now on.
-    fn begin_slots(&mut self) {
+    /// Takes the next form for more events and adds one.
+    #[cold]
+    #[inline(never)]
+    fn outgrow(&mut self, entry: Entry) {
+        let mut entries = [self.today.drain(), self.tournament.drain(), vec![entry]].concat();
+        if self.form == Form::List && !self.looks_ahead {
+            self.form = Form::Tournament;
+            return self.push_all(entries);
+        }
+        entries.sort_unstable();
         // A quarter of the events say how dense they lie; timers far off do not count.
-        let quarter = self.today.len() / 4;
-        let (first, later) = (self.today.get(0), self.today.get(quarter));
-        let apart = (later.time - first.time) / quarter as u64;
-        self.rebuild((4 * apart).max(1).ilog2());
+        let quarter = entries.len() / 4;
+        let apart = (entries[quarter].time - entries[0].time) / quarter as u64;
+        self.fill_slots(entries, (4 * apart).max(1).ilog2());
     }
 
-    /// Puts all events where they belong with slots of 2^shift picoseconds.
+    fn push_all(&mut self, entries: Vec<Entry>) {
+        entries.into_iter().for_each(|entry| self.push(Time(entry.time), Key(entry.key)));
+    }
+
+    /// Goes back to a list.
+    #[cold]
+    #[inline(never)]
+    fn shrink(&mut self) {
+        self.form = Form::List;
+        let entries = self.tournament.drain();
+        self.push_all(entries);
+    }
+
+    /// Puts all events where they belong with slots of 2^shift picoseconds, or without if they have become few.
     #[cold]
     fn rebuild(&mut self, shift: u32) {
         let today = self.today.drain();
         let crowd: Vec<Entry> = self.crowd.drain().map(|Reverse(entry)| entry).collect();
         let mut entries = [today, crowd, self.later.take_all()].concat();
+        if entries.len() <= if self.looks_ahead { FEW } else { Tournament::MOST / 2 } {
+            // Which outgrows to a tournament if need be.
+            self.form = Form::List;
+            return self.push_all(entries);
+        }
         entries.sort_unstable();
+        self.fill_slots(entries, shift);
+    }
+
+    /// Puts events in order into slots of 2^shift picoseconds.
+    fn fill_slots(&mut self, entries: Vec<Entry>, shift: u32) {
+        self.form = Form::Slots;
         self.shift = shift.min(WIDEST);
         self.current = entries.first().map_or(0, |first| first.time >> self.shift);
-        if entries.len() <= MANY / 2 {
-            self.shift = 0;
-            self.current = u64::MAX;
-        }
-        for entry in entries {
-            self.push(Time(entry.time), Key(entry.key));
-        }
+        self.push_all(entries);
     }
 
     /// Events pending, stale ones included.
     #[cfg(test)]
     pub fn len(&self) -> usize {
-        self.today.len() + self.crowd.len() + self.later.len()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use tailback_random::Rng;
-
-    const BLIND: Option<fn(Ahead, Key)> = None;
-
-    #[test]
-    fn events_come_in_order_of_time_then_kind_then_component() {
-        let mut agenda = Agenda::default();
-        agenda.push(Time(5), Key::new(Kind::Emit, 0));
-        agenda.push(Time(5), Key::new(Kind::TxDone, 9));
-        agenda.push(Time(5), Key::new(Kind::TxDone, 2));
-        agenda.push(Time(4), Key::new(Kind::Sample, 7));
-        let mut order = Vec::new();
-        while let Some((time, key)) = agenda.pop_until(Time::NEVER, BLIND) {
-            order.push((time.0, key.kind(), key.component()));
-        }
-        assert_eq!(order, [(4, Kind::Sample, 7), (5, Kind::TxDone, 2), (5, Kind::TxDone, 9), (5, Kind::Emit, 0)]);
-    }
-
-    #[test]
-    fn a_random_mix_of_pushes_and_pops_agrees_with_a_sorted_list() {
-        let mut rng = Rng::named(1, "agenda");
-        let (mut agenda, mut list) = (Agenda::default(), Vec::new());
-        for _ in 0..20_000 {
-            if rng.chance(0.52) {
-                let (time, key) =
-                    (Time(rng.below(1000)), Key::new(KINDS[rng.below(12) as usize], rng.below(50) as u32));
-                agenda.push(time, key);
-                list.push((time, key));
-            } else if let Some(next) = agenda.next_time() {
-                list.sort_by(|a, b| b.cmp(a));
-                assert_eq!(Some(next), list.last().map(|last| last.0));
-                assert_eq!(agenda.pop_until(Time::NEVER, BLIND), list.pop());
-            }
-            assert_eq!(agenda.len(), list.len());
-        }
-    }
-
-    /// Many events at times of every scale, in bursts, with long silences: the wheel is begun, made
-    /// wider, narrower, and given up.
-    #[test]
-    fn many_events_at_times_of_every_scale_agree_with_a_sorted_set() {
-        let mut rng = Rng::named(2, "agenda");
-        let (mut agenda, mut set, mut now) = (Agenda::default(), std::collections::BTreeSet::new(), 0);
-        let mut seen = std::collections::BTreeSet::new();
-        for round in 0..40 {
-            let scale = rng.below(45);
-            // Some rounds fill, some empty.
-            let filling = if round % 4 == 3 { 0.3 } else { 0.51 };
-            for _ in 0..10_000 {
-                if rng.chance(filling) || set.is_empty() {
-                    let octave = rng.below(scale + 1);
-                    let ahead = if rng.chance(0.1) { 0 } else { rng.below(1 << octave) };
-                    let time = if round == 39 && rng.chance(0.001) { u64::MAX - rng.below(9) } else { now + ahead };
-                    let event = (Time(time), Key::new(KINDS[rng.below(12) as usize], rng.below(1 << 20) as u32));
-                    if set.insert((Time(time.min(u64::MAX - 4)), event.1)) {
-                        agenda.push(event.0, event.1);
-                    }
-                } else {
-                    let next = set.pop_first();
-                    assert_eq!(agenda.next_time(), next.map(|(time, _)| time));
-                    // Whoever looks up to an earlier instant only finds nothing, and spoils nothing.
-                    if let Some((time, _)) = next.filter(|(time, _)| time.0 > 0 && rng.chance(0.3)) {
-                        assert_eq!(agenda.pop_until(Time(time.0 - 1), BLIND), None);
-                    }
-                    assert_eq!(agenda.pop_until(Time::NEVER, BLIND), next);
-                    // Beyond the end of time nothing moves on.
-                    now = next.map_or(now, |(time, _)| if time.0 < 1 << 60 { time.0 } else { now });
-                }
-                assert_eq!(agenda.len(), set.len());
-            }
-            seen.insert(agenda.shift);
-        }
-        assert!(seen.len() > 4, "slots of several widths, and none: {seen:?}");
-    }
-
-    #[test]
-    fn nothing_after_the_end_is_popped() {
-        let mut agenda = Agenda::default();
-        agenda.push(Time(10), Key::new(Kind::Emit, 0));
-        assert!(agenda.pop_until(Time(9), BLIND).is_none());
-        assert!(agenda.pop_until(Time(10), BLIND).is_some());
-        assert!(agenda.pop_until(Time(10), BLIND).is_none());
-    }
-
-    #[test]
-    fn what_lies_beyond_the_end_of_time_disturbs_no_other_event() {
-        let mut agenda = Agenda::default();
-        for n in 0..40 {
-            agenda.push(Time(u64::MAX - n % 6), Key::new(Kind::Arrive, n as u32));
-            agenda.push(Time(n), Key::new(Kind::Emit, n as u32));
-        }
-        for n in 0..40 {
-            assert_eq!(agenda.pop_until(Time(1_000), BLIND), Some((Time(n), Key::new(Kind::Emit, n as u32))));
-            agenda.push(Time::NEVER, Key::new(Kind::Wake, n as u32));
-        }
-        assert!(agenda.pop_until(Time(1_000), BLIND).is_none());
-        assert_eq!(std::iter::from_fn(|| agenda.pop_until(Time::NEVER, BLIND)).count(), 80);
+        self.today.len() + self.tournament.len() + self.crowd.len() + self.later.len()
     }
 }

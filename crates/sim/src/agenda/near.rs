@@ -35,12 +35,6 @@ impl Near {
     pub fn is_full(&self) -> bool {
         self.len == ROOM
     }
-    /// The event that so many others precede; there are more than `index`.
-    #[inline]
-    pub fn get(&self, index: usize) -> Entry {
-        debug_assert!(index < self.len);
-        *self.at(index)
-    }
     /// The next event.
     #[inline]
     pub fn first(&self) -> Option<Entry> {

@@ -42,7 +42,7 @@ impl Default for Wheel {
 
 impl Wheel {
     /// Adds an event of `slot`, which is later than `current`.
-    #[inline(never)]
+    #[inline]
     pub fn put(&mut self, entry: Entry, slot: u64, current: u64) {
         if slot - current >= SLOTS {
             return self.far.push(Reverse(entry));

@@ -79,6 +79,13 @@ impl Writer {
     }
 }
 
+/// Takes a source away; its stream is then where the bursts have left it that it has given.
+fn silence(source: &mut Option<Source>, rng: &mut Rng) {
+    if let Some(source) = source.take() {
+        source.give_back(rng);
+    }
+}
+
 impl Framing {
     /// Bytes that a buffer counts and bytes on the wire, for a payload.
     #[inline]
@@ -104,6 +111,7 @@ impl World {
             return self.start_writer(connection, index, at);
         }
         let flow = &mut self.flows[self.transports.plain(index)];
+        silence(&mut flow.source, &mut flow.rng);
         let mut source = self.plan.flows[index as usize].model.start(at, &mut flow.rng);
         flow.next = NOTHING;
         if let Some(first) = source.next(&mut flow.rng).filter(|burst| burst.at < flow.stop) {
@@ -118,7 +126,10 @@ impl World {
         let mut drawn = writer.drawn.take();
         let mut fresh = None;
         let rng = match &mut drawn {
-            Some(drawn) => &mut drawn.rng,
+            Some(drawn) => {
+                silence(&mut drawn.source, &mut drawn.rng);
+                &mut drawn.rng
+            }
             None => fresh.insert(stream(&self.plan, plan)),
         };
         let mut source = plan.model.start(at, rng);
@@ -140,13 +151,13 @@ impl World {
         }
         let Some(connection) = self.transports.of(index) else {
             let flow = &mut self.flows[self.transports.plain(index)];
-            flow.source = None;
+            silence(&mut flow.source, &mut flow.rng);
             flow.next.at = Time::NEVER;
             return;
         };
         let writer = &mut self.writers[connection as usize];
-        if let Some(drawn) = &mut writer.drawn {
-            drawn.source = None;
+        if let Some(Drawn { source, rng }) = writer.drawn.as_deref_mut() {
+            silence(source, rng);
         }
         writer.next.at = Time::NEVER;
         self.close(connection);
@@ -193,12 +204,15 @@ impl World {
             return self.not_due(index);
         }
         let bytes = flow.next.bytes;
-        flow.next.at = Time::NEVER;
-        if let Some(burst) = flow.source.as_mut().and_then(|s| s.next(&mut flow.rng))
-            && burst.at < flow.stop
-        {
-            flow.next = burst;
-            self.agenda.push(burst.at, Key::new(Kind::Emit, index));
+        flow.next = flow.source.as_mut().map_or(Burst::NONE, |s| s.next_or_none(&mut flow.rng));
+        if flow.next.at < flow.stop {
+            self.agenda.push(flow.next.at, Key::new(Kind::Emit, index));
+        } else {
+            flow.next.at = Time::NEVER;
+        }
+        // Most bursts are one packet.
+        if bytes <= u64::from(self.plan.framing.mtu) && bytes > 0 {
+            return self.send_packet(index, bytes as u32);
         }
         self.send_packets(index, bytes);
     }
@@ -218,7 +232,7 @@ impl World {
     }
 
     /// Hands `bytes` of a flow without a transport to the network, in full packets and a remainder.
-    #[inline]
+    #[inline(never)]
     pub(super) fn send_packets(&mut self, index: u32, bytes: u64) {
         let mtu = u64::from(self.plan.framing.mtu);
         let mut left = bytes;
@@ -231,7 +245,7 @@ impl World {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn send_packet(&mut self, index: u32, payload: u32) {
         let now = self.now;
         let flow = &mut self.flows[self.transports.plain(index)];

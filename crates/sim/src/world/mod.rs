@@ -191,24 +191,32 @@ impl World {
         while self.run(1 << 20) == Status::Running {}
     }
 
-    #[inline]
+    #[inline(always)]
     fn step(&mut self, time: Time, key: Key) {
         debug_assert!(time >= self.now, "time runs forwards");
         self.now = time;
-        let component = key.component();
         match key.kind() {
+            Kind::Arrive => self.arrive(key.component()),
+            Kind::Emit => self.emit(key.component()),
+            kind => self.step_aside(kind, key.component()),
+        }
+    }
+
+    /// An event that is not one of every hop: apart, so that those need not save what these use.
+    #[inline(never)]
+    fn step_aside(&mut self, kind: Kind, component: u32) {
+        match kind {
             Kind::TxDone => self.tx_done(component),
             Kind::Crossed => self.crossed(component),
-            Kind::Arrive => self.arrive(component),
             Kind::Respond => self.respond(component),
             Kind::Wake => self.wake(component),
             Kind::Refresh => self.refresh(component),
             Kind::Timer => self.timer(component),
             Kind::AckTimer => self.ack_timer(component),
-            Kind::Emit => self.emit(component),
             Kind::Change => self.change(),
             Kind::WarmedUp => self.end_warmup(),
             Kind::Sample => self.sample(),
+            Kind::Arrive | Kind::Emit => unreachable!("these do not come here"),
         }
     }
 
@@ -229,7 +237,7 @@ impl World {
 
     /// Lets go of what only a run that goes on would need.
     pub(crate) fn forget_the_future(&mut self) {
-        self.agenda = Agenda::default();
+        self.agenda = Agenda::new(false);
         (self.flows, self.writers) = (Vec::new(), Vec::new());
     }
 

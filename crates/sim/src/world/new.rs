@@ -86,7 +86,7 @@ impl World {
         let hot_bytes = size_of_val(&*ports) + ledger.hot_bytes() + transports.hot_bytes();
         let mut world = World {
             now: Time::ZERO,
-            agenda: Agenda::default(),
+            agenda: Agenda::new(hot_bytes > NEAR_BYTES),
             nodes: plan.nodes.iter().zip(outputs).map(|(n, ports)| node(&plan, n, ports)).collect(),
             ports,
             routes,

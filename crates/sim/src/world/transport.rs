@@ -386,17 +386,22 @@ impl World {
             return;
         }
         let ack = incoming.receiver.on_segment(self.now, seq, payload, born, ce, cwr);
+        let deadline = incoming.receiver.deadline();
+        if deadline < incoming.due {
+            incoming.due = deadline;
+            self.agenda.push(deadline, Key::new(Kind::AckTimer, connection));
+        }
         let complete = incoming.awaits() && self.complete(connection);
         if let Some(ack) = ack {
             self.acknowledge(connection, ack);
         }
-        self.arm_receiver(connection);
         if complete && self.applications.has(flow) {
             self.application_arrived(flow);
         }
     }
 
     /// Notes the writes that have arrived in full; whether there were any.
+    #[inline(never)]
     fn complete(&mut self, connection: u32) -> bool {
         let incoming = &mut self.transports.incoming[connection as usize];
         let next = incoming.receiver.next();
@@ -448,6 +453,7 @@ impl World {
     }
 
     /// Sends an acknowledgement.
+    #[inline(always)]
     fn acknowledge(&mut self, connection: u32, ack: Ack) {
         let word = if ack.syn || ack.has_sack() { self.transports.put_aside(ack) } else { ack.echo };
         let flow = self.transports.ack_flow(connection);
@@ -467,9 +473,9 @@ impl World {
     fn pump(&mut self, connection: u32) {
         let now = self.now;
         let measured = now >= self.plan.warmup;
+        let turns = self.transports.outgoing[connection as usize].turns;
         loop {
-            let out = &mut self.transports.outgoing[connection as usize];
-            if out.turns && !self.has_turn(connection) {
+            if turns && !self.has_turn(connection) {
                 break;
             }
             let out = &mut self.transports.outgoing[connection as usize];
@@ -557,15 +563,6 @@ impl World {
         self.pump(connection);
     }
 
-    fn arm_receiver(&mut self, connection: u32) {
-        let incoming = &mut self.transports.incoming[connection as usize];
-        let deadline = incoming.receiver.deadline();
-        if deadline < incoming.due {
-            incoming.due = deadline;
-            self.agenda.push(deadline, Key::new(Kind::AckTimer, connection));
-        }
-    }
-
     /// A receiver's timer may be due.
     pub(super) fn ack_timer(&mut self, connection: u32) {
         let now = self.now;
@@ -574,12 +571,16 @@ impl World {
             return;
         }
         incoming.due = Time::NEVER;
-        if incoming.receiver.deadline() <= now
-            && let Some(ack) = incoming.receiver.on_timer(now)
-        {
+        let receiver = &mut incoming.receiver;
+        let ack = if receiver.deadline() <= now { receiver.on_timer(now) } else { None };
+        let deadline = receiver.deadline();
+        if deadline < Time::NEVER {
+            incoming.due = deadline;
+            self.agenda.push(deadline, Key::new(Kind::AckTimer, connection));
+        }
+        if let Some(ack) = ack {
             self.acknowledge(connection, ack);
         }
-        self.arm_receiver(connection);
     }
 
     /// A packet is lost at (or behind) `port`.

@@ -50,15 +50,22 @@ impl Poisson {
         Some(8.0 * self.packet.0 as f64 * spacing.per_second())
     }
 
-    pub(crate) fn start(&self, at: Time, _: &mut Rng) -> Source {
+    pub(crate) fn start(&self, at: Time, rng: &mut Rng) -> Source {
         let spacing = check::pace(self.packet, self.rate, self.interval).expect(check::UNCHECKED);
-        Source {
+        let before = rng.clone();
+        let unit = Exponential::new();
+        let mut source = Source {
             now: at,
             mean_ps: spacing.mean_ps(),
-            unit: Exponential::new(),
+            unit,
             bytes: self.packet.0,
             sizes: self.sizes,
-        }
+            gap: Dur::ZERO,
+            size: 0,
+            before,
+        };
+        source.draw(rng);
+        source
     }
 }
 
@@ -71,16 +78,57 @@ pub struct Source {
     unit: Exponential,
     bytes: u64,
     sizes: Sizes,
+    /// From the last packet to the next one, and the size of that. They are drawn one packet ahead: what happens next
+    /// in a run depends on them, and so need not wait for the arithmetic.
+    gap: Dur,
+    size: u64,
+    /// The stream before they were.
+    before: Rng,
 }
 
 impl Source {
     #[inline]
     pub(crate) fn next(&mut self, rng: &mut Rng) -> Option<Burst> {
-        self.now += Dur(to_ps(self.mean_ps * self.unit.draw(rng)));
-        let bytes = match self.sizes {
+        self.now += self.gap;
+        let bytes = self.size;
+        self.draw(rng);
+        burst(self.now, bytes)
+    }
+
+    #[inline(always)]
+    fn draw(&mut self, rng: &mut Rng) {
+        self.before = rng.clone();
+        self.gap = Dur(to_ps(self.mean_ps * self.unit.draw(rng)));
+        self.size = match self.sizes {
             Sizes::Fixed => self.bytes,
             Sizes::Exponential => ((self.bytes as f64 * self.unit.draw(rng) + 0.5) as u64).max(1),
         };
-        burst(self.now, bytes)
+    }
+
+    /// Undoes the drawing ahead.
+    pub(crate) fn give_back(&self, rng: &mut Rng) {
+        *rng = self.before.clone();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_that_is_taken_away_leaves_its_stream_where_its_packets_have_brought_it() {
+        for sizes in [Sizes::Fixed, Sizes::Exponential] {
+            let model = Poisson { packet: Size(1000), sizes, rate: None, interval: Some(Dur::from_us(10)) };
+            let (mut drawn, mut plain, unit) = (Rng::named(1, "poisson"), Rng::named(1, "poisson"), Exponential::new());
+            let mut source = model.start(Time::ZERO, &mut drawn);
+            let mut at = Time::ZERO;
+            for _ in 0..100 {
+                at += Dur(to_ps(1e7 * unit.draw(&mut plain)));
+                let bytes = if sizes == Sizes::Fixed { 1000 } else { to_ps(1e3 * unit.draw(&mut plain)).max(1) };
+                assert_eq!(source.next(&mut drawn), Some(Burst { at, bytes }));
+            }
+            source.give_back(&mut drawn);
+            assert_eq!(drawn.bits(), plain.bits());
+        }
     }
 }

@@ -129,6 +129,10 @@ impl CongestionControl for Dctcp {
         }
     }
 
+    fn is_plain(&self) -> bool {
+        true
+    }
+
     fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
         f("alpha", self.alpha);
     }

@@ -219,6 +219,11 @@ pub trait CongestionControl {
     }
     /// A loss is about to be told of, that of a marked segment or that of an unmarked one.
     fn on_loss_of(&mut self, _marked: bool) {}
+    /// Whether all that it needs is to be told of acknowledgements, echoes and congestion: what it says of pace,
+    /// interval, rate, marks, recovery and ECN is always what is said by default, so that nobody need ask for each segment.
+    fn is_plain(&self) -> bool {
+        false
+    }
     /// Shows its state for time series.
     fn probe(&self, _f: &mut dyn FnMut(&'static str, f64)) {}
 }

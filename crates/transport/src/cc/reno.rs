@@ -147,6 +147,10 @@ impl CongestionControl for Reno {
     fn halves_window(&self) -> bool {
         self.window
     }
+
+    fn is_plain(&self) -> bool {
+        true
+    }
 }
 
 /// How acknowledgements count towards growth (RFC 5681, RFC 3465).

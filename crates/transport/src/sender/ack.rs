@@ -29,23 +29,29 @@ impl Sender {
         if ack.syn || before(ack.next, self.una) || before(self.max, ack.next) || self.state == State::Closed {
             return;
         }
+        if self.plain { self.take_in::<true>(now, ack) } else { self.take_in::<false>(now, ack) }
+    }
+
+    /// Takes an acknowledgement in; `PLAIN` says that the sender is `plain`.
+    #[inline(always)]
+    fn take_in<const PLAIN: bool>(&mut self, now: Time, ack: &Ack) {
         let old = self.una;
         let advanced = ack.next.wrapping_sub(old);
-        let in_flight_before = self.in_flight();
+        let in_flight_before = if PLAIN { self.plain_in_flight() } else { self.in_flight() };
         let window_limited = before(old, self.full_at)
             || (self.window.cwnd < self.window.ssthresh && self.window.cwnd < 2.0 * f64::from(in_flight_before));
         self.control.on_echo(&mut self.window, advanced, ack.ece, ack.next, self.max);
         let news = match self.flavour {
-            Flavour::Sack => self.take_selective(now, ack, advanced),
+            Flavour::Sack if !PLAIN => self.take_selective(now, ack, advanced),
             _ => self.take_plain(now, ack, advanced),
         };
-        if let Some(sampler) = &mut self.sampler {
+        if !PLAIN && let Some(sampler) = &mut self.sampler {
             sampler.advance(self.una);
         }
         // Before the sample is taken, as in ns-2: it ends the doubling, but not while echoes go on.
         let waits = ack.ece && self.ecn && self.on_echo(now);
         let rtt = if advanced > 0 { self.measure(now, ack) } else { None };
-        let rtt = if self.board.is_some() { news.newest.map(|sent| now.since(sent)) } else { rtt };
+        let rtt = if !PLAIN && self.board.is_some() { news.newest.map(|sent| now.since(sent)) } else { rtt };
         let round = advanced > 0 && before(self.round_end, self.una);
         if round {
             self.round_end = self.max;
@@ -58,7 +64,7 @@ impl Sender {
             srtt: self.rtt.srtt(&self.tcp.timers),
             min_rtt: self.rtt.min(),
             in_flight_before,
-            in_flight: self.in_flight(),
+            in_flight: if PLAIN { self.plain_in_flight() } else { self.in_flight() },
             window_limited,
             ece: ack.ece,
             recovering: self.state == State::Recovery,
@@ -66,11 +72,11 @@ impl Sender {
             lost: self.lost,
             rate: None,
         };
-        self.grow(acked, news.ended);
+        self.grow::<PLAIN>(acked, news.ended);
         if waits {
             self.expiry = now + self.rto();
         } else if advanced > 0 {
-            self.restart_timer(now, news.keep_timer);
+            self.restart_timer::<PLAIN>(now, news.keep_timer);
             self.floored &= ack.ece;
         }
     }
@@ -94,37 +100,40 @@ impl Sender {
 
     /// Tells the congestion control, where it is to be asked.
     #[inline]
-    fn grow(&mut self, mut acked: Acked, ended: bool) {
+    fn grow<const PLAIN: bool>(&mut self, mut acked: Acked, ended: bool) {
         // As in ns-2, an acknowledgement that asks for less does not open the window.
-        let asks_less = acked.ece && self.ecn && !self.control.handles_ecn();
-        let own = self.control.controls_recovery();
+        let asks_less = acked.ece && self.ecn && (PLAIN || !self.control.handles_ecn());
+        let own = !PLAIN && self.control.controls_recovery();
         if acked.delivered == 0 || (!own && (acked.recovering || ended || asks_less)) {
             return;
         }
         self.lost = 0;
-        if let Some(sampler) = &mut self.sampler {
+        if !PLAIN && let Some(sampler) = &mut self.sampler {
             acked.rate = sampler.sample(acked.min_rtt);
         }
         self.control.on_ack(&mut self.window, &acked);
-        if self.marking {
+        if !PLAIN && self.marking {
             self.window.cwnd = self.window.cwnd.max(self.least_window());
         }
     }
 
     /// RFC 6298 sections 5.2 and 5.3.
     #[inline]
-    fn restart_timer(&mut self, now: Time, keep: bool) {
+    fn restart_timer<const PLAIN: bool>(&mut self, now: Time, keep: bool) {
+        let rto = || if PLAIN { self.plain_rto() } else { self.rto() };
         if self.una == self.max {
             // A sender that waits for its timer at a window of one goes on waiting.
             if self.window.cwnd < 1.0 {
-                self.expiry = now + self.rto();
+                self.expiry = now + rto();
             } else if !self.held {
                 self.expiry = Time::NEVER;
             }
         } else if !keep && !self.held {
-            self.expiry = now + self.rto();
+            self.expiry = now + rto();
         }
-        self.arm_probe(now);
+        if !PLAIN {
+            self.arm_probe(now);
+        }
     }
 
     /// Takes the cumulative acknowledgement in; true if all that was sent before recovery is

@@ -93,6 +93,9 @@ pub struct Sender {
     ecn: bool,
     /// Whether it marks its segments: it has a reservation, or its control marks.
     marking: bool,
+    /// Whether it has no scoreboard, samples no rate, marks nothing and paces nothing, and its control is plain. So
+    /// most senders are, and what handles each of their segments and acknowledgements leaves out all that.
+    plain: bool,
     /// Whether a segment may leave but for the pace.
     paced_out: bool,
     /// Whether segment `timed` is being timed.
@@ -154,6 +157,9 @@ impl Sender {
         let ssthresh = tcp.initial_ssthresh.map_or(f64::INFINITY, f64::from);
         let mut window = Window { cwnd: f64::from(tcp.initial_window()), ssthresh };
         control.begin(&mut window);
+        let marking = reserve.is_some() || control.marks();
+        let plain = control.is_plain() && board.is_none() && !marking && !tcp.pacing;
+        debug_assert!(!control.is_plain() || is_told_only(&control), "it says what it is not asked");
         Sender {
             window,
             una: 0,
@@ -178,7 +184,8 @@ impl Sender {
             by_echo: false,
             cwr: false,
             ecn: false,
-            marking: reserve.is_some() || control.marks(),
+            marking,
+            plain,
             paced_out: false,
             timing: false,
             partial: false,
@@ -273,6 +280,11 @@ impl Sender {
             // The interval has the doublings in it already.
             return self.rtt.base().max(interval).min(self.tcp.timers.max_rto);
         }
+        self.plain_rto()
+    }
+    /// The same with a control that has no interval.
+    #[inline]
+    fn plain_rto(&self) -> Dur {
         self.rtt.rto(&self.tcp.timers)
     }
     /// Segments outstanding: sent, neither acknowledged nor taken for lost.
@@ -280,8 +292,13 @@ impl Sender {
     pub fn in_flight(&self) -> u32 {
         match &self.board {
             Some(board) => board.pipe(),
-            None => self.nxt.wrapping_sub(self.una).saturating_sub(self.dupacks),
+            None => self.plain_in_flight(),
         }
+    }
+    /// The same without a scoreboard.
+    #[inline]
+    fn plain_in_flight(&self) -> u32 {
+        self.nxt.wrapping_sub(self.una).saturating_sub(self.dupacks)
     }
     /// First segment not acknowledged.
     pub fn una(&self) -> u32 {
@@ -379,4 +396,12 @@ impl Sender {
     fn flight_size(&self) -> u32 {
         self.max.wrapping_sub(self.una).min(self.allowed())
     }
+}
+
+/// Whether a control says by default what [`CongestionControl::is_plain`] promises.
+fn is_told_only(control: &Control) -> bool {
+    let asked = [control.samples_rate(), control.controls_recovery(), control.handles_ecn(), control.marks()];
+    let paces =
+        control.pacing_rate().is_some() || control.interval() > Dur::ZERO || control.next_change() < Time::NEVER;
+    !paces && asked == [false; 4]
 }

@@ -9,6 +9,7 @@ use crate::wire::Ack;
 use tailback_units::Time;
 
 impl Sender {
+    #[inline]
     pub(super) fn take_plain(&mut self, now: Time, ack: &Ack, advanced: u32) -> News {
         if advanced == 0 {
             return self.take_duplicate(now);
@@ -39,6 +40,7 @@ impl Sender {
         news
     }
 
+    #[inline(never)]
     fn take_duplicate(&mut self, now: Time) -> News {
         if self.una == self.max {
             return News::default();

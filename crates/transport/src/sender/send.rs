@@ -18,6 +18,17 @@ impl Sender {
     /// A segment to transmit now, if there is one; call until there is none.
     #[inline]
     pub fn poll(&mut self, now: Time) -> Option<Segment> {
+        let under_way = matches!(self.state, State::Open | State::Recovery) && self.una != self.max;
+        if self.plain && under_way && !(self.held || self.force) {
+            let new = self.left > 0 && before(self.max, self.limit());
+            let choice = self.choose_plain(self.allowed(), new)?;
+            return Some(self.transmit_as::<true>(now, choice));
+        }
+        self.poll_any(now)
+    }
+
+    /// A segment of any sender.
+    fn poll_any(&mut self, now: Time) -> Option<Segment> {
         self.paced_out = false;
         match self.state {
             State::Closed => return None,
@@ -86,6 +97,7 @@ impl Sender {
         }
     }
 
+    #[inline]
     fn choose_plain(&mut self, allowed: u32, new: bool) -> Option<Choice> {
         let used = self.nxt.wrapping_sub(self.una);
         let limited = match self.state {
@@ -143,14 +155,22 @@ impl Sender {
     }
 
     pub(super) fn transmit(&mut self, now: Time, choice: Choice) -> Segment {
+        self.transmit_as::<false>(now, choice)
+    }
+
+    /// Transmits; `PLAIN` says that the sender is `plain`.
+    #[inline(always)]
+    fn transmit_as<const PLAIN: bool>(&mut self, now: Time, choice: Choice) -> Segment {
         let idle = self.una == self.max;
-        let in_flight = if self.sampler.is_some() { self.in_flight() } else { 0 };
         let (seq, retransmission) = match choice {
             Choice::New => (self.max, false),
             Choice::Again(seq) => (seq, true),
         };
-        if let Some(sampler) = &mut self.sampler {
-            sampler.sent(seq, now, in_flight);
+        if !PLAIN && self.sampler.is_some() {
+            let in_flight = self.in_flight();
+            if let Some(sampler) = &mut self.sampler {
+                sampler.sent(seq, now, in_flight);
+            }
         }
         let payload = self.payload(seq);
         self.counts.sent += 1;
@@ -160,7 +180,7 @@ impl Sender {
             self.left -= 1;
             self.max = seq.wrapping_add(1);
             self.nxt = self.max;
-            if let Some(board) = &mut self.board {
+            if !PLAIN && let Some(board) = &mut self.board {
                 board.push(now);
             }
             if !self.tcp.timestamps && !self.timing {
@@ -169,7 +189,7 @@ impl Sender {
                 self.timed_at = now;
             }
         }
-        if let Some(board) = &mut self.board {
+        if !PLAIN && let Some(board) = &mut self.board {
             board.prr.out += 1;
             if let Some(counted) = &mut board.counted {
                 *counted += 1;
@@ -179,22 +199,25 @@ impl Sender {
         // as in BSD, ns-2 and Linux.
         let patient = self.flavour == Flavour::NewReno && self.state == State::Recovery && self.partial;
         if self.expiry == Time::NEVER || (retransmission && seq == self.una && !patient) {
-            self.expiry = now + self.rto();
+            self.expiry = now + if PLAIN { self.plain_rto() } else { self.rto() };
         }
-        self.pace(now);
         self.last_sent = now;
-        if !retransmission {
-            self.arm_probe(now);
+        if !PLAIN {
+            self.pace(now);
+            if !retransmission {
+                self.arm_probe(now);
+            }
+            self.control.on_sent(now, idle);
         }
-        self.control.on_sent(now, idle);
         let capable = self.ecn && (!retransmission || self.tcp.ecn_retransmissions);
         let cwr = self.cwr && (!retransmission || self.tcp.ecn_retransmissions);
         self.cwr &= !cwr;
         let ecn = if capable { self.tcp.ect.codepoint() } else { Ecn::NotEct };
-        let marked = self.marking.then(|| self.mark(now, seq, payload, retransmission));
+        let marked = (!PLAIN && self.marking).then(|| self.mark(now, seq, payload, retransmission));
         Segment { seq, payload, ecn, cwr, retransmission, marked }
     }
 
+    #[cold]
     fn again(&mut self, now: Time, seq: u32) {
         self.counts.retransmissions += 1;
         // Karn: what is sent twice is not timed; another one still is (RFC 6298 section 3).
