@@ -1,42 +1,17 @@
 //! Queues whose packets go onto the line when they are enqueued, their departure being known: one event per hop.
 //!
 //! The packets that wait are the last ones on the line. Nobody is told when one's transmission begins; whoever
-//! wants to know how many wait looks at the line ([`Fifo::expire`]).
+//! wants to know how many wait looks at the line ([`Port::expire`]).
 
 use super::{Port, Queue};
-use crate::ledger::Count;
-use crate::ring::Ring;
 use tailback_qdisc::law::Backlog;
 use tailback_qdisc::{Admission, Fate, Packet, Rule, Watch};
 use tailback_random::Rng;
 use tailback_units::{Dur, Time, TxClock};
 
-/// One drop-tail class that nothing can stop.
-#[derive(Debug)]
-pub(crate) struct Fifo {
-    pub limit: u64,
-    /// Buffer bytes of the packets at the end of the line whose transmission has not begun (as of
-    /// the last look).
-    backlog: u64,
-    /// How many these are.
-    waiting: u32,
-    _form: Form,
-}
-
-/// Says nothing, but has values to spare by which [`Queue`] tells its forms apart, so that it needs
-/// no more room than a [`Fifo`].
-#[derive(Debug)]
-#[repr(u8)]
-enum Form {
-    Fifo,
-}
-
-const _: () = assert!(size_of::<Queue>() == 24);
-
-/// One class into which a rule lets packets.
+/// What a rule has to be told late.
 #[derive(Debug)]
 pub(crate) struct Ahead {
-    pub(super) fifo: Fifo,
     /// What the rule watches for.
     watch: Watch,
     /// When that begins, if nothing arrives before.
@@ -51,46 +26,10 @@ pub(crate) struct Judged {
     rng: Rng,
 }
 
-impl Fifo {
-    pub fn new(limit: u64) -> Fifo {
-        Fifo { limit, waiting: 0, backlog: 0, _form: Form::Fifo }
-    }
-
-    /// What waits, as of the last look.
-    #[inline]
-    pub fn waiting(&self) -> Count {
-        Count { packets: u64::from(self.waiting), bytes: self.backlog }
-    }
-
-    /// The oldest frame on a line of so many arrives, and its transmission has begun even if nobody has looked.
-    #[inline(always)]
-    pub fn arrives(&mut self, oldest: &Packet, frames: usize) {
-        if self.waiting as usize == frames {
-            self.waiting -= 1;
-            self.backlog -= u64::from(oldest.size);
-        }
-    }
-
-    /// Takes those whose transmission has begun by `now` out of the backlog.
-    #[inline]
-    pub fn expire(&mut self, line: &Ring, delay: Dur, now: Time) {
-        while self.waiting > 0 {
-            let first = line.len() - self.waiting as usize;
-            let Some(oldest) = line.get(first) else { break };
-            // Its transmission begins as that of the one before it ends; that one has arrived if it is not there.
-            if line.get(first.wrapping_sub(1)).is_some_and(|before| before.at.0 - delay.0 > now.0) {
-                break;
-            }
-            self.waiting -= 1;
-            self.backlog -= u64::from(oldest.size);
-        }
-    }
-}
-
 impl Ahead {
     /// For a rule that watches for so much.
     pub fn new(watch: Watch) -> Ahead {
-        Ahead { fifo: Fifo::new(u64::MAX), watch, idle_from: Time::NEVER }
+        Ahead { watch, idle_from: Time::NEVER }
     }
 
     /// Tells the rule that what it watches for has begun, if it has by `now`.
@@ -102,19 +41,19 @@ impl Ahead {
         }
     }
 
-    /// Asks the rule about a packet that comes to a port whose transmitter falls (or fell) free at `free`, and whose
-    /// backlog is as of now.
+    /// Asks the rule about a packet that finds `queue` waiting at a port whose transmitter falls (or fell) free at
+    /// `free`.
     #[inline]
     fn ask(
         &mut self,
         now: Time,
         free: Time,
         packet: &Packet,
+        queue: Backlog,
         rule: &mut (impl Admission + ?Sized),
         rng: &mut Rng,
     ) -> Fate {
         self.tell(now, rule);
-        let queue = Backlog { packets: u64::from(self.fifo.waiting), bytes: self.fifo.backlog };
         let fate = rule.admit(now, packet, queue, rng);
         let joins = !matches!(fate, Fate::Dropped(_));
         match self.watch {
@@ -143,8 +82,8 @@ impl Port {
     }
 
     /// What the integral of the backlog already holds of the time after `now`.
-    pub(super) fn promised(&self, now: Time, fifo: &Fifo) -> u128 {
-        let waiting = self.line.iter().skip(self.line.len() - fifo.waiting as usize);
+    pub(super) fn promised(&self, now: Time) -> u128 {
+        let waiting = self.line.iter().skip(self.line.len() - self.waiting as usize);
         let future = waiting.map(|p| {
             let start = Self::start_of(self.clock, self.delay, p);
             u128::from(p.size) * u128::from(start.0 - now.0)
@@ -152,31 +91,37 @@ impl Port {
         future.sum()
     }
 
-    /// How many packets wait, as of the last look at a port that sends ahead.
+    /// Takes those whose transmission has begun by `now` out of the backlog of a port that sends ahead.
     #[inline]
-    pub fn waiting_ahead(&self) -> usize {
-        self.queue.fifo().map_or(0, |fifo| fifo.waiting as usize)
+    pub fn expire(&mut self, now: Time) {
+        while self.waiting > 0 {
+            let first = self.line.len() - self.waiting as usize;
+            let Some(oldest) = self.line.get(first) else { break };
+            // Its transmission begins as that of the one before it ends; that one has arrived if it is not there.
+            if self.line.get(first.wrapping_sub(1)).is_some_and(|before| before.at.0 - self.delay.0 > now.0) {
+                break;
+            }
+            self.backlog -= u64::from(oldest.size);
+            self.waiting -= 1;
+        }
     }
 
     /// When the transmission of the oldest packet that waits begins, as of the last look at a port that sends ahead.
     pub fn next_start(&self) -> Option<Time> {
-        let oldest = self.line.get(self.line.len().checked_sub(self.waiting_ahead())?)?;
+        let oldest = self.line.get(self.line.len().checked_sub(self.waiting as usize)?)?;
         Some(Self::start_of(self.clock, self.delay, oldest))
     }
 
-    /// Whether a [`Fifo`] has room for a packet of `size` buffer bytes; counts the arrival, and the
+    /// Whether a plain FIFO has room for a packet of `size` buffer bytes; counts the arrival, and the
     /// drop if it has not.
     #[inline(always)]
     pub fn fifo_admits(&mut self, now: Time, size: u64) -> bool {
-        let Queue::Fifo(fifo) = &mut self.queue else { unreachable!("only plain FIFO ports come here") };
-        let account = &mut self.classes[0];
-        account.arrived.add(size);
-        if fifo.waiting > 0 {
-            fifo.expire(&self.line, self.delay, now);
-        }
-        let admits = fifo.backlog + size <= fifo.limit;
+        let Queue::Fifo { limit } = self.queue else { unreachable!("only plain FIFO ports come here") };
+        self.classes[0].arrived.add(size);
+        self.expire(now);
+        let admits = self.backlog + size <= limit;
         if !admits {
-            account.dropped.add(size);
+            self.classes[0].dropped.add(size);
         }
         admits
     }
@@ -184,21 +129,20 @@ impl Port {
     /// Asks the rule of a port that sends ahead about a packet; counts the arrival, and the mark or drop if there is
     /// one.
     pub fn judge(&mut self, now: Time, packet: &Packet) -> Fate {
-        let Port { queue, line, delay, free, classes, .. } = self;
-        let (size, account) = (u64::from(packet.size), &mut classes[0]);
+        self.expire(now);
+        let waiting = Backlog { packets: u64::from(self.waiting), bytes: self.backlog };
+        let (size, account) = (u64::from(packet.size), &mut self.classes[0]);
         account.arrived.add(size);
-        let fate = match queue {
+        let fate = match &mut self.queue {
             Queue::Judged(judged) => {
                 let Judged { ahead, rule, rng } = &mut **judged;
-                ahead.fifo.expire(line, *delay, now);
-                ahead.ask(now, *free, packet, rule, rng)
+                ahead.ask(now, self.free, packet, waiting, rule, rng)
             }
             Queue::Managed(m) => {
-                m.ahead.fifo.expire(line, *delay, now);
                 let Some(rule) = m.queues[0].waiting.rule() else { unreachable!("only a rule sends ahead") };
-                m.ahead.ask(now, *free, packet, rule, &mut m.rng)
+                m.ahead.ask(now, self.free, packet, waiting, rule, &mut m.rng)
             }
-            Queue::Fifo(_) => unreachable!("only ports with a rule come here"),
+            Queue::Fifo { .. } => unreachable!("only ports with a rule come here"),
         };
         match fate {
             Fate::Joins => {}
@@ -212,7 +156,6 @@ impl Port {
     /// empty, since it must then go on the agenda.
     #[inline(always)]
     pub fn fifo_push(&mut self, now: Time, packet: Packet) -> Option<Time> {
-        let Some(fifo) = self.queue.fifo_mut() else { unreachable!("only ports that send ahead come here") };
         let tx = self.clock.tx_time(u32::from(packet.wire()));
         let start = self.free.max(now);
         self.free = start + tx;
@@ -221,9 +164,9 @@ impl Port {
         let at = self.free + self.delay;
         if start > now {
             let (size, account) = (u64::from(packet.size), &mut self.classes[0]);
-            fifo.waiting += 1;
-            fifo.backlog += size;
-            account.max = account.max.max(fifo.backlog);
+            self.waiting += 1;
+            self.backlog += size;
+            account.max = account.max.max(self.backlog);
             // `start_of` in fewer steps: not `start`, from which it differs at the end of time.
             let start = at.0 - self.delay.0 - tx.0;
             account.area += u128::from(size) * u128::from(start - now.0);
@@ -250,11 +193,12 @@ impl Port {
     /// From now on a managed port sends no more ahead: what waits goes back from the line into the discipline's
     /// queue, as if it had never left it.
     pub fn end_ahead(&mut self, now: Time) {
+        self.expire(now);
+        let waiting = self.waits_ahead();
+        (self.waiting, self.backlog) = (0, 0);
         let Port { free, clock, delay, line, queue, busy, classes, .. } = self;
         let Queue::Managed(m) = queue else { unreachable!("the other forms always do") };
         let account = &mut classes[0];
-        m.ahead.fifo.expire(line, *delay, now);
-        let waiting = m.ahead.fifo.waiting();
         let queue = &mut m.queues[0];
         queue.settle(now, account);
         account.started = account.arrived.minus(account.dropped).minus(waiting);

@@ -1,6 +1,6 @@
 //! An output port: a queue, a transmitter and the line to the neighbour.
 //!
-//! Three forms of queue. [`Fifo`] is one drop-tail class that nothing can stop: a packet's departure
+//! Three forms of queue. A plain FIFO is one drop-tail class that nothing can stop: a packet's departure
 //! is known when it is enqueued, so it goes onto the line at once and costs one event per hop.
 //! [`Judged`] is the same behind a rule that decides about packets when they arrive. [`Managed`] is
 //! everything else: classes, disciplines, gates, control frames; while nothing stops it, it sends ahead
@@ -14,13 +14,13 @@ use crate::accounts::Accounts;
 use crate::ledger::Count;
 use crate::plan::NodeId;
 use crate::ring::Ring;
-pub(crate) use ahead::{Ahead, Fifo, Judged};
+pub(crate) use ahead::{Ahead, Judged};
 pub(crate) use managed::{ClassQueue, Managed, Origin, Queues, Waiting};
 use tailback_qdisc::Packet;
 use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Time, TxClock};
 
-/// One direction of a link, with the queue in front of it. What a hop over a [`Fifo`] touches comes
+/// One direction of a link, with the queue in front of it. What a hop over a plain FIFO touches comes
 /// first, in two cache lines.
 #[derive(Debug)]
 #[repr(C, align(64))]
@@ -30,18 +30,21 @@ pub(crate) struct Port {
     pub clock: TxClock,
     /// From the end of transmission to the arrival: propagation and the neighbour's latency.
     pub delay: Dur,
-    /// Frames in transmission and on the way, `at` being their arrival; with a [`Fifo`] also those
+    /// Frames in transmission and on the way, `at` being their arrival; at a port that sends ahead also those
     /// that wait.
     pub line: Ring,
     pub queue: Queue,
+    /// At a port that sends ahead, buffer bytes of the packets at the end of the line whose transmission has not begun
+    /// (as of the last look).
+    backlog: u64,
+    /// How many these are.
+    waiting: u32,
+    pub to: NodeId,
+    pub from: NodeId,
     /// Transmission time spent and promised since the start, picoseconds.
     pub busy: u64,
     /// What becomes of frames at the end of the line, where that is not simply their arrival.
     pub end: Option<Box<LineEnd>>,
-    pub to: NodeId,
-    pub from: NodeId,
-    /// Its place among its node's ports.
-    pub slot: u32,
     /// One account per class.
     pub classes: Accounts,
     /// Data lost on the line, at random or because the link went down, since the start.
@@ -56,6 +59,18 @@ pub(crate) struct Port {
 }
 
 const _: () = assert!(std::mem::offset_of!(Port, classes) + 2 * size_of::<Count>() <= 128);
+
+/// One direction of a link.
+pub(crate) struct Line {
+    pub from: NodeId,
+    pub to: NodeId,
+    pub rate: Rate,
+    /// Propagation alone.
+    pub delay: Dur,
+    /// The neighbour's.
+    pub latency: Dur,
+    pub end: Option<LineEnd>,
+}
 
 /// What becomes of frames at the end of a line.
 #[derive(Debug)]
@@ -86,36 +101,24 @@ impl Loss {
 /// The three forms of queue.
 #[derive(Debug)]
 pub(crate) enum Queue {
-    Fifo(Fifo),
+    /// One drop-tail class that nothing can stop, of so many buffer bytes.
+    Fifo {
+        limit: u64,
+    },
     Judged(Box<Judged>),
     Managed(Box<Managed>),
 }
 
+const _: () = assert!(size_of::<Queue>() == 16);
+
 impl Queue {
-    /// That of a port which sends ahead now.
-    #[inline]
-    fn fifo(&self) -> Option<&Fifo> {
-        match self {
-            Queue::Fifo(fifo) => Some(fifo),
-            Queue::Judged(judged) => Some(&judged.ahead.fifo),
-            Queue::Managed(m) => m.sends_ahead.then_some(&m.ahead.fifo),
-        }
-    }
-    /// What a rule lets packets into.
+    /// What a rule has to be told late.
     #[inline]
     fn ahead_mut(&mut self) -> Option<&mut Ahead> {
         match self {
-            Queue::Fifo(_) => None,
+            Queue::Fifo { .. } => None,
             Queue::Judged(judged) => Some(&mut judged.ahead),
             Queue::Managed(m) => Some(&mut m.ahead),
-        }
-    }
-    #[inline]
-    fn fifo_mut(&mut self) -> Option<&mut Fifo> {
-        match self {
-            Queue::Fifo(fifo) => Some(fifo),
-            Queue::Judged(judged) => Some(&mut judged.ahead.fifo),
-            Queue::Managed(m) => m.sends_ahead.then_some(&mut m.ahead.fifo),
         }
     }
 }
@@ -144,6 +147,30 @@ pub(crate) struct Settled {
 }
 
 impl Port {
+    /// One in front of an idle line.
+    pub fn new(link: Line, queue: Queue, classes: usize) -> Port {
+        let Line { from, to, rate, delay, latency, end } = link;
+        Port {
+            free: Time::ZERO,
+            clock: rate.clock(),
+            delay: delay + latency,
+            line: Ring::default(),
+            queue,
+            backlog: 0,
+            waiting: 0,
+            to,
+            from,
+            busy: 0,
+            end: end.map(Box::new),
+            classes: Accounts::new(classes),
+            lost: Count::default(),
+            refused: Count::default(),
+            base: Base { classes: vec![Settled::default(); classes], ..Base::default() },
+            rate,
+            latency,
+        }
+    }
+
     /// The oldest frame on the line has arrived at `now`: takes it off the backlog if nobody has
     /// looked since its transmission began, and returns the next one's arrival. None if no frame
     /// arrives now, since the link went down in between and lost what was on it.
@@ -153,8 +180,10 @@ impl Port {
         if front.at != now {
             return None;
         }
-        if let Some(fifo) = self.queue.fifo_mut() {
-            fifo.arrives(front, self.line.len());
+        // Its transmission has begun even if nobody has looked.
+        if self.waiting as usize == self.line.len() {
+            self.waiting -= 1;
+            self.backlog -= u64::from(front.size);
         }
         Some(self.line.get(1).map(|next| next.at))
     }
@@ -189,7 +218,7 @@ impl Port {
     /// Time with data waiting and the transmitter idle by `now`, picoseconds.
     pub fn blocked_at(&self, now: Time) -> u64 {
         match &self.queue {
-            Queue::Fifo(_) | Queue::Judged(_) => 0,
+            Queue::Fifo { .. } | Queue::Judged(_) => 0,
             Queue::Managed(m) => m.blocked + m.blocked_since.map_or(0, |since| now.since(since).0),
         }
     }
@@ -201,14 +230,19 @@ impl Port {
 
     /// What waits at `now`, by class.
     pub fn waiting_at(&mut self, now: Time, class: usize) -> Count {
-        match &mut self.queue {
+        match &self.queue {
             Queue::Managed(m) if !m.sends_ahead => m.queues[class].backlog,
-            queue => {
-                let Some(fifo) = queue.fifo_mut() else { unreachable!("all others send ahead") };
-                fifo.expire(&self.line, self.delay, now);
-                fifo.waiting()
+            _ => {
+                self.expire(now);
+                self.waits_ahead()
             }
         }
+    }
+
+    /// What waits at a port that sends ahead, as of the last look.
+    #[inline]
+    pub fn waits_ahead(&self) -> Count {
+        Count { packets: u64::from(self.waiting), bytes: self.backlog }
     }
 
     /// The data packet in transmission at `now`.
@@ -216,8 +250,7 @@ impl Port {
         if self.free <= now {
             return None;
         }
-        let waiting = self.queue.fifo().map_or(0, |fifo| fifo.waiting().packets as usize);
-        let last = self.line.len().checked_sub(waiting + 1)?;
+        let last = self.line.len().checked_sub(self.waiting as usize + 1)?;
         self.line.get(last).filter(|p| !p.is_control())
     }
 
@@ -232,10 +265,9 @@ impl Port {
                 let queue = &m.queues[class];
                 (queue.backlog, account.started, account.area + queue.unsettled(now))
             }
-            queue => {
-                let Some(fifo) = queue.fifo() else { unreachable!("all others send ahead") };
-                let waiting = fifo.waiting();
-                (waiting, account.arrived.minus(account.dropped).minus(waiting), account.area - self.promised(now, fifo))
+            _ => {
+                let waiting = self.waits_ahead();
+                (waiting, account.arrived.minus(account.dropped).minus(waiting), account.area - self.promised(now))
             }
         };
         Settled {

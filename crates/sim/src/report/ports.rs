@@ -142,7 +142,7 @@ impl World {
                     let storms = m.responder.as_ref().map_or(0, |r| r.storms);
                     (m.notices_sent, m.notices_received, m.held_up, m.held_up_for_others, storms)
                 }
-                Queue::Fifo(_) | Queue::Judged(_) => (0, 0, 0, 0, 0),
+                Queue::Fifo { .. } | Queue::Judged(_) => (0, 0, 0, 0, 0),
             };
             digest.u64(sent);
             digest.u64(received);

@@ -46,7 +46,7 @@ impl World {
     pub(super) fn enqueue_ahead(&mut self, port: u32, mut packet: Packet, via: Option<u32>) {
         let now = self.now;
         let size = u32::from(packet.size);
-        let slot = via.map(|via| self.ports[via as usize ^ 1].slot);
+        let slot = via.map(|via| self.slots[via as usize ^ 1]);
         let node = usize::from(self.ports[port as usize].from);
         if let FabricState::Buffer(buffer) = &self.nodes[node].fabric
             && let Some(slot) = slot
@@ -135,7 +135,7 @@ impl World {
 /// have been, give theirs back.
 #[inline]
 fn hold(port: &mut Port, buffer: &mut SharedBuffer, origin: Origin) {
-    let waiting = port.waiting_ahead();
+    let waiting = port.waits_ahead().packets as usize;
     let Queue::Managed(m) = &mut port.queue else { return };
     let turn = buffer.admit(origin.slot as usize, 0, u64::from(origin.size));
     debug_assert_eq!(turn, Some(Turn::Stays), "it has been asked");

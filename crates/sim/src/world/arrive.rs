@@ -83,7 +83,7 @@ impl World {
         let FabricState::Crossbar(crossbar) = &mut self.nodes[usize::from(node)].fabric else {
             return self.enqueue(output, packet, Some(via));
         };
-        let slot = |port: u32| self.ports[port as usize].slot as usize;
+        let slot = |port: u32| self.slots[port as usize] as usize;
         match crossbar.accept(slot(via ^ 1), slot(output), packet) {
             Ok(()) => self.match_output(output),
             Err(packet) => {
@@ -100,7 +100,7 @@ impl World {
         // Class by class, so that one that is stopped here does not hold up the others.
         let has_room = |class: &usize| m.queues[*class].backlog.packets <= OUTPUT_FRAMES;
         let room = (0..m.queues.len()).filter(has_room).fold(0, |mask, class| mask | 1 << class);
-        let (clock, output) = (p.clock, p.slot as usize);
+        let (clock, output) = (p.clock, self.slots[port as usize] as usize);
         let node = &mut self.nodes[usize::from(p.from)];
         let FabricState::Crossbar(crossbar) = &mut node.fabric else { return };
         let Some(input) = crossbar.start(output, room) else { return };
@@ -112,7 +112,7 @@ impl World {
 
     /// The frame crossing from the input that shares its link with `port` is at its output.
     pub(super) fn crossed(&mut self, port: u32) {
-        let (at, input) = (usize::from(self.ports[port as usize].from), self.ports[port as usize].slot as usize);
+        let (at, input) = (usize::from(self.ports[port as usize].from), self.slots[port as usize] as usize);
         let FabricState::Crossbar(crossbar) = &mut self.nodes[at].fabric else { return };
         let Some((output, packet)) = crossbar.finish(input) else { return };
         // Both are free again: any output may have waited for this input, and any input for this

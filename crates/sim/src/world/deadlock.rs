@@ -62,13 +62,13 @@ impl World {
     fn waits_for(&self, port: u32, class: u8) -> Option<Vec<u32>> {
         let node = &self.nodes[usize::from(self.ports[port as usize].to)];
         let FabricState::Buffer(buffer) = &node.fabric else { return None };
-        let slot = self.ports[port as usize ^ 1].slot;
+        let slot = self.slots[port as usize ^ 1];
         if !buffer.stops(slot as usize, usize::from(class)) {
             return None;
         }
         let holds = |next: &&u32| match &self.ports[**next as usize].queue {
             Queue::Managed(m) => m.queues[usize::from(class)].origins.iter().any(|origin| origin.slot == slot),
-            Queue::Fifo(_) | Queue::Judged(_) => false,
+            Queue::Fifo { .. } | Queue::Judged(_) => false,
         };
         Some(node.ports.iter().filter(holds).copied().collect())
     }

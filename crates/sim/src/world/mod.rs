@@ -51,6 +51,8 @@ pub struct World {
     agenda: Agenda,
     /// Two per link: side s of link l is port 2 l + s; its way back is the port with the last bit flipped.
     pub(crate) ports: Vec<Port>,
+    /// By port, its place among its node's.
+    slots: Vec<u32>,
     pub(crate) nodes: Vec<Node>,
     /// The port to take at a switch for a destination.
     routes: Forwarding,

@@ -6,7 +6,6 @@ use super::observe::Recorder;
 use super::share::Share;
 use super::transport::{Transports, numbers};
 use super::{FabricState, Node, World};
-use crate::accounts::Accounts;
 use crate::agenda::{Agenda, Key, Kind};
 use crate::conditioning::Conditioning;
 use crate::congestion_point::CongestionPoint;
@@ -14,15 +13,14 @@ use crate::crossbar::Crossbar;
 use crate::detector::Detector;
 use crate::egress::Egress;
 use crate::labelling::Labelling;
-use crate::ledger::{Count, Keep, Ledger};
+use crate::ledger::{Keep, Ledger};
 use crate::notice::Notices;
 use crate::plan::{
     Among, ApplicationPlan, BackPressure, Change, ChangeKind, Draw, Engine, Fabric, FlowPlan, Framing, LinkPlan,
     NO_ROUTE, NodeId, NodeKind, NodePlan, Place, Plan, Scope, SwitchPlan,
 };
-use crate::port::{Ahead, Base, ClassQueue, Fifo, Judged, LineEnd, Loss, Managed, Port, Queue, Queues, Settled, Waiting};
+use crate::port::{Ahead, ClassQueue, Judged, Line, LineEnd, Loss, Managed, Port, Queue, Queues, Waiting};
 use crate::responder::Responder;
-use crate::ring::Ring;
 use crate::routes::Forwarding;
 use crate::shared_buffer::SharedBuffer;
 use crate::telemetry::Telemetry;
@@ -55,10 +53,11 @@ impl World {
             .collect();
         let points = number_points(&mut ports);
         let mut outputs = vec![Vec::new(); nodes];
-        for (number, port) in ports.iter_mut().enumerate() {
+        let mut slots = Vec::with_capacity(ports.len());
+        for (number, port) in (0u32..).zip(&ports) {
             let siblings = &mut outputs[usize::from(port.from)];
-            port.slot = siblings.len() as u32;
-            siblings.push(number as u32);
+            slots.push(siblings.len() as u32);
+            siblings.push(number);
         }
         let port_of = |node: u16, link: u32| {
             if link == NO_ROUTE {
@@ -89,6 +88,7 @@ impl World {
             agenda: Agenda::new(hot_bytes > NEAR_BYTES),
             nodes: plan.nodes.iter().zip(outputs).map(|(n, ports)| node(&plan, n, ports)).collect(),
             ports,
+            slots,
             routes,
             looks_ahead: hot_bytes > NEAR_BYTES,
             flows,
@@ -386,7 +386,7 @@ fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize, origins: &Origins, 
     let plain = queue.discipline == Spec::default() && queue.places[0] == u64::MAX;
     let site = Site { bytes: queue.limits[0], packets: queue.places[0], rate };
     let queue = if sends_ahead && plain {
-        Queue::Fifo(Fifo::new(queue.limits[0]))
+        Queue::Fifo { limit: queue.limits[0] }
     } else if sends_ahead && let Some(rule) = queue.discipline.rule(&site) {
         Queue::Judged(Box::new(Judged::new(rule, Rng::named(plan.seed, &format!("port {name}")))))
     } else {
@@ -440,29 +440,12 @@ fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize, origins: &Origins, 
             rng: Rng::named(plan.seed, &format!("port {name}")),
         }))
     };
-    let classes = usize::from(plan.classes);
-    Port {
-        clock: link.rate[side].clock(),
-        delay: link.delay + latency,
-        free: Time::ZERO,
-        line: Ring::default(),
-        queue,
-        to,
-        from,
-        end: (link.loss > 0.0).then(|| {
-            let rng = Rng::named(plan.seed, &format!("loss {name}"));
-            Box::new(LineEnd::Loss(Loss { probability: link.loss, rng }))
-        }),
-        busy: 0,
-        classes: Accounts::new(classes),
-        lost: Count::default(),
-        refused: Count::default(),
-        base: Base { classes: vec![Settled::default(); classes], ..Base::default() },
-        rate: link.rate[side],
-        latency,
-        // Set when all ports are known.
-        slot: 0,
-    }
+    let end = (link.loss > 0.0).then(|| {
+        let rng = Rng::named(plan.seed, &format!("loss {name}"));
+        LineEnd::Loss(Loss { probability: link.loss, rng })
+    });
+    let line = Line { from, to, rate: link.rate[side], delay: link.delay, latency, end };
+    Port::new(line, queue, usize::from(plan.classes))
 }
 
 const _: fn() = || {

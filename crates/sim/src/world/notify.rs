@@ -31,7 +31,7 @@ impl World {
     fn class_queue(&mut self, port: u32, class: usize) -> &mut ClassQueue {
         match &mut self.ports[port as usize].queue {
             Queue::Managed(m) => &mut m.queues[class],
-            Queue::Fifo(_) | Queue::Judged(_) => unreachable!("only managed ports detect congestion"),
+            Queue::Fifo { .. } | Queue::Judged(_) => unreachable!("only managed ports detect congestion"),
         }
     }
 

@@ -99,7 +99,7 @@ impl World {
             }
             let stopped = match &port.queue {
                 Queue::Managed(m) => m.blocked_since.is_some(),
-                Queue::Fifo(_) | Queue::Judged(_) => false,
+                Queue::Fifo { .. } | Queue::Judged(_) => false,
             };
             recorder.stopped[at].push(stopped);
         }

@@ -16,7 +16,7 @@ impl World {
     #[inline(always)]
     pub(super) fn enqueue(&mut self, port: u32, packet: Packet, via: Option<u32>) {
         let p = &mut self.ports[port as usize];
-        if matches!(p.queue, Queue::Fifo(_)) {
+        if matches!(p.queue, Queue::Fifo { .. }) {
             if p.fifo_admits(self.now, u64::from(packet.size)) {
                 if let Some(at) = p.fifo_push(self.now, packet) {
                     self.schedule(at, Kind::Arrive, port);
@@ -62,7 +62,7 @@ impl World {
         }
         let class = usize::from(packet.class());
         let (size, destination) = (u64::from(packet.size), packet.dst);
-        let slot = via.map_or(0, |via| self.ports[via as usize ^ 1].slot);
+        let slot = via.map_or(0, |via| self.slots[via as usize ^ 1]);
         let from = usize::from(self.ports[port as usize].from);
         if let FabricState::Buffer(buffer) = &self.nodes[from].fabric
             && !buffer.stops_any()
