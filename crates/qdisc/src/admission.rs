@@ -54,6 +54,15 @@ pub enum Rule {
     Red(red::Rule),
 }
 
+/// A rule at work inside a discipline.
+#[derive(Debug)]
+pub enum RuleMut<'a> {
+    /// Limits alone.
+    Limits(&'a mut Site),
+    /// Random early detection.
+    Red(&'a mut red::Rule),
+}
+
 impl Spec {
     /// The rule that the discipline is, if it is one at `site`.
     pub fn rule(&self, site: &Site) -> Option<Rule> {

@@ -27,7 +27,7 @@ mod share;
 mod site;
 
 pub use accounting::Accounting;
-pub use admission::{Admission, Fate, Rule, Watch};
+pub use admission::{Admission, Fate, Rule, RuleMut, Watch};
 pub use cx::{Cx, Dropped, Reason};
 pub use fifo::Victim;
 pub use gate::Gate;
@@ -68,7 +68,7 @@ pub trait Qdisc {
     /// The link's rate has changed.
     fn set_rate(&mut self, _rate: Rate) {}
     /// The rule that it is, if it lets packets into a FIFO and drops none later.
-    fn rule(&mut self) -> Option<&mut dyn Admission> {
+    fn rule(&mut self) -> Option<RuleMut<'_>> {
         None
     }
     /// Puts a packet that its rule has let in into the queue, last, and asks nobody.

@@ -2,7 +2,7 @@
 
 use crate::classify::Match;
 use crate::discipline::*;
-use crate::{Admission, Cx, Gate, Packet, Qdisc, Site};
+use crate::{Cx, Gate, Packet, Qdisc, RuleMut, Site};
 use tailback_document::Path;
 use tailback_units::{Rate, Time};
 
@@ -65,7 +65,7 @@ macro_rules! disciplines {
                 match self { $(Discipline::$variant(q) => q.set_rate(rate),)+ }
             }
             #[inline]
-            fn rule(&mut self) -> Option<&mut dyn Admission> {
+            fn rule(&mut self) -> Option<RuleMut<'_>> {
                 match self { $(Discipline::$variant(q) => q.rule(),)+ }
             }
             fn restore(&mut self, packet: Packet) {

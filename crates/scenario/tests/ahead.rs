@@ -96,12 +96,15 @@ source = {{ kind = "uniform-uniform", rate = "1.4Gbit/s", burst = "60kB" }}
 }
 
 const RED: &str = r#"{ kind = "red", min = "8kB", max = "400kB", max-p = 0.2, weight = 1, mean-packet = "1kB", byte-mode = false, gentle = false, independent = true, ecn = true, above-max = "mark" }"#;
-const RED_1993: &str = r#"{ kind = "red", min = "4kB", max = "200kB", max-p = 0.1, weight = 0.1, mean-packet = "1kB", idle = "1993" }"#;
+const RED_1993: &str =
+    r#"{ kind = "red", min = "4kB", max = "200kB", max-p = 0.1, weight = 0.1, mean-packet = "1kB", idle = "1993" }"#;
 
 #[test]
 fn with_memory_by_input_both_engines_tell_the_same_whether_or_not_it_runs_short() {
     let mut all = Seen::default();
-    for (memory, more, most_events) in [("9MB", "", 0.8), ("300kB", "", 1.0), ("250kB", r#"shift = 2, reserve = "2kB""#, 1.0)] {
+    for (memory, more, most_events) in
+        [("9MB", "", 0.8), ("300kB", "", 1.0), ("250kB", r#"shift = 2, reserve = "2kB""#, 1.0)]
+    {
         for discipline in [RED, RED_1993, r#"{ kind = "drop-tail" }"#] {
             let (events, seen) = compare(&leaf_spine(memory, more, discipline), 1..4);
             println!("{memory} {more} {discipline}: events {events:.3}, {seen:?}");

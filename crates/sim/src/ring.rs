@@ -79,6 +79,11 @@ impl Ring {
     pub fn back(&self) -> Option<&Packet> {
         self.get(self.len().wrapping_sub(1))
     }
+    pub fn back_mut(&mut self) -> Option<&mut Packet> {
+        let last = self.slot(self.len().checked_sub(1)?);
+        // SAFETY: as in `get`, of the last packet.
+        Some(unsafe { self.slots.get_unchecked_mut(last).assume_init_mut() })
+    }
     pub fn iter(&self) -> impl Iterator<Item = &Packet> {
         (0..self.len()).filter_map(|index| self.get(index))
     }

@@ -2,7 +2,7 @@
 //! any.
 
 use crate::fifo::Fifo;
-use crate::{Admission, Cx, Discipline, Gate, Packet, Qdisc, Site, Spec, Victim};
+use crate::{Cx, Discipline, Gate, Packet, Qdisc, RuleMut, Site, Spec, Victim};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -83,8 +83,9 @@ impl Qdisc for DropTail {
     fn visit(&self, f: &mut dyn FnMut(&Packet)) {
         self.queue.visit(f);
     }
-    fn rule(&mut self) -> Option<&mut dyn Admission> {
-        if self.victim == Victim::Tail { Some(self.queue.limits_mut()) } else { None }
+    #[inline]
+    fn rule(&mut self) -> Option<RuleMut<'_>> {
+        if self.victim == Victim::Tail { Some(RuleMut::Limits(self.queue.limits_mut())) } else { None }
     }
     fn restore(&mut self, packet: Packet) {
         self.queue.push(packet);

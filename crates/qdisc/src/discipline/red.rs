@@ -3,7 +3,7 @@
 use crate::fifo::Fifo;
 use crate::law::red::{self, Idle};
 use crate::law::{Backlog, Decision};
-use crate::{Admission, Cx, Fate, Gate, Packet, Qdisc, Reason, Site, Victim, Watch};
+use crate::{Admission, Cx, Fate, Gate, Packet, Qdisc, Reason, RuleMut, Site, Victim, Watch};
 use tailback_random::Rng;
 use tailback_units::{Rate, Time};
 
@@ -159,8 +159,9 @@ impl Qdisc for Red {
     fn set_rate(&mut self, rate: Rate) {
         self.rule.law.set_rate(rate);
     }
-    fn rule(&mut self) -> Option<&mut dyn Admission> {
-        if self.victim == Victim::Tail { Some(&mut self.rule) } else { None }
+    #[inline]
+    fn rule(&mut self) -> Option<RuleMut<'_>> {
+        if self.victim == Victim::Tail { Some(RuleMut::Red(&mut self.rule)) } else { None }
     }
     fn restore(&mut self, packet: Packet) {
         self.queue.push(packet);

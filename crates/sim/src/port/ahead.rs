@@ -3,9 +3,9 @@
 //! The packets that wait are the last ones on the line. Nobody is told when one's transmission begins; whoever
 //! wants to know how many wait looks at the line ([`Port::expire`]).
 
-use super::{Port, Queue};
+use super::{Managed, Port, Queue};
 use tailback_qdisc::law::Backlog;
-use tailback_qdisc::{Admission, Fate, Packet, Rule, Watch};
+use tailback_qdisc::{Admission, Fate, Packet, Rule, RuleMut, Watch};
 use tailback_random::Rng;
 use tailback_units::{Dur, Time, TxClock};
 
@@ -34,7 +34,7 @@ impl Ahead {
 
     /// Tells the rule that what it watches for has begun, if it has by `now`.
     #[inline]
-    fn tell(&mut self, now: Time, rule: &mut (impl Admission + ?Sized)) {
+    fn tell(&mut self, now: Time, rule: &mut impl Admission) {
         if self.idle_from <= now {
             rule.idle(self.idle_from);
             self.idle_from = Time::NEVER;
@@ -50,7 +50,7 @@ impl Ahead {
         free: Time,
         packet: &Packet,
         queue: Backlog,
-        rule: &mut (impl Admission + ?Sized),
+        rule: &mut impl Admission,
         rng: &mut Rng,
     ) -> Fate {
         self.tell(now, rule);
@@ -139,8 +139,12 @@ impl Port {
                 ahead.ask(now, self.free, packet, waiting, rule, rng)
             }
             Queue::Managed(m) => {
-                let Some(rule) = m.queues[0].waiting.rule() else { unreachable!("only a rule sends ahead") };
-                m.ahead.ask(now, self.free, packet, waiting, rule, &mut m.rng)
+                let Managed { queues, ahead, rng, .. } = &mut **m;
+                match queues[0].waiting.rule() {
+                    Some(RuleMut::Limits(limits)) => ahead.ask(now, self.free, packet, waiting, limits, rng),
+                    Some(RuleMut::Red(rule)) => ahead.ask(now, self.free, packet, waiting, rule, rng),
+                    None => unreachable!("only a rule sends ahead"),
+                }
             }
             Queue::Fifo { .. } => unreachable!("only ports with a rule come here"),
         };
@@ -150,6 +154,19 @@ impl Port {
             Fate::Dropped(_) => account.dropped.add(size),
         }
         fate
+    }
+
+    /// Puts a packet that a rule has let in onto the line, as [`Port::fifo_push`], and marks it if it says so.
+    #[inline(always)]
+    pub fn push_judged(&mut self, now: Time, packet: Packet, fate: Fate) -> Option<Time> {
+        let first = self.fifo_push(now, packet);
+        // In its place: it is copied once.
+        if fate == Fate::Marked
+            && let Some(packet) = self.line.back_mut()
+        {
+            packet.set_ce();
+        }
+        first
     }
 
     /// Puts a packet that has been admitted onto the line; returns its arrival if the line was
@@ -215,8 +232,10 @@ impl Port {
             packet.at = now;
             queue.waiting.restore(packet);
         }
-        if let Some(rule) = queue.waiting.rule() {
-            m.ahead.tell(now, rule);
+        match queue.waiting.rule() {
+            Some(RuleMut::Limits(limits)) => m.ahead.tell(now, limits),
+            Some(RuleMut::Red(rule)) => m.ahead.tell(now, rule),
+            None => {}
         }
         m.ahead = Ahead::new(m.ahead.watch);
         m.sends_ahead = false;

@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
 use tailback_qdisc::cn::Limiters;
 use tailback_qdisc::discipline::by_destination::ByDestination;
-use tailback_qdisc::{Admission, Cx, Discipline, Gate, Packet, Qdisc};
+use tailback_qdisc::{Cx, Discipline, Gate, Packet, Qdisc, RuleMut};
 use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Time};
 
@@ -156,7 +156,7 @@ impl Waiting {
     }
     /// The rule that it is, if it lets packets into a FIFO and drops none later.
     #[inline]
-    pub fn rule(&mut self) -> Option<&mut dyn Admission> {
+    pub fn rule(&mut self) -> Option<RuleMut<'_>> {
         match self {
             Waiting::Discipline(q) => q.rule(),
             Waiting::Limited(_) | Waiting::ByDestination(_) => None,
@@ -242,4 +242,3 @@ impl ClassQueue {
         u128::from(self.backlog.bytes) * u128::from(now.since(self.touched).0)
     }
 }
-

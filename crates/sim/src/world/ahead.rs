@@ -43,7 +43,7 @@ impl World {
 
     /// A managed port that sends ahead is given a packet.
     #[inline(never)]
-    pub(super) fn enqueue_ahead(&mut self, port: u32, mut packet: Packet, via: Option<u32>) {
+    pub(super) fn enqueue_ahead(&mut self, port: u32, packet: Packet, via: Option<u32>) {
         let now = self.now;
         let size = u32::from(packet.size);
         let slot = via.map(|via| self.slots[via as usize ^ 1]);
@@ -57,14 +57,13 @@ impl World {
         }
         let World { ports, nodes, agenda, .. } = self;
         let p = &mut ports[port as usize];
-        match p.judge(now, &packet) {
-            Fate::Dropped(why) => return self.lose(packet, port, why),
-            Fate::Marked => packet.set_ce(),
-            Fate::Joins => {}
+        let fate = p.judge(now, &packet);
+        if let Fate::Dropped(why) = fate {
+            return self.lose(packet, port, why);
         }
         // What is transmitted at once gives its memory back at once.
         let waits = p.free > now;
-        if let Some(at) = p.fifo_push(now, packet) {
+        if let Some(at) = p.push_judged(now, packet, fate) {
             agenda.push(at, Key::new(Kind::Arrive, port));
         }
         if waits

@@ -32,7 +32,8 @@ impl World {
     pub(super) fn standing_stops(&self, port: u32) -> Vec<Cause> {
         let p = &self.ports[port as usize];
         let FabricState::Buffer(buffer) = &self.nodes[usize::from(p.from)].fabric else { return Vec::new() };
-        let classes = (0..self.plan.classes).filter(|class| buffer.stops(self.slots[port as usize] as usize, usize::from(*class)));
+        let classes = (0..self.plan.classes)
+            .filter(|class| buffer.stops(self.slots[port as usize] as usize, usize::from(*class)));
         classes.map(|class| Cause { port, class, destination: None }).collect()
     }
 

@@ -34,15 +34,14 @@ impl World {
     }
 
     #[inline(never)]
-    fn enqueue_judged(&mut self, port: u32, mut packet: Packet) {
+    fn enqueue_judged(&mut self, port: u32, packet: Packet) {
         let now = self.now;
         let p = &mut self.ports[port as usize];
-        match p.judge(now, &packet) {
-            Fate::Dropped(why) => return self.lose(packet, port, why),
-            Fate::Marked => packet.set_ce(),
-            Fate::Joins => {}
+        let fate = p.judge(now, &packet);
+        if let Fate::Dropped(why) = fate {
+            return self.lose(packet, port, why);
         }
-        if let Some(at) = p.fifo_push(now, packet) {
+        if let Some(at) = p.push_judged(now, packet, fate) {
             self.schedule(at, Kind::Arrive, port);
         }
     }
