@@ -24,18 +24,22 @@ impl Params {
             site: *site,
             ecn: self.ecn,
             idle_when_empty: self.idle == Idle::Original,
+            tail: self.victim == Victim::Tail,
         }
     }
 }
 
 /// The law and the limits of a queue: what becomes of an arriving packet.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Rule {
-    law: red::Red,
-    site: Site,
+    /// Whether it decides once for all: no other packets are dropped for arriving ones.
+    tail: bool,
     ecn: bool,
     /// Whether the link counts as idle once the queue is empty, rather than when it has sent all.
     idle_when_empty: bool,
+    site: Site,
+    law: red::Red,
 }
 
 /// What becomes of an arriving packet.
@@ -96,9 +100,10 @@ impl Admission for Rule {
 ///
 /// Differs from ns-2.35: the victim "head" is the oldest waiting packet, not the second oldest.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Red {
-    queue: Fifo,
     rule: Rule,
+    queue: Fifo,
     victim: Victim,
 }
 
@@ -161,7 +166,7 @@ impl Qdisc for Red {
     }
     #[inline]
     fn rule(&mut self) -> Option<RuleMut<'_>> {
-        if self.victim == Victim::Tail { Some(RuleMut::Red(&mut self.rule)) } else { None }
+        if self.rule.tail { Some(RuleMut::Red(&mut self.rule)) } else { None }
     }
     fn restore(&mut self, packet: Packet) {
         self.queue.push(packet);

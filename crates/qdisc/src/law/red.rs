@@ -10,33 +10,33 @@ use super::{Backlog, Decision};
 use tailback_random::Rng;
 use tailback_units::{Rate, Time};
 
-/// The law at work on one queue.
+/// The law at work on one queue. What each arrival touches comes first.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Red {
+    average: Average,
     /// Thresholds, in packets or bytes as `count` says.
     min: f64,
-    max: f64,
+    /// Packets and bytes since the last choice, or since the average rose above `min`.
+    since: Backlog,
+    /// p_b of the last arrival.
+    probability: f64,
+    adaptive: Option<Box<Adaptive>>,
     count_bytes_of_queue: bool,
-    mean_packet: u64,
+    /// Whether the last arrival, too, found the average above `min`.
+    above_min: bool,
     gentle: bool,
     wait: bool,
     independent: bool,
     byte_mode: bool,
-    mark_limit: Option<f64>,
     above_max: AboveMax,
-    adaptive: Option<Adaptive>,
+    side: Side,
+    max: f64,
+    max_p: f64,
+    mean_packet: u64,
+    mark_limit: Option<f64>,
     /// Smallest max_p of the form of Floyd et al.
     bottom: f64,
-
-    average: Average,
-    max_p: f64,
-    /// p_b of the last arrival.
-    probability: f64,
-    /// Packets and bytes since the last choice, or since the average rose above `min`.
-    since: Backlog,
-    /// Whether the last arrival, too, found the average above `min`.
-    above_min: bool,
-    side: Side,
     adapted: Time,
 }
 
@@ -71,7 +71,7 @@ impl Red {
             byte_mode: params.byte_mode,
             mark_limit: params.mark_limit.map(|limit| limit.0),
             above_max: params.above_max,
-            adaptive: params.adaptive.clone(),
+            adaptive: params.adaptive.clone().map(Box::new),
             bottom,
             average: Average::new(params.weight(packets_per_second), params.idle, packets_per_second),
             max_p: params.max_p.0,
@@ -189,7 +189,7 @@ impl Red {
     #[inline(never)]
     fn adapt(&mut self, now: Time) {
         let average = self.average();
-        match &self.adaptive {
+        match self.adaptive.as_deref() {
             None => {}
             Some(Adaptive::Feng(feng)) => {
                 if self.min < average && average < self.max {

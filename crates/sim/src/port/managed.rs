@@ -18,7 +18,7 @@ use tailback_units::{Dur, Rate, Time};
 
 /// Any other queue. What a packet touches while the port sends ahead comes first.
 #[derive(Debug)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub(crate) struct Managed {
     /// Whether it sends ahead now: its one class waits on the line, its discipline's queue is empty.
     pub sends_ahead: bool,
@@ -65,6 +65,7 @@ pub(crate) struct Managed {
 /// One queue per class, at least one. Most ports have one class only, whose queue then lies beside what else a packet
 /// touches.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Queues {
     first: ClassQueue,
     more: Vec<ClassQueue>,
@@ -104,6 +105,7 @@ impl IndexMut<usize> for Queues {
 
 /// One class's queue at a managed port.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct ClassQueue {
     pub waiting: Waiting,
     pub limit: u64,
