@@ -63,6 +63,22 @@ pub enum RuleMut<'a> {
     Red(&'a mut red::Rule),
 }
 
+impl Admission for RuleMut<'_> {
+    #[inline]
+    fn admit(&mut self, now: Time, packet: &Packet, queue: Backlog, rng: &mut Rng) -> Fate {
+        match self {
+            RuleMut::Limits(site) => site.admit(now, packet, queue, rng),
+            RuleMut::Red(rule) => rule.admit(now, packet, queue, rng),
+        }
+    }
+    fn idle(&mut self, now: Time) {
+        match self {
+            RuleMut::Limits(_) => {}
+            RuleMut::Red(rule) => rule.idle(now),
+        }
+    }
+}
+
 impl Spec {
     /// The rule that the discipline is, if it is one at `site`.
     pub fn rule(&self, site: &Site) -> Option<Rule> {

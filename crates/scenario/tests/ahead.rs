@@ -16,8 +16,8 @@ fn told(scenario: &Scenario, seed: u64, engine: Engine) -> (serde_json::Value, u
 /// What a scenario must have shown for its comparison to mean something.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Seen {
+    /// Notifications that reached a port.
     pauses: u64,
-    /// Packets that waited at a port when it was stopped.
     dropped: u64,
     marked: u64,
     delivered: u64,

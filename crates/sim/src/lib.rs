@@ -12,6 +12,7 @@
 
 mod accounts;
 mod agenda;
+mod by_class;
 mod conditioning;
 mod congestion_point;
 mod crossbar;

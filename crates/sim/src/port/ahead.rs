@@ -5,7 +5,7 @@
 
 use super::{Managed, Port, Queue};
 use tailback_qdisc::law::Backlog;
-use tailback_qdisc::{Admission, Fate, Packet, Rule, RuleMut, Watch};
+use tailback_qdisc::{Admission, Fate, Packet, Rule, Watch};
 use tailback_random::Rng;
 use tailback_units::{Dur, Time, TxClock};
 
@@ -140,11 +140,8 @@ impl Port {
             }
             Queue::Managed(m) => {
                 let Managed { queues, ahead, rng, .. } = &mut **m;
-                match queues[0].waiting.rule() {
-                    Some(RuleMut::Limits(limits)) => ahead.ask(now, self.free, packet, waiting, limits, rng),
-                    Some(RuleMut::Red(rule)) => ahead.ask(now, self.free, packet, waiting, rule, rng),
-                    None => unreachable!("only a rule sends ahead"),
-                }
+                let Some(mut rule) = queues[0].waiting.rule() else { unreachable!("only a rule sends ahead") };
+                ahead.ask(now, self.free, packet, waiting, &mut rule, rng)
             }
             Queue::Fifo { .. } => unreachable!("only ports with a rule come here"),
         };
@@ -232,10 +229,8 @@ impl Port {
             packet.at = now;
             queue.waiting.restore(packet);
         }
-        match queue.waiting.rule() {
-            Some(RuleMut::Limits(limits)) => m.ahead.tell(now, limits),
-            Some(RuleMut::Red(rule)) => m.ahead.tell(now, rule),
-            None => {}
+        if let Some(mut rule) = queue.waiting.rule() {
+            m.ahead.tell(now, &mut rule);
         }
         m.ahead = Ahead::new(m.ahead.watch);
         m.sends_ahead = false;

@@ -2,6 +2,7 @@
 
 use super::ahead::Ahead;
 use crate::accounts::ClassAccount;
+use crate::by_class::ByClass;
 use crate::congestion_point::CongestionPoint;
 use crate::detector::Detector;
 use crate::egress::Egress;
@@ -9,7 +10,6 @@ use crate::ledger::Count;
 use crate::notice::Notice;
 use crate::responder::Responder;
 use std::collections::VecDeque;
-use std::ops::{Index, IndexMut};
 use tailback_qdisc::cn::Limiters;
 use tailback_qdisc::discipline::by_destination::ByDestination;
 use tailback_qdisc::{Cx, Discipline, Gate, Packet, Qdisc, RuleMut};
@@ -30,7 +30,7 @@ pub(crate) struct Managed {
     pub cut: Option<u32>,
     pub ahead: Ahead,
     /// One per class, the highest first.
-    pub queues: Queues,
+    pub queues: ByClass<ClassQueue>,
     /// Connections of this host that wait for their turn.
     pub turns: VecDeque<u32>,
     /// Whether the link carries.
@@ -60,47 +60,6 @@ pub(crate) struct Managed {
     pub held_up: u64,
     pub held_up_for_others: u64,
     pub rng: Rng,
-}
-
-/// One queue per class, at least one. Most ports have one class only, whose queue then lies beside what else a packet
-/// touches.
-#[derive(Debug)]
-#[repr(C)]
-pub(crate) struct Queues {
-    first: ClassQueue,
-    more: Vec<ClassQueue>,
-}
-
-impl Queues {
-    /// As many as there are classes, the highest first.
-    pub fn new(mut of_classes: impl Iterator<Item = ClassQueue>) -> Queues {
-        let Some(first) = of_classes.next() else { unreachable!("there is at least one class") };
-        Queues { first, more: of_classes.collect() }
-    }
-    pub fn len(&self) -> usize {
-        1 + self.more.len()
-    }
-    pub fn iter(&self) -> impl Iterator<Item = &ClassQueue> {
-        std::iter::once(&self.first).chain(&self.more)
-    }
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut ClassQueue> {
-        std::iter::once(&mut self.first).chain(&mut self.more)
-    }
-}
-
-impl Index<usize> for Queues {
-    type Output = ClassQueue;
-    #[inline]
-    fn index(&self, class: usize) -> &ClassQueue {
-        if class == 0 { &self.first } else { &self.more[class - 1] }
-    }
-}
-
-impl IndexMut<usize> for Queues {
-    #[inline]
-    fn index_mut(&mut self, class: usize) -> &mut ClassQueue {
-        if class == 0 { &mut self.first } else { &mut self.more[class - 1] }
-    }
 }
 
 /// One class's queue at a managed port.

@@ -10,12 +10,13 @@
 mod ahead;
 mod managed;
 
-use crate::accounts::Accounts;
+use crate::accounts::ClassAccount;
+use crate::by_class::ByClass;
 use crate::ledger::Count;
 use crate::plan::NodeId;
 use crate::ring::Ring;
 pub(crate) use ahead::{Ahead, Judged};
-pub(crate) use managed::{ClassQueue, Managed, Origin, Queues, Waiting};
+pub(crate) use managed::{ClassQueue, Managed, Origin, Waiting};
 use tailback_qdisc::Packet;
 use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Time, TxClock};
@@ -46,7 +47,7 @@ pub(crate) struct Port {
     /// What becomes of frames at the end of the line, where that is not simply their arrival.
     pub end: Option<Box<LineEnd>>,
     /// One account per class.
-    pub classes: Accounts,
+    pub classes: ByClass<ClassAccount>,
     /// Data lost on the line, at random or because the link went down, since the start.
     pub lost: Count,
     /// Data refused at the crossbar input that the line leads to, since the start.
@@ -162,7 +163,7 @@ impl Port {
             from,
             busy: 0,
             end: end.map(Box::new),
-            classes: Accounts::new(classes),
+            classes: ByClass::new((0..classes).map(|_| ClassAccount::default())),
             lost: Count::default(),
             refused: Count::default(),
             base: Base { classes: vec![Settled::default(); classes], ..Base::default() },

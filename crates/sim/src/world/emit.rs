@@ -48,8 +48,6 @@ struct Drawn {
     rng: Rng,
 }
 
-const NOTHING: Burst = Burst { at: Time::NEVER, bytes: 0 };
-
 /// The stream of a flow's source.
 fn stream(plan: &Plan, flow: &FlowPlan) -> Rng {
     Rng::named(plan.seed, &format!("source {}", flow.name()))
@@ -60,7 +58,7 @@ impl Flow {
         Flow {
             source: None,
             rng: stream(plan, flow),
-            next: NOTHING,
+            next: Burst::NONE,
             stop: flow.stop,
             port,
             to: flow.to,
@@ -75,7 +73,7 @@ impl Flow {
 
 impl Writer {
     pub fn new() -> Writer {
-        Writer { next: NOTHING, drawn: None }
+        Writer { next: Burst::NONE, drawn: None }
     }
 }
 
@@ -113,7 +111,7 @@ impl World {
         let flow = &mut self.flows[self.transports.plain(index)];
         silence(&mut flow.source, &mut flow.rng);
         let mut source = self.plan.flows[index as usize].model.start(at, &mut flow.rng);
-        flow.next = NOTHING;
+        flow.next = Burst::NONE;
         if let Some(first) = source.next(&mut flow.rng).filter(|burst| burst.at < flow.stop) {
             flow.next = first;
             self.agenda.push(first.at, Key::new(Kind::Emit, index));
@@ -133,7 +131,7 @@ impl World {
             None => fresh.insert(stream(&self.plan, plan)),
         };
         let mut source = plan.model.start(at, rng);
-        writer.next = source.next(rng).filter(|burst| burst.at < plan.stop).unwrap_or(NOTHING);
+        writer.next = source.next(rng).filter(|burst| burst.at < plan.stop).unwrap_or(Burst::NONE);
         if writer.next.at < Time::NEVER {
             self.agenda.push(writer.next.at, Key::new(Kind::Emit, index));
         }

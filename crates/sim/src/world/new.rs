@@ -7,6 +7,7 @@ use super::share::Share;
 use super::transport::{Transports, numbers};
 use super::{FabricState, Node, World};
 use crate::agenda::{Agenda, Key, Kind};
+use crate::by_class::ByClass;
 use crate::conditioning::Conditioning;
 use crate::congestion_point::CongestionPoint;
 use crate::crossbar::Crossbar;
@@ -19,7 +20,7 @@ use crate::plan::{
     Among, ApplicationPlan, BackPressure, Change, ChangeKind, Draw, Engine, Fabric, FlowPlan, Framing, LinkPlan,
     NO_ROUTE, NodeId, NodeKind, NodePlan, Place, Plan, Scope, SwitchPlan,
 };
-use crate::port::{Ahead, ClassQueue, Judged, Line, LineEnd, Loss, Managed, Port, Queue, Queues, Waiting};
+use crate::port::{Ahead, ClassQueue, Judged, Line, LineEnd, Loss, Managed, Port, Queue, Waiting};
 use crate::responder::Responder;
 use crate::routes::Forwarding;
 use crate::shared_buffer::SharedBuffer;
@@ -417,7 +418,7 @@ fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize, origins: &Origins, 
             sends_ahead: false,
             may_send_ahead,
             ahead: Ahead::new(rule.map_or(Watch::Nothing, |rule| rule.watches())),
-            queues: Queues::new(queue.limits.iter().zip(&queue.places).enumerate().map(class_queue)),
+            queues: ByClass::new(queue.limits.iter().zip(&queue.places).enumerate().map(class_queue)),
             tx_pending: false,
             up: true,
             jitter: link.jitter,

@@ -1,9 +1,10 @@
 //! Output ports at work: enqueue, start of transmission, end of transmission.
 
 use super::{FabricState, World};
-use crate::accounts::Accounts;
+use crate::accounts::ClassAccount;
 use crate::agenda::Kind;
-use crate::port::{Managed, Origin, Port, Queue, Queues, Waiting};
+use crate::by_class::ByClass;
+use crate::port::{ClassQueue, Managed, Origin, Port, Queue, Waiting};
 use crate::shared_buffer::Turn;
 use tailback_qdisc::{Cx, Dropped, Fate, Gate, Packet, Qdisc, Reason};
 use tailback_random::Rng;
@@ -371,8 +372,8 @@ impl World {
 /// The next packet of the highest class that the gate admits and that gives one.
 #[inline]
 fn highest(
-    queues: &mut Queues,
-    accounts: &mut Accounts,
+    queues: &mut ByClass<ClassQueue>,
+    accounts: &mut ByClass<ClassAccount>,
     rng: &mut Rng,
     dropped: &mut Vec<Dropped>,
     now: Time,
