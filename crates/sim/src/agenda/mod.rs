@@ -7,6 +7,7 @@
 
 mod entry;
 mod near;
+mod slots;
 #[cfg(test)]
 mod tests;
 mod tournament;
@@ -14,6 +15,7 @@ mod wheel;
 
 use entry::Entry;
 use near::Near;
+use slots::Come;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use tailback_units::Time;
@@ -94,13 +96,9 @@ const MANY: usize = 32;
 const FEW: usize = 16;
 /// Events of a slot beyond which they make a crowd.
 const CROWD: usize = 48;
-/// Events within a turn of the wheel beyond which it is worth telling of those to come: what so many touch, about a
-/// kilobyte each, is more than a processor has near. Timers far off touch nothing.
-const MANY_TO_COME: usize = 1024;
-/// The width of a slot is looked at each time that so many events have come.
-const RETUNE: usize = 8192;
-/// Slots are at most 2^43 ps wide, 9 s.
-const WIDEST: u32 = 43;
+/// A tournament of all events, and one of those of a wide slot.
+type Few = Tournament<256, 512>;
+type Crowded = Tournament<512, 1024>;
 
 /// What is pending.
 ///
@@ -112,10 +110,15 @@ const WIDEST: u32 = 43;
 pub(crate) struct Agenda {
     form: Form,
     looks_ahead: bool,
-    /// Of a list all events; of slots those of the one that has come last.
+    /// Of a list all events; of narrow slots those of the one that has come last.
     today: Near,
     /// All events of a tournament.
-    tournament: Tournament,
+    tournament: Few,
+    /// Whether slots are so wide that most events are scheduled within the one that has come last. Else a few come in
+    /// each.
+    wide: bool,
+    /// Of wide slots the events of the one that has come last.
+    crowded: Crowded,
     /// The slot that has come last.
     current: u64,
     /// A slot is 2^shift picoseconds wide.
@@ -148,13 +151,8 @@ pub(crate) enum Ahead {
     Next,
 }
 
-/// What has come since a slot's width was chosen.
-#[derive(Debug, Default)]
-struct Come {
-    events: usize,
-    /// Events at the same time as another one of their slot.
-    ties: usize,
-    slots: usize,
+fn as_told(entry: Entry) -> (Time, Key) {
+    (Time(entry.time), Key(entry.key))
 }
 
 impl Agenda {
@@ -165,6 +163,8 @@ impl Agenda {
             looks_ahead,
             today: Near::default(),
             tournament: Tournament::default(),
+            wide: false,
+            crowded: Crowded::default(),
             current: 0,
             shift: 0,
             later: Wheel::default(),
@@ -196,7 +196,7 @@ impl Agenda {
 
     #[inline(never)]
     fn push_to_tournament(&mut self, entry: Entry) {
-        if self.tournament.len() < Tournament::MOST {
+        if self.tournament.len() < Few::MOST {
             self.tournament.push(entry);
         } else {
             self.outgrow(entry);
@@ -208,8 +208,12 @@ impl Agenda {
         let slot = entry.time >> self.shift;
         if slot > self.current {
             self.later.put(entry, slot, self.current);
-        } else {
+        } else if !self.wide {
             self.push_today(entry);
+        } else if self.crowded.len() < Crowded::MOST {
+            self.crowded.push(entry);
+        } else {
+            self.overflow(vec![entry]);
         }
     }
 
@@ -224,44 +228,40 @@ impl Agenda {
 
     /// Removes the next event if it is not after `end`. With very many events `ahead`, if there is one, is
     /// told of those that are likely to follow, first from afar and at last when they are next.
-    #[inline]
+    #[inline(always)]
     pub fn pop_until<F: Fn(Ahead, Key)>(&mut self, end: Time, ahead: Option<F>) -> Option<(Time, Key)> {
-        if self.form == Form::List {
-            return self.pop_from_list(end);
-        }
-        if self.form == Form::Tournament {
-            if self.tournament.places_taken() <= FEW {
-                self.shrink();
-                return self.pop_from_list(end);
+        match self.form {
+            Form::List => self.pop_from_list(end),
+            Form::Tournament if self.tournament.places_taken() > FEW => self.tournament.pop_until(end.0).map(as_told),
+            Form::Slots if self.wide => {
+                self.come.popped += 1;
+                let next = self.crowded.pop_until(end.0).map(as_told);
+                if next.is_some() { next } else { self.pop_otherwise(end, ahead) }
             }
-            return self.pop_from_tournament(end);
-        }
-        if self.today.is_empty() && self.crowd.is_empty() {
-            if !self.turn(end, &ahead) {
-                return None;
+            Form::Slots if !self.today.is_empty() && self.crowd.is_empty() => {
+                let next = self.pop_from_list(end);
+                if self.tells
+                    && let (Some(ahead), Some(_), Some(after)) = (ahead, next, self.today.first())
+                {
+                    ahead(Ahead::Next, Key(after.key));
+                }
+                next
             }
-            if self.form == Form::Tournament {
-                // Slots have come too empty.
-                return self.pop_from_tournament(end);
-            }
+            _ => self.pop_otherwise(end, ahead),
         }
-        if !self.crowd.is_empty() {
-            let next = self.pop_among_crowd(end);
-            return next.map(|next| (Time(next.time), Key(next.key)));
-        }
-        let next = self.pop_from_list(end);
-        if self.tells
-            && let (Some(ahead), Some(_), Some(after)) = (ahead, next, self.today.first())
-        {
-            ahead(Ahead::Next, Key(after.key));
-        }
-        next
     }
 
-    #[inline(always)]
-    fn pop_from_tournament(&mut self, end: Time) -> Option<(Time, Key)> {
-        let next = self.tournament.pop_until(end.0);
-        next.map(|next| (Time(next.time), Key(next.key)))
+    /// The same where a slot has no more events, or the form is to be another one.
+    #[inline(never)]
+    fn pop_otherwise<F: Fn(Ahead, Key)>(&mut self, end: Time, ahead: Option<F>) -> Option<(Time, Key)> {
+        if self.form == Form::Tournament {
+            self.shrink();
+        } else if !self.crowd.is_empty() {
+            return self.pop_among_crowd(end).map(as_told);
+        } else if self.crowded.len() > 0 || !self.turn(end, &ahead) {
+            return None;
+        }
+        self.pop_until(end, ahead)
     }
 
     #[inline(always)]
@@ -271,7 +271,7 @@ impl Agenda {
             return None;
         }
         self.today.pop_first();
-        Some((Time(next.time), Key(next.key)))
+        Some(as_told(next))
     }
 
     #[cold]
@@ -299,72 +299,22 @@ impl Agenda {
         }
         let (listed, crowded) = (self.today.first(), self.crowd.peek().map(|Reverse(entry)| *entry));
         let today = listed.into_iter().chain(crowded).map(|entry| entry.time).min();
+        let today = today.or_else(|| self.crowded.first_time());
         today.or_else(|| self.later.first_time(self.current, self.shift)).map(Time)
-    }
-
-    /// Brings the events of the next slot that has any, unless it begins after `end`.
-    #[inline(never)]
-    fn turn<F: Fn(Ahead, Key)>(&mut self, end: Time, ahead: &Option<F>) -> bool {
-        let Some(slot) = self.later.next_slot(self.current, self.shift) else { return false };
-        if slot << self.shift > end.0 {
-            return false;
-        }
-        self.current = slot;
-        self.tells = self.later.near() > MANY_TO_COME;
-        let ahead = ahead.as_ref().filter(|_| self.tells);
-        let Agenda { today, crowd, come, .. } = self;
-        self.later.take(slot, self.shift, |entry| {
-            if let Some(ahead) = ahead {
-                ahead(Ahead::Soon, Key(entry.key));
-            }
-            come.events += 1;
-            if today.is_full() {
-                // So many are mostly at one instant.
-                come.ties += 1;
-                crowd.push(Reverse(entry));
-            } else {
-                let place = today.insert(entry);
-                come.ties += usize::from(today.has_ties(place));
-            }
-        });
-        if let Some(ahead) = ahead {
-            self.later.look(slot, |key| ahead(Ahead::Later, Key(key)));
-        }
-        self.come.slots += 1;
-        if self.come.events > RETUNE.max(self.later.len()) {
-            self.retune();
-        }
-        true
-    }
-
-    /// Chooses another width if slots have come too full or too empty.
-    fn retune(&mut self) {
-        // Narrower slots would not part events of one instant.
-        let per_slot = (self.come.events - self.come.ties) / self.come.slots;
-        self.come = Come::default();
-        let shift = match per_slot {
-            0..2 => self.shift + 3,
-            2 => self.shift + 1,
-            3..12 => return,
-            _ => self.shift.saturating_sub(1),
-        };
-        self.rebuild(shift);
     }
 
     /// Takes the next form for more events and adds one.
     #[cold]
     #[inline(never)]
     fn outgrow(&mut self, entry: Entry) {
-        let mut entries = [self.today.drain(), self.tournament.drain(), vec![entry]].concat();
         if self.form == Form::List && !self.looks_ahead {
             self.form = Form::Tournament;
-            return self.push_all(entries);
+            let entries = self.today.drain();
+            self.push_all(entries);
+            return self.push(Time(entry.time), Key(entry.key));
         }
-        entries.sort_unstable();
-        // A quarter of the events say how dense they lie; timers far off do not count.
-        let quarter = entries.len() / 4;
-        let apart = (entries[quarter].time - entries[0].time) / quarter as u64;
-        self.fill_slots(entries, (4 * apart).max(1).ilog2());
+        let entries = [self.tournament.drain(), vec![entry]].concat();
+        self.rebuild(None, false, entries);
     }
 
     fn push_all(&mut self, entries: Vec<Entry>) {
@@ -380,32 +330,9 @@ impl Agenda {
         self.push_all(entries);
     }
 
-    /// Puts all events where they belong with slots of 2^shift picoseconds, or without if they have become few.
-    #[cold]
-    fn rebuild(&mut self, shift: u32) {
-        let today = self.today.drain();
-        let crowd: Vec<Entry> = self.crowd.drain().map(|Reverse(entry)| entry).collect();
-        let mut entries = [today, crowd, self.later.take_all()].concat();
-        if entries.len() <= if self.looks_ahead { FEW } else { Tournament::MOST / 2 } {
-            // Which outgrows to a tournament if need be.
-            self.form = Form::List;
-            return self.push_all(entries);
-        }
-        entries.sort_unstable();
-        self.fill_slots(entries, shift);
-    }
-
-    /// Puts events in order into slots of 2^shift picoseconds.
-    fn fill_slots(&mut self, entries: Vec<Entry>, shift: u32) {
-        self.form = Form::Slots;
-        self.shift = shift.min(WIDEST);
-        self.current = entries.first().map_or(0, |first| first.time >> self.shift);
-        self.push_all(entries);
-    }
-
     /// Events pending, stale ones included.
     #[cfg(test)]
     pub fn len(&self) -> usize {
-        self.today.len() + self.tournament.len() + self.crowd.len() + self.later.len()
+        self.today.len() + self.tournament.len() + self.crowded.len() + self.crowd.len() + self.later.len()
     }
 }

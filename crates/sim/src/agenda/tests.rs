@@ -95,6 +95,45 @@ fn forms_that_agree_with_a_sorted_set(looks_ahead: bool) -> usize {
     seen.len()
 }
 
+/// Some hundred events that soon follow each other among many far off: slots become wide; with more of them, narrower
+/// and narrow; with fewer again, wide.
+#[test]
+fn few_events_near_and_many_far_off_take_wide_slots() {
+    let mut rng = Rng::named(3, "agenda");
+    for looks_ahead in [true, false] {
+        let (mut agenda, mut set) = (Agenda::new(looks_ahead), std::collections::BTreeSet::new());
+        let mut push = |agenda: &mut Agenda, set: &mut std::collections::BTreeSet<_>, time: u64| {
+            let event = (Time(time), Key::new(kind(rng.below(12)), rng.below(1 << 24) as u32));
+            if set.insert(event) {
+                agenda.push(event.0, event.1);
+            }
+        };
+        (0..5_000).for_each(|n| push(&mut agenda, &mut set, n * 30_000_000));
+        let (mut forms, mut surplus) = (Vec::new(), 0);
+        for near in [300, 450, 1200, 200] {
+            for step in 0..60_000 {
+                let next = set.pop_first();
+                assert_eq!(agenda.next_time(), next.map(|(time, _)| time));
+                assert_eq!(agenda.pop_until(Time::NEVER, BLIND), next);
+                let now = next.expect("events").0.0;
+                if step % 1_000 == 0 {
+                    let soon = set.range(..(Time(now + 1_000_000), Key(0))).count();
+                    (soon..near).for_each(|n| push(&mut agenda, &mut set, now + n as u64 * 700));
+                    surplus = soon.saturating_sub(near);
+                }
+                // Each is followed by another one, unless there are too many.
+                if surplus == 0 {
+                    push(&mut agenda, &mut set, now + 500_000 + step * 7919 % 500_000);
+                }
+                surplus = surplus.saturating_sub(1);
+                assert_eq!(agenda.len(), set.len());
+            }
+            forms.push(agenda.wide && agenda.form == Form::Slots);
+        }
+        assert_eq!(forms, [true, true, false, true], "looks ahead: {looks_ahead}");
+    }
+}
+
 #[test]
 fn nothing_after_the_end_is_popped() {
     let mut agenda = Agenda::new(false);

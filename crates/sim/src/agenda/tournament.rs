@@ -3,12 +3,11 @@
 use super::entry::Entry;
 use std::hint::select_unpredictable;
 
-/// Most rounds from a place to the winner of all.
-const ROUNDS: u8 = 8;
-/// Places for events.
-const PLACES: usize = 1 << ROUNDS;
-/// Rounds at first, as long as the places of the first so many do.
-const FIRST_ROUNDS: u8 = 6;
+/// Rounds at first in a tournament of few, as long as the places of the first so many do.
+const FIRST_ROUNDS: u32 = 6;
+/// Rounds of the largest tournament that begins with those; a larger one plays all of its rounds from the first on, so
+/// that nothing has to be decided.
+const FEW_ROUNDS: u32 = 8;
 /// No place.
 const NONE: u32 = u32::MAX;
 /// Stands where no event does: later than all events.
@@ -16,19 +15,19 @@ const NOBODY: Node = Node { time: u64::MAX, rest: u64::MAX };
 
 /// A knockout tournament: events stand in places, of each two the earlier one goes on to the next round, and the last
 /// one left is the next of all. Another event in a place changes the winners above it and no others. None of the six to
-/// eight comparisons decides where the program goes on, which a processor could not foresee: that takes a half of the
+/// ten comparisons decides where the program goes on, which a processor could not foresee: that takes a half of the
 /// time that a list or slots take whose events come in no regular order.
 ///
 /// The place of the event that was taken last stays as it is until either another event takes it, which is the rule,
 /// or the next one is asked for.
 #[derive(Debug)]
-pub(super) struct Tournament {
+pub(super) struct Tournament<const PLACES: usize, const NODES: usize> {
     /// Node n is the winner of nodes 2n and 2n + 1, node `PLACES` + p is place p. None before the first use.
-    nodes: Option<Box<[Node; 2 * PLACES]>>,
+    nodes: Option<Box<[Node; NODES]>>,
     /// Rounds to the winner of all, which is node 1 after all of them: the first places are those that are used.
-    rounds: u8,
+    rounds: u32,
     /// Places where nobody stands: the first so many.
-    free: [u8; PLACES],
+    free: [u16; PLACES],
     count_free: usize,
     /// The place of the event that was taken last.
     vacant: u32,
@@ -60,15 +59,21 @@ impl Node {
     }
 }
 
-impl Default for Tournament {
-    fn default() -> Tournament {
+impl<const PLACES: usize, const NODES: usize> Default for Tournament<PLACES, NODES> {
+    fn default() -> Self {
         // The first place is handed out first.
-        let free = std::array::from_fn(|at| (PLACES - 1 - at) as u8);
-        Tournament { nodes: None, rounds: FIRST_ROUNDS, free, count_free: PLACES, vacant: NONE }
+        let free = std::array::from_fn(|at| (PLACES - 1 - at) as u16);
+        let rounds = if Self::ROUNDS > FEW_ROUNDS { Self::ROUNDS } else { FIRST_ROUNDS };
+        Tournament { nodes: None, rounds, free, count_free: PLACES, vacant: NONE }
     }
 }
 
-impl Tournament {
+impl<const PLACES: usize, const NODES: usize> Tournament<PLACES, NODES> {
+    /// Most rounds from a place to the winner of all.
+    const ROUNDS: u32 = {
+        assert!(PLACES.is_power_of_two() && PLACES >> FIRST_ROUNDS > 0 && PLACES <= 1 << 16 && NODES == 2 * PLACES);
+        PLACES.ilog2()
+    };
     /// Most events that it holds.
     pub const MOST: usize = PLACES;
 
@@ -140,7 +145,7 @@ impl Tournament {
     #[inline(never)]
     fn leave(&mut self) {
         let place = std::mem::replace(&mut self.vacant, NONE);
-        self.free[self.count_free % PLACES] = place as u8;
+        self.free[self.count_free % PLACES] = place as u16;
         self.count_free += 1;
         self.put(place, NOBODY);
     }
@@ -148,7 +153,7 @@ impl Tournament {
     /// The node of the winner of all.
     #[inline]
     fn winner(&self) -> usize {
-        1 << ((ROUNDS - self.rounds) % ROUNDS)
+        1 << ((Self::ROUNDS - self.rounds) % Self::ROUNDS)
     }
 
     /// Twice as many places; in the new ones stands nobody.
@@ -164,22 +169,25 @@ impl Tournament {
 
     #[inline(always)]
     fn put(&mut self, place: u32, node: Node) {
+        if Self::ROUNDS > FEW_ROUNDS {
+            return self.play(place, node, Self::ROUNDS);
+        }
         match self.rounds {
-            6 => self.play::<6>(place, node),
-            7 => self.play::<7>(place, node),
-            _ => self.play::<8>(place, node),
+            6 => self.play(place, node, 6),
+            7 => self.play(place, node, 7),
+            _ => self.play(place, node, 8),
         }
     }
 
-    /// Has a node in a place and plays the rounds above it, whose number is known so that there is no loop: in one the
-    /// compiler would not do without branches.
+    /// Has a node in a place and plays the rounds above it, whose number is known where this is called, so that there
+    /// is no loop: in one the compiler would not do without branches.
     #[inline(always)]
-    fn play<const N: usize>(&mut self, place: u32, node: Node) {
-        let nodes = self.nodes.get_or_insert_with(|| Box::new([NOBODY; 2 * PLACES]));
-        let (mut at, mut winner) = (PLACES + place as usize % PLACES, node);
+    fn play(&mut self, place: u32, new: Node, rounds: u32) {
+        let nodes = self.nodes.get_or_insert_with(|| Box::new([NOBODY; NODES]));
+        let (mut at, mut winner) = (PLACES + place as usize % PLACES, new);
         nodes[at] = winner;
-        for _ in 0..N {
-            winner = winner.or_earlier(nodes[(at ^ 1) % (2 * PLACES)]);
+        for _ in 0..rounds {
+            winner = winner.or_earlier(nodes[(at ^ 1) % NODES]);
             at /= 2;
             nodes[at] = winner;
         }

@@ -41,6 +41,9 @@ impl Default for Wheel {
 }
 
 impl Wheel {
+    /// Slots of a turn.
+    pub const TURN: u64 = SLOTS;
+
     /// Adds an event of `slot`, which is later than `current`.
     #[inline]
     pub fn put(&mut self, entry: Entry, slot: u64, current: u64) {
@@ -103,6 +106,28 @@ impl Wheel {
         let after = if word < 63 { self.words >> (word + 1) << (word + 1) } else { 0 };
         let next = if after != 0 { after } else { self.words }.trailing_zeros();
         u64::from(next * 64 + self.filled[next as usize].trailing_zeros())
+    }
+
+    /// How many events there are in the next `slots` after `current`, fewer than a turn; no more than `enough` are
+    /// counted.
+    pub fn within(&self, current: u64, slots: u64, enough: usize) -> usize {
+        debug_assert!(slots < SLOTS);
+        let (from, mut count, mut at) = (current.wrapping_add(1), 0, 0);
+        while self.count > 0 && count < enough {
+            let next = self.filled_from((from.wrapping_add(at) % SLOTS) as u32);
+            // How far on it is; round the wheel to one that has been passed means that there are no more.
+            let ahead = next.wrapping_sub(from) % SLOTS;
+            if ahead < at || ahead >= slots {
+                break;
+            }
+            let mut listed = self.first[next as usize];
+            while let Some(event) = self.events.get(listed as usize) {
+                count += 1;
+                listed = event.next;
+            }
+            at = ahead + 1;
+        }
+        count
     }
 
     /// Takes out the events of `slot`, the next one that has any.
