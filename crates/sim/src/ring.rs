@@ -8,11 +8,16 @@ use tailback_qdisc::Packet;
 /// A growing first-in, first-out ring whose capacity is a power of two.
 #[derive(Debug, Default)]
 pub(crate) struct Ring {
-    slots: Box<[MaybeUninit<Packet>]>,
+    slots: Box<[Slot]>,
     /// Packets taken since the start, modulo 2^32; the oldest is at `head & mask`.
     head: u32,
     len: u32,
 }
+
+/// A place for a packet, within one cache line.
+#[derive(Debug)]
+#[repr(align(32))]
+struct Slot(MaybeUninit<Packet>);
 
 impl Ring {
     #[inline]
@@ -38,7 +43,7 @@ impl Ring {
         let slot = self.slot(self.len());
         self.len += 1;
         // SAFETY: the capacity is above zero after `grow`, and a masked index is below it.
-        unsafe { self.slots.get_unchecked_mut(slot) }.write(packet)
+        unsafe { self.slots.get_unchecked_mut(slot) }.0.write(packet)
     }
 
     #[inline]
@@ -52,14 +57,14 @@ impl Ring {
         // SAFETY: with a packet in it the capacity is above zero, and a masked index is below it. The
         // `len` slots from `head` are initialised; this one has just left them, so it is read once
         // and never again.
-        Some(unsafe { self.slots.get_unchecked(slot).assume_init_read() })
+        Some(unsafe { self.slots.get_unchecked(slot).0.assume_init_read() })
     }
 
     /// Takes the packet that was put last.
     pub fn pop_back(&mut self) -> Option<Packet> {
         self.len = self.len.checked_sub(1)?;
         // SAFETY: as in `pop_front`, of the last of the slots that are initialised.
-        Some(unsafe { self.slots.get_unchecked(self.slot(self.len())).assume_init_read() })
+        Some(unsafe { self.slots.get_unchecked(self.slot(self.len())).0.assume_init_read() })
     }
 
     /// The packet at `index`, 0 being the oldest.
@@ -70,7 +75,7 @@ impl Ring {
         }
         // SAFETY: with a packet in it the capacity is above zero, and a masked index is below it; the
         // `len` slots from `head` are initialised.
-        Some(unsafe { self.slots.get_unchecked(self.slot(index)).assume_init_ref() })
+        Some(unsafe { self.slots.get_unchecked(self.slot(index)).0.assume_init_ref() })
     }
     #[inline]
     pub fn front(&self) -> Option<&Packet> {
@@ -82,7 +87,7 @@ impl Ring {
     pub fn back_mut(&mut self) -> Option<&mut Packet> {
         let last = self.slot(self.len().checked_sub(1)?);
         // SAFETY: as in `get`, of the last packet.
-        Some(unsafe { self.slots.get_unchecked_mut(last).assume_init_mut() })
+        Some(unsafe { self.slots.get_unchecked_mut(last).0.assume_init_mut() })
     }
     pub fn iter(&self) -> impl Iterator<Item = &Packet> {
         (0..self.len()).filter_map(|index| self.get(index))
@@ -96,9 +101,9 @@ impl Ring {
         let mut slots = Vec::with_capacity(capacity);
         let len = self.len;
         while let Some(packet) = self.pop_front() {
-            slots.push(MaybeUninit::new(packet));
+            slots.push(Slot(MaybeUninit::new(packet)));
         }
-        slots.resize_with(capacity, MaybeUninit::uninit);
+        slots.resize_with(capacity, || Slot(MaybeUninit::uninit()));
         *self = Ring { slots: slots.into(), head: 0, len };
     }
 }

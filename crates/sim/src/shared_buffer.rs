@@ -13,21 +13,31 @@ use crate::plan::SharedBufferPlan;
 
 /// The memory of a switch at work. All amounts in buffer bytes.
 #[derive(Debug)]
+#[repr(align(64))]
 pub(crate) struct SharedBuffer {
-    plan: SharedBufferPlan,
-    classes: usize,
+    /// By input and class.
+    inputs: Box<[Input]>,
     /// What inputs share: the memory without reserves and headroom.
     pool: u64,
     /// Of it, in use.
     shared: u64,
-    /// By input and class.
-    inputs: Vec<Input>,
-    /// How many of them are stopped.
-    stopped: usize,
+    /// What each input and class has to itself.
+    reserve: u64,
+    /// How far below its threshold an input's class must fall before its neighbour goes on.
+    resume: u64,
+    /// An input's class may take one part in two to this power of what is free.
+    shift: u8,
+    classes: u8,
+    /// How many inputs and classes are stopped.
+    stopped: u32,
 }
+
+// For each frame its memory and its input: two cache lines.
+const _: () = assert!(size_of::<SharedBuffer>() == 64 && size_of::<Input>() == 32);
 
 /// What frames of a class from an input take.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(align(32))]
 struct Input {
     /// In the reserve and the shared part.
     bytes: u64,
@@ -47,33 +57,48 @@ pub(crate) enum Turn {
 
 impl SharedBuffer {
     /// `headroom` by input, each class having so much.
-    pub fn new(plan: SharedBufferPlan, classes: usize, headroom: &[u64]) -> SharedBuffer {
-        let input = |bytes: &u64| std::iter::repeat_n(Input { headroom: *bytes, ..Input::default() }, classes);
-        let inputs: Vec<Input> = headroom.iter().flat_map(input).collect();
+    pub fn new(plan: SharedBufferPlan, classes: u8, headroom: &[u64]) -> SharedBuffer {
+        let input =
+            |bytes: &u64| std::iter::repeat_n(Input { headroom: *bytes, ..Input::default() }, usize::from(classes));
+        let inputs: Box<[Input]> = headroom.iter().flat_map(input).collect();
         let set_aside: u64 = inputs.iter().map(|input| input.headroom + plan.reserve).sum();
-        SharedBuffer { plan, classes, pool: plan.memory.saturating_sub(set_aside), shared: 0, inputs, stopped: 0 }
+        SharedBuffer {
+            inputs,
+            pool: plan.memory.saturating_sub(set_aside),
+            shared: 0,
+            reserve: plan.reserve,
+            resume: plan.resume,
+            shift: plan.shift,
+            classes,
+            stopped: 0,
+        }
+    }
+
+    #[inline]
+    fn place(&self, slot: usize, class: usize) -> usize {
+        slot * usize::from(self.classes) + class
     }
 
     /// What an input and class may take of the shared part now.
     fn threshold(&self) -> u64 {
-        self.pool.saturating_sub(self.shared) >> self.plan.shift
+        self.pool.saturating_sub(self.shared) >> self.shift
     }
 
     /// Whether a frame of `size` would be admitted without its neighbour being stopped. It would be all the more if less
     /// of the memory were in use.
     #[inline]
     pub fn stays(&self, slot: usize, class: usize, size: u64) -> bool {
-        let input = &self.inputs[slot * self.classes + class];
-        let before = input.bytes.saturating_sub(self.plan.reserve);
-        let shared = (input.bytes + size).saturating_sub(self.plan.reserve);
-        let left = self.pool.saturating_sub(self.shared + (shared - before)) >> self.plan.shift;
+        let input = &self.inputs[self.place(slot, class)];
+        let before = input.bytes.saturating_sub(self.reserve);
+        let shared = (input.bytes + size).saturating_sub(self.reserve);
+        let left = self.pool.saturating_sub(self.shared + (shared - before)) >> self.shift;
         input.beyond == 0 && (shared == 0 || shared < left)
     }
 
     /// A frame of `size` comes; none if there is no room for it.
     pub fn admit(&mut self, slot: usize, class: usize, size: u64) -> Option<Turn> {
-        let (threshold, reserve) = (self.threshold(), self.plan.reserve);
-        let input = &mut self.inputs[slot * self.classes + class];
+        let (threshold, reserve) = (self.threshold(), self.reserve);
+        let input = &mut self.inputs[self.place(slot, class)];
         let before = input.bytes.saturating_sub(reserve);
         let shared = (input.bytes + size).saturating_sub(reserve);
         if shared > threshold && shared > 0 {
@@ -88,17 +113,17 @@ impl SharedBuffer {
         let (taken, beyond) = (input.bytes.saturating_sub(reserve), input.beyond > 0);
         // By what is free now that the frame is in.
         let stops = beyond || (taken > 0 && taken >= self.threshold());
-        let input = &mut self.inputs[slot * self.classes + class];
+        let input = &mut self.inputs[self.place(slot, class)];
         let stops = stops && !input.stopped;
         input.stopped |= stops;
-        self.stopped += usize::from(stops);
+        self.stopped += u32::from(stops);
         Some(if stops { Turn::Stop } else { Turn::Stays })
     }
 
     /// A frame that was admitted leaves.
     pub fn release(&mut self, slot: usize, class: usize, size: u64) -> Turn {
-        let (reserve, resume) = (self.plan.reserve, self.plan.resume);
-        let input = &mut self.inputs[slot * self.classes + class];
+        let (reserve, resume) = (self.reserve, self.resume);
+        let input = &mut self.inputs[self.place(slot, class)];
         let from_beyond = size.min(input.beyond);
         let before = input.bytes.saturating_sub(reserve);
         input.beyond -= from_beyond;
@@ -107,14 +132,14 @@ impl SharedBuffer {
         self.shared -= before - shared;
         let (stopped, beyond) = (input.stopped, input.beyond);
         let goes = stopped && beyond == 0 && (shared == 0 || shared + resume <= self.threshold());
-        self.inputs[slot * self.classes + class].stopped &= !goes;
-        self.stopped -= usize::from(goes);
+        self.inputs[self.place(slot, class)].stopped &= !goes;
+        self.stopped -= u32::from(goes);
         if goes { Turn::Go } else { Turn::Stays }
     }
 
     /// Whether the neighbour behind an input is stopped.
     pub fn stops(&self, slot: usize, class: usize) -> bool {
-        self.inputs[slot * self.classes + class].stopped
+        self.inputs[self.place(slot, class)].stopped
     }
 
     /// Whether any neighbour is stopped.

@@ -22,19 +22,15 @@ use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Time, TxClock};
 
 /// One direction of a link, with the queue in front of it. What a hop over a plain FIFO touches comes
-/// first, in two cache lines.
+/// first, in two cache lines: in the first what an arrival touches too.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Port {
-    /// When the transmitter falls (or fell) free.
-    pub free: Time,
-    pub clock: TxClock,
-    /// From the end of transmission to the arrival: propagation and the neighbour's latency.
-    pub delay: Dur,
     /// Frames in transmission and on the way, `at` being their arrival; at a port that sends ahead also those
     /// that wait.
     pub line: Ring,
-    pub queue: Queue,
+    /// What becomes of frames at the end of the line, where that is not simply their arrival.
+    pub end: Option<Box<LineEnd>>,
     /// At a port that sends ahead, buffer bytes of the packets at the end of the line whose transmission has not begun
     /// (as of the last look).
     backlog: u64,
@@ -42,10 +38,14 @@ pub(crate) struct Port {
     waiting: u32,
     pub to: NodeId,
     pub from: NodeId,
+    pub queue: Queue,
+    /// When the transmitter falls (or fell) free.
+    pub free: Time,
+    pub clock: TxClock,
+    /// From the end of transmission to the arrival: propagation and the neighbour's latency.
+    pub delay: Dur,
     /// Transmission time spent and promised since the start, picoseconds.
     pub busy: u64,
-    /// What becomes of frames at the end of the line, where that is not simply their arrival.
-    pub end: Option<Box<LineEnd>>,
     /// One account per class.
     pub classes: ByClass<ClassAccount>,
     /// Data lost on the line, at random or because the link went down, since the start.
@@ -59,6 +59,7 @@ pub(crate) struct Port {
     pub latency: Dur,
 }
 
+const _: () = assert!(std::mem::offset_of!(Port, free) == 64);
 const _: () = assert!(std::mem::offset_of!(Port, classes) + 2 * size_of::<Count>() <= 128);
 
 /// One direction of a link.

@@ -48,8 +48,8 @@ impl World {
         let size = u32::from(packet.size);
         let slot = via.map(|via| self.slots[via as usize ^ 1]);
         let node = usize::from(self.ports[port as usize].from);
-        if let FabricState::Buffer(buffer) = &self.nodes[node].fabric
-            && let Some(slot) = slot
+        if let Some(slot) = slot
+            && let FabricState::Buffer(buffer) = &self.nodes[node].fabric
             && !buffer.stays(slot as usize, 0, u64::from(size))
             && !self.has_memory(node, slot, 0, u64::from(size))
         {
@@ -67,8 +67,8 @@ impl World {
             agenda.push(at, Key::new(Kind::Arrive, port));
         }
         if waits
-            && let FabricState::Buffer(buffer) = &mut nodes[node].fabric
             && let Some(slot) = slot
+            && let FabricState::Buffer(buffer) = &mut nodes[node].fabric
         {
             hold(p, buffer, Origin { slot, size });
         }

@@ -90,6 +90,7 @@ pub struct World {
 
 /// A host or a switch at work.
 #[derive(Debug)]
+#[repr(align(64))]
 pub(crate) struct Node {
     /// Its output ports.
     pub ports: Vec<u32>,
@@ -102,6 +103,9 @@ pub(crate) struct Node {
     pub fabric: FabricState,
 }
 
+// One cache line, for each frame that comes.
+const _: () = assert!(size_of::<Node>() == 64);
+
 /// A switch's fabric at work.
 #[derive(Debug)]
 pub(crate) enum FabricState {
@@ -109,15 +113,21 @@ pub(crate) enum FabricState {
     /// to it, which announce a frame when its first bytes have arrived).
     Direct,
     /// The same, with memory shared by the output queues.
-    Shared {
-        memory: u64,
-        alpha: f64,
-        /// Buffer bytes in use.
-        used: u64,
-    },
+    Shared(Box<OutputMemory>),
     Crossbar(Box<Crossbar>),
     /// Output queues in memory accounted by input.
     Buffer(Box<SharedBuffer>),
+}
+
+/// Memory shared by output queues at work.
+#[derive(Debug)]
+pub(crate) struct OutputMemory {
+    /// Buffer bytes.
+    memory: u64,
+    /// What a queue may have of what is free.
+    alpha: f64,
+    /// Buffer bytes in use.
+    used: u64,
 }
 
 /// Asks for the memory that an event will touch.

@@ -5,7 +5,7 @@ use super::emit::{Flow, Writer};
 use super::observe::Recorder;
 use super::share::Share;
 use super::transport::{Transports, numbers};
-use super::{FabricState, Node, World};
+use super::{FabricState, Node, OutputMemory, World};
 use crate::agenda::{Agenda, Key, Kind};
 use crate::by_class::ByClass;
 use crate::conditioning::Conditioning;
@@ -208,15 +208,16 @@ fn node(plan: &Plan, node: &NodePlan, ports: Vec<u32>) -> Node {
             backpressure: switch.backpressure.clone().map(Arc::new),
             fabric: match switch.fabric {
                 Fabric::OutputQueued | Fabric::CutThrough { .. } => FabricState::Direct,
-                Fabric::SharedMemory { memory, alpha } => FabricState::Shared { memory, alpha, used: 0 },
+                Fabric::SharedMemory { memory, alpha } => {
+                    FabricState::Shared(Box::new(OutputMemory { memory, alpha, used: 0 }))
+                }
                 Fabric::SharedBuffer(buffer) => {
                     let headroom = |port: &u32| {
                         let (link, side) = (&plan.links[*port as usize / 2], 1 - *port as usize % 2);
                         buffer.headroom.unwrap_or_else(|| headroom(plan, switch, link, side))
                     };
                     let headroom: Vec<u64> = ports.iter().map(headroom).collect();
-                    let classes = usize::from(plan.classes);
-                    FabricState::Buffer(Box::new(SharedBuffer::new(buffer, classes, &headroom)))
+                    FabricState::Buffer(Box::new(SharedBuffer::new(buffer, plan.classes, &headroom)))
                 }
                 Fabric::InputFifo { buffer } => {
                     FabricState::Crossbar(Box::new(Crossbar::new(count, usize::from(plan.classes), false, buffer, 1.0)))

@@ -75,14 +75,14 @@ impl World {
         account.arrived.add(size);
         let Queue::Managed(m) = &mut p.queue else { unreachable!("the other forms have their own enqueue") };
         let queue = &mut m.queues[class];
-        if let FabricState::Shared { memory, alpha, used } = &mut self.nodes[usize::from(p.from)].fabric {
-            let free = *memory - *used;
-            if size > free || (queue.backlog.bytes + size) as f64 > *alpha * free as f64 {
+        if let FabricState::Shared(shared) = &mut self.nodes[usize::from(p.from)].fabric {
+            let free = shared.memory - shared.used;
+            if size > free || (queue.backlog.bytes + size) as f64 > shared.alpha * free as f64 {
                 account.dropped.add(size);
                 self.lose(packet, port, Reason::SharedMemoryFull);
                 return;
             }
-            *used += size;
+            shared.used += size;
         }
         let mut turn = Turn::Stays;
         if let FabricState::Buffer(buffer) = &mut self.nodes[usize::from(p.from)].fabric
@@ -155,8 +155,8 @@ impl World {
 
     /// Returns memory to a switch that shares it.
     fn give_back(&mut self, node: usize, size: u64) {
-        if let FabricState::Shared { used, .. } = &mut self.nodes[node].fabric {
-            *used -= size;
+        if let FabricState::Shared(shared) = &mut self.nodes[node].fabric {
+            shared.used -= size;
         }
     }
 
