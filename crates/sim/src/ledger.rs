@@ -1,6 +1,6 @@
 //! The ledger: what became of every packet, per flow and per class.
 
-use crate::prefetch::lines;
+use crate::hints::{lines, seldom};
 use std::collections::BTreeMap;
 use tailback_measure::{Sketch, Variation};
 use tailback_qdisc::{Packet, Reason};
@@ -210,7 +210,7 @@ impl Ledger {
         let (flow, bytes) = (packet.flow() as usize, u64::from(packet.payload));
         let account = &mut self.flows[flow];
         // Half of the number space counts as "later", so that the numbers may wrap.
-        if packet.seq.wrapping_sub(account.next_seq) > u32::MAX / 2 {
+        if seldom(packet.seq.wrapping_sub(account.next_seq) > u32::MAX / 2) {
             account.reordered += 1;
         } else {
             account.next_seq = packet.seq.wrapping_add(1);

@@ -2,6 +2,7 @@
 
 use super::Key;
 use std::cmp::Ordering;
+use std::hint::select_unpredictable;
 use tailback_units::Time;
 
 /// The last instant at which something happens: what is later, such as the arrival of what a queue
@@ -19,6 +20,17 @@ impl Entry {
     #[inline]
     pub fn new(time: Time, key: Key) -> Entry {
         Entry { time: time.0.min(LAST), key: key.0 }
+    }
+
+    /// The earlier one of both, the later one, and whether this is the earlier one; without a branch.
+    #[inline(always)]
+    pub fn in_order(self, other: Entry) -> (Entry, Entry, bool) {
+        let whole = |entry: Entry| u128::from(entry.time) << 64 | u128::from(entry.key);
+        let first = whole(self) < whole(other);
+        let time = |first| select_unpredictable(first, self.time, other.time);
+        let key = |first| select_unpredictable(first, self.key, other.key);
+        let of = |first| Entry { time: time(first), key: key(first) };
+        (of(first), of(!first), first)
     }
 }
 

@@ -13,6 +13,7 @@ mod tests;
 mod tournament;
 mod wheel;
 
+use crate::hints::seldom;
 use entry::Entry;
 use near::Near;
 use slots::Come;
@@ -222,7 +223,7 @@ impl Agenda {
         if self.today.len() < CROWD {
             self.today.insert(entry);
         } else {
-            self.crowd.push(Reverse(entry));
+            self.push_to_crowd(entry);
         }
     }
 
@@ -267,7 +268,7 @@ impl Agenda {
     #[inline(always)]
     fn pop_from_list(&mut self, end: Time) -> Option<(Time, Key)> {
         let next = self.today.first()?;
-        if next.time > end.0 {
+        if seldom(next.time > end.0) {
             return None;
         }
         self.today.pop_first();

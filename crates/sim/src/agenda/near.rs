@@ -55,6 +55,12 @@ impl Near {
         debug_assert!(!self.is_full());
         let others = self.len;
         self.len += 1;
+        if others == 1 {
+            // One source and one line: which of both comes first nobody can foresee, so nothing depends on a guess.
+            let (earlier, later, first) = entry.in_order(*self.at(0));
+            (*self.at_mut(0), *self.at_mut(1)) = (earlier, later);
+            return usize::from(!first);
+        }
         if others > 0 && entry < *self.at(others / 2) {
             self.head = self.head.wrapping_sub(1);
             let mut at = 0;

@@ -27,6 +27,9 @@ pub(super) struct Come {
     slots: usize,
     /// Events when it was last looked at whether slots should be wide.
     looked: usize,
+    /// Events that were scheduled within a narrow slot for which its list had no room, but for those at the instant of
+    /// the first of them.
+    crowded: usize,
     /// All events that were taken out of wide slots, those scheduled within their slot included.
     pub popped: usize,
 }
@@ -74,6 +77,19 @@ impl Agenda {
         let looks = self.come.events > self.come.looked + RETUNE && self.crowd.is_empty();
         if !(looks && self.widen()) && self.come.events > RETUNE.max(self.later.len()) {
             self.retune();
+        }
+    }
+
+    /// Adds an event to the narrow slot that has come last, whose list is full.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn push_to_crowd(&mut self, entry: Entry) {
+        let ties = self.crowd.peek().is_some_and(|Reverse(first)| first.time == entry.time);
+        self.come.crowded += usize::from(!ties);
+        self.crowd.push(Reverse(entry));
+        if self.come.crowded > RETUNE.max(self.later.len()) {
+            // A network that has woken up within one slot.
+            self.rebuild(Some(self.shift.saturating_sub(3)), false, Vec::new());
         }
     }
 

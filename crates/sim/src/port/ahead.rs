@@ -4,6 +4,7 @@
 //! wants to know how many wait looks at the line ([`Port::expire`]).
 
 use super::{Managed, Port, Queue};
+use crate::hints::seldom;
 use tailback_qdisc::law::Backlog;
 use tailback_qdisc::{Admission, Fate, Packet, Rule, Watch};
 use tailback_random::Rng;
@@ -120,7 +121,7 @@ impl Port {
         self.classes[0].arrived.add(size);
         self.expire(now);
         let admits = self.backlog + size <= limit;
-        if !admits {
+        if seldom(!admits) {
             self.classes[0].dropped.add(size);
         }
         admits

@@ -12,6 +12,7 @@ mod managed;
 
 use crate::accounts::ClassAccount;
 use crate::by_class::ByClass;
+use crate::hints::seldom;
 use crate::ledger::Count;
 use crate::plan::NodeId;
 use crate::ring::Ring;
@@ -179,7 +180,7 @@ impl Port {
     #[inline(always)]
     pub fn arrived(&mut self, now: Time) -> Option<Option<Time>> {
         let front = self.line.front()?;
-        if front.at != now {
+        if seldom(front.at != now) {
             return None;
         }
         // Its transmission has begun even if nobody has looked.

@@ -2,6 +2,7 @@
 
 use super::{FabricState, World};
 use crate::agenda::{Key, Kind};
+use crate::hints::seldom;
 use crate::port::{LineEnd, Queue};
 use tailback_qdisc::{Packet, Reason};
 use tailback_units::{Dur, Time};
@@ -20,11 +21,11 @@ impl World {
             self.agenda.push(at, Key::new(Kind::Arrive, port));
         }
         let node = p.to;
-        if p.end.is_some() && p.end_takes() {
+        if seldom(p.end.is_some()) && p.end_takes() {
             return self.end_at_line(port);
         }
         let Some(packet) = p.line.pop_front() else { return };
-        if packet.is_control() {
+        if seldom(packet.is_control()) {
             self.receive_notice(port, packet);
             return;
         }
@@ -36,7 +37,7 @@ impl World {
             }
             return;
         }
-        if self.conditioning.at_ingress() {
+        if seldom(self.conditioning.at_ingress()) {
             return self.forward_conditioned(node, packet, port);
         }
         self.forward(node, packet, port);
@@ -74,7 +75,7 @@ impl World {
     #[inline(always)]
     fn forward(&mut self, node: u16, mut packet: Packet, via: u32) {
         // Elsewhere it is in as it arrives, that is at `packet.at`.
-        if self.nodes[usize::from(node)].cuts_through
+        if seldom(self.nodes[usize::from(node)].cuts_through)
             && let Some(tail) = self.tail_of(via, &packet)
         {
             packet.at = tail;

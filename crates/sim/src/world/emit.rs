@@ -3,6 +3,7 @@
 use super::World;
 use crate::agenda::{Key, Kind};
 use crate::conditioning::NONE;
+use crate::hints::seldom;
 use crate::plan::{FlowPlan, Framing, Length, Plan};
 use tailback_qdisc::{Packet, Traits};
 use tailback_random::Rng;
@@ -198,7 +199,7 @@ impl World {
             return self.emit_to(connection, index);
         }
         let flow = &mut self.flows[self.transports.plain(index)];
-        if flow.next.at != now {
+        if seldom(flow.next.at != now) {
             return self.not_due(index);
         }
         let bytes = flow.next.bytes;
@@ -209,10 +210,10 @@ impl World {
             flow.next.at = Time::NEVER;
         }
         // Most bursts are one packet.
-        if bytes <= u64::from(self.plan.framing.mtu) && bytes > 0 {
-            return self.send_packet(index, bytes as u32);
+        if seldom(bytes > u64::from(self.plan.framing.mtu) || bytes == 0) {
+            return self.send_packets(index, bytes);
         }
-        self.send_packets(index, bytes);
+        self.send_packet(index, bytes as u32);
     }
 
     /// The number of the first packet that `bytes` of a flow would be sent in now, and how many there
@@ -258,7 +259,7 @@ impl World {
         packet.code = flow.code;
         packet.set_lengths(flow.last.1, flow.last.2);
         let (port, rule) = (flow.port, flow.conditioner);
-        if rule != NONE {
+        if seldom(rule != NONE) {
             return self.enter(port, rule, None, packet);
         }
         self.ledger.offer(&packet);

@@ -6,9 +6,9 @@
 use super::World;
 use crate::agenda::{Key, Kind};
 use crate::conditioning::NONE;
+use crate::hints::lines;
 use crate::plan::{FlowPlan, Plan};
 use crate::port::Queue;
-use crate::prefetch::lines;
 use std::collections::VecDeque;
 use tailback_measure::Sketch;
 use tailback_qdisc::{Ecn, Packet, Reason, Traits};

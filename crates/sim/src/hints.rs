@@ -22,3 +22,16 @@ pub(crate) fn lines<T, const N: usize>(at: *const T) {
     #[cfg(not(target_arch = "x86_64"))]
     let _ = at;
 }
+
+/// Whether a condition holds that seldom does: what follows if it does is laid out apart, so that what follows as a
+/// rule lies together and keeps its registers.
+#[inline(always)]
+pub(crate) fn seldom(condition: bool) -> bool {
+    #[inline]
+    #[cold]
+    fn apart() {}
+    if condition {
+        apart();
+    }
+    condition
+}
