@@ -99,7 +99,7 @@ const FEW: usize = 16;
 const CROWD: usize = 48;
 /// A tournament of all events, and one of those of a wide slot.
 type Few = Tournament<256, 512>;
-type Crowded = Tournament<512, 1024>;
+type Crowded = Tournament<1024, 2048>;
 
 /// What is pending.
 ///
