@@ -59,7 +59,7 @@ pub(crate) struct Port {
     pub latency: Dur,
 }
 
-const _: () = assert!(std::mem::offset_of!(Port, classes) + 2 * size_of::<Count>() <= 128);
+const _: () = assert!(std::mem::offset_of!(Port, classes) + size_of::<Count>() <= 128);
 
 /// One direction of a link.
 pub(crate) struct Line {
