@@ -52,7 +52,7 @@ impl Beyond {
         self.len = self.len.checked_sub(1)?;
         let at = self.taken + self.len;
         let packet = replace(&mut self.blocks[at / BLOCK][at % BLOCK], MaybeUninit::uninit());
-        if at % BLOCK == 0 {
+        if at.is_multiple_of(BLOCK) {
             self.blocks.pop_back();
         }
         Some(packet)
