@@ -102,6 +102,8 @@ class Scenario:
 
         At most `parallel` parts of the network have a thread each; the digest does not depend on it.
         """
+    def count(self, seed: int, parallel: int = 1) -> tuple[int, int]:
+        """Run one replication as `run` does and return its packet-hops and events only, not a text about each flow."""
     def run_in_turn(self, seed: int, parts: int) -> str:
         """Run one replication in at most so many parts, one after the other on this thread: a test of parts."""
     def parts(self, most: int, seed: int) -> str:

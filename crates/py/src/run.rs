@@ -6,8 +6,8 @@ use pyo3::exceptions::{PyException, PyRuntimeError};
 use pyo3::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tailback_sim::Parts;
 use tailback_sim::plan::Plan;
+use tailback_sim::{Parts, Report};
 
 create_exception!(tailback._native, Cancelled, PyException, "The run was stopped through its Cancel.");
 
@@ -33,14 +33,15 @@ impl Cancel {
     }
 }
 
-/// Runs a plan, in at most so many parts with a thread each, and returns its report as JSON.
-pub fn run(
+/// Runs a plan, in at most so many parts with a thread each, and returns what `of` its report is wanted.
+pub fn run<T: Send>(
     py: Python<'_>,
     plan: Plan,
     parallel: usize,
     cancel: Option<&Cancel>,
     progress: Option<&Py<PyAny>>,
-) -> PyResult<String> {
+    of: impl FnOnce(&Report) -> T + Send,
+) -> PyResult<T> {
     let flag = cancel.map(|cancel| cancel.0.clone());
     let cancelled = || flag.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed));
     let done = py.detach(|| {
@@ -58,7 +59,7 @@ pub fn run(
                 }
                 Ok(())
             })?;
-            Ok(serde_json::to_string(&world.report()).expect("a report has text keys and finite numbers only"))
+            Ok(of(&world.report()))
         })
     });
     done.unwrap_or_else(|message| Err(PyRuntimeError::new_err(message)))
@@ -67,6 +68,10 @@ pub fn run(
 /// Runs a plan in at most so many parts, one after the other on this thread, and returns its report as JSON.
 pub fn in_turn(py: Python<'_>, plan: Plan, parts: usize) -> PyResult<String> {
     let done = py.detach(|| guarded(|| Parts::new(plan, parts).run_in_turn().report()));
-    let report = done.map_err(PyRuntimeError::new_err)?;
-    Ok(serde_json::to_string(&report).expect("a report has text keys and finite numbers only"))
+    Ok(json(&done.map_err(PyRuntimeError::new_err)?))
+}
+
+/// A whole report as JSON.
+pub fn json(report: &Report) -> String {
+    serde_json::to_string(report).expect("a report has text keys and finite numbers only")
 }

@@ -1,7 +1,7 @@
 //! A checked scenario, ready to run.
 
 use crate::error::raise;
-use crate::run::{Cancel, in_turn, run};
+use crate::run::{Cancel, in_turn, json, run};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::path::Path;
@@ -73,7 +73,13 @@ impl Scenario {
         if let Some(seconds) = warmup_s {
             plan.warmup = instant(seconds)?;
         }
-        run(py, plan, parallel, cancel.as_deref(), progress.as_ref())
+        run(py, plan, parallel, cancel.as_deref(), progress.as_ref(), json)
+    }
+
+    #[pyo3(signature = (seed, parallel = 1))]
+    fn count(&self, py: Python<'_>, seed: u64, parallel: usize) -> PyResult<(u64, u64)> {
+        let plan = build(&self.0, seed, None);
+        run(py, plan, parallel, None, None, |report| (report.packet_hops, report.events))
     }
 
     fn run_in_turn(&self, py: Python<'_>, seed: u64, parts: usize) -> PyResult<String> {

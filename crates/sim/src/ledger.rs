@@ -1,7 +1,7 @@
 //! The ledger: what became of every packet, per flow and per class.
 
+use crate::causes::{Cause, Causes};
 use crate::hints::{lines, seldom};
-use std::collections::BTreeMap;
 use tailback_measure::{Sketch, Variation};
 use tailback_qdisc::{Packet, Reason};
 use tailback_units::Time;
@@ -124,8 +124,8 @@ pub(crate) struct Ledger {
     /// What more is kept of each flow; empty where nothing is.
     more: Vec<More>,
     pub class_delays: Vec<Sketch>,
-    /// Measured drops by (flow, port, reason).
-    pub causes: BTreeMap<(u32, u32, Reason), u64>,
+    /// Of the measured packets that each flow has lost.
+    causes: Causes,
 }
 
 impl Ledger {
@@ -143,7 +143,7 @@ impl Ledger {
             acks: vec![AckAccount::default(); connections],
             more: if any { (0..flows).map(|_| more()).collect() } else { Vec::new() },
             class_delays: vec![Sketch::default(); classes],
-            causes: BTreeMap::new(),
+            causes: Causes::default(),
         }
     }
 
@@ -161,6 +161,11 @@ impl Ledger {
     /// How a flow's delays vary, where that is measured.
     pub fn variation(&self, flow: usize) -> Option<&Variation> {
         self.more(flow)?.variation.as_deref()
+    }
+
+    /// Where and why a flow's measured packets were lost, in order, and how many.
+    pub fn causes(&self, flow: usize) -> Vec<(Cause, u64)> {
+        self.causes.of(flow as u32, self.flows[flow].dropped.packets)
     }
 
     /// Bytes that the packets of all flows touch.
@@ -245,7 +250,7 @@ impl Ledger {
             if let Some(colours) = more.and_then(|more| more.colours.as_mut()) {
                 colours.dropped[packet.colour() as usize].add(bytes);
             }
-            *self.causes.entry((packet.flow(), port, why)).or_default() += 1;
+            self.causes.add(packet.flow(), self.flows.len(), (port, why), 1);
         } else {
             self.carried[flow].dropped.add(bytes);
         }
@@ -256,6 +261,11 @@ impl Ledger {
     /// Takes in what another part of the network has counted; it `owns` the destinations of some flows, and knows
     /// all about their order and delays.
     pub fn merge(&mut self, other: Ledger, owns: impl Fn(usize) -> bool) {
+        for flow in 0..other.flows.len() {
+            for (cause, packets) in other.causes(flow) {
+                self.causes.add(flow as u32, other.flows.len(), cause, packets);
+            }
+        }
         for (flow, (mine, mut theirs)) in self.flows.iter_mut().zip(other.flows).enumerate() {
             if owns(flow) {
                 std::mem::swap(mine, &mut theirs);
@@ -272,9 +282,6 @@ impl Ledger {
         self.acks.iter_mut().zip(&other.acks).for_each(|(mine, theirs)| mine.add(theirs));
         for (mine, theirs) in self.class_delays.iter_mut().zip(&other.class_delays) {
             mine.merge(theirs);
-        }
-        for (cause, packets) in other.causes {
-            *self.causes.entry(cause).or_default() += packets;
         }
     }
 }

@@ -13,6 +13,7 @@
 mod accounts;
 mod agenda;
 mod by_class;
+mod causes;
 mod conditioning;
 mod congestion_point;
 mod crossbar;

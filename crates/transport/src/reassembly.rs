@@ -16,8 +16,8 @@ struct Run {
 pub(crate) struct Reassembly {
     /// In ascending order, not touching.
     runs: Vec<Run>,
-    /// Segments of the runs that were touched last, the newest first, at most one a run.
-    recent: Recent,
+    /// Segments of the runs that were touched last, the newest first, at most one a run; none as long as nobody is told.
+    recent: Option<Box<Recent>>,
 }
 
 /// As many runs as are remembered for blocks: one more than the blocks of an acknowledgement.
@@ -66,7 +66,6 @@ impl Reassembly {
         // The first run that ends behind `seq`.
         let at = self.runs.partition_point(|run| !before(seq, run.end));
         if self.runs.get(at).is_some_and(|run| !before(seq, run.start)) {
-            self.touch(seq);
             return false;
         }
         let bytes = u64::from(payload);
@@ -98,7 +97,6 @@ impl Reassembly {
                 self.runs.insert(at, Run { start: seq, end: after, bytes });
             }
         }
-        self.touch(seq);
         true
     }
 
@@ -107,7 +105,9 @@ impl Reassembly {
         match self.runs.first().copied() {
             Some(run) if run.start == next => {
                 self.runs.remove(0);
-                self.recent.retain(|seq| !before(seq, run.end));
+                if let Some(recent) = &mut self.recent {
+                    recent.retain(|seq| !before(seq, run.end));
+                }
                 (run.end, run.bytes)
             }
             _ => (next, 0),
@@ -118,21 +118,22 @@ impl Reassembly {
     /// that were touched last, the newest first (RFC 2018 section 4).
     #[inline]
     pub(crate) fn blocks(&self, duplicate: Block) -> [Block; 3] {
-        if self.recent.len == 0 && duplicate.start == duplicate.end {
+        let recent = self.recent.as_ref().map_or(&[][..], |recent| recent.as_slice());
+        if recent.is_empty() && duplicate.start == duplicate.end {
             return [Block::default(); 3];
         }
-        self.listed(duplicate)
+        self.listed(recent, duplicate)
     }
 
     #[inline(never)]
-    fn listed(&self, duplicate: Block) -> [Block; 3] {
+    fn listed(&self, recent: &[u32], duplicate: Block) -> [Block; 3] {
         let mut blocks = [Block::default(); 3];
         let mut n = 0;
         if duplicate.start != duplicate.end {
             blocks[0] = duplicate;
             n = 1;
         }
-        for &seq in self.recent.as_slice().iter().take(3 - n) {
+        for &seq in recent.iter().take(3 - n) {
             if let Some(run) = self.run_of(seq) {
                 blocks[n] = Block { start: run.start, end: run.end };
                 n += 1;
@@ -146,10 +147,13 @@ impl Reassembly {
         self.runs.get(at).filter(|run| !before(seq, run.start))
     }
 
-    fn touch(&mut self, seq: u32) {
-        if let Some(&Run { start, end, .. }) = self.run_of(seq) {
-            self.recent.retain(|other| before(other, start) || !before(other, end));
+    /// The run of `seq`, which is held, is the one to tell of first.
+    pub(crate) fn touch(&mut self, seq: u32) {
+        let run = self.run_of(seq).copied();
+        let recent = self.recent.get_or_insert_default();
+        if let Some(Run { start, end, .. }) = run {
+            recent.retain(|other| before(other, start) || !before(other, end));
         }
-        self.recent.push_front(seq);
+        recent.push_front(seq);
     }
 }

@@ -39,6 +39,8 @@ pub struct Receiver {
     ece: bool,
     /// Whether segments out of order are kept.
     keeps: bool,
+    /// Whether acknowledgements list those that are: only to a sender with SACK (RFC 2018 section 4).
+    lists: bool,
 }
 
 const _: () = assert!(size_of::<Receiver>() <= 72);
@@ -71,6 +73,7 @@ impl Receiver {
             notification: (tcp.congestion_control.notification())
                 .map(|apart| Box::new(Notification { apart, from: Time::ZERO })),
             keeps: !matches!(tcp.recovery, Recovery::GoBackN(_)),
+            lists: matches!(tcp.recovery, Recovery::Sack(_)),
             held: None,
         }
     }
@@ -133,7 +136,7 @@ impl Receiver {
             }
             self.pending += 1;
             at_once |= self.pending >= self.every.into() || (self.ece && self.notification.is_some());
-        } else if before(seq, self.next) || (self.keeps && !self.held.get_or_insert_default().insert(seq, payload)) {
+        } else if before(seq, self.next) || (self.keeps && !self.hold(seq, payload)) {
             self.duplicates += 1;
             duplicate = Block { start: seq, end: seq.wrapping_add(1) };
         }
@@ -148,6 +151,16 @@ impl Receiver {
         }
         self.deadline = self.deadline.min(now + self.timeout);
         None
+    }
+
+    /// Keeps a segment that is out of order; false if it was held already.
+    fn hold(&mut self, seq: u32, payload: u16) -> bool {
+        let held = self.held.get_or_insert_default();
+        let is_new = held.insert(seq, payload);
+        if self.lists {
+            held.touch(seq);
+        }
+        is_new
     }
 
     /// When to call [`Receiver::on_timer`]; [`Time::NEVER`] if no acknowledgement is held back.
@@ -191,6 +204,7 @@ impl Receiver {
         self.deadline = Time::NEVER;
         self.acknowledged = self.next;
         let sack = match &self.held {
+            _ if !self.lists => Default::default(),
             Some(held) => held.blocks(duplicate),
             None => [duplicate, Block::default(), Block::default()],
         };

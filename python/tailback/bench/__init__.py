@@ -8,7 +8,6 @@ from importlib import resources
 
 from tailback import _native
 from tailback.errors import UsageError
-from tailback.report import Report
 
 __all__ = ["WORKLOADS", "Measurement", "measure", "scenario"]
 
@@ -71,10 +70,9 @@ def measure(workload: str, parallel: int = 1) -> Measurement:
     """Run a workload once, on at most so many threads, of which this is one."""
     prepared = scenario(workload)
     start, wall = time.process_time(), time.perf_counter()
-    text = prepared.run(1, parallel=parallel)
+    packet_hops, events = prepared.count(1, parallel=parallel)
     cpu_s, wall_s = time.process_time() - start, time.perf_counter() - wall
-    data = Report.from_json(text).data
-    return Measurement(workload, data["packet_hops"], data["events"], cpu_s, wall_s, _rss_mb())
+    return Measurement(workload, packet_hops, events, cpu_s, wall_s, _rss_mb())
 
 
 def _rss_mb() -> float | None:

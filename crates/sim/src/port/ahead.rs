@@ -93,17 +93,23 @@ impl Port {
     }
 
     /// Takes those whose transmission has begun by `now` out of the backlog of a port that sends ahead.
-    #[inline]
+    #[inline(always)]
     pub fn expire(&mut self, now: Time) {
-        while self.waiting > 0 {
-            let first = self.line.len() - self.waiting as usize;
-            let Some(oldest) = self.line.get(first) else { break };
-            // Its transmission begins as that of the one before it ends; that one has arrived if it is not there.
-            if self.line.get(first.wrapping_sub(1)).is_some_and(|before| before.at.0 - self.delay.0 > now.0) {
-                break;
-            }
+        if self.waiting == 0 {
+            return;
+        }
+        let mut first = self.line.len() - self.waiting as usize;
+        // Its transmission begins as that of the one before it ends; that one has arrived if it is not there.
+        let before = first.checked_sub(1).and_then(|before| self.line.get(before));
+        let mut start = before.map_or(0, |before| before.at.0 - self.delay.0);
+        while start <= now.0
+            && self.waiting > 0
+            && let Some(oldest) = self.line.get(first)
+        {
             self.backlog -= u64::from(oldest.size);
             self.waiting -= 1;
+            first += 1;
+            start = oldest.at.0 - self.delay.0;
         }
     }
 

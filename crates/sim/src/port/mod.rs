@@ -32,10 +32,8 @@ pub(crate) struct Port {
     pub line: Ring,
     /// What becomes of frames at the end of the line, where that is not simply their arrival.
     pub end: Option<Box<LineEnd>>,
-    /// At a port that sends ahead, buffer bytes of the packets at the end of the line whose transmission has not begun
+    /// At a port that sends ahead, how many packets at the end of the line there are whose transmission has not begun
     /// (as of the last look).
-    backlog: u64,
-    /// How many these are.
     waiting: u32,
     pub to: NodeId,
     pub from: NodeId,
@@ -47,6 +45,8 @@ pub(crate) struct Port {
     pub delay: Dur,
     /// Transmission time spent and promised since the start, picoseconds.
     pub busy: u64,
+    /// Buffer bytes of those that wait.
+    backlog: u64,
     /// One account per class.
     pub classes: ByClass<ClassAccount>,
     /// Data lost on the line, at random or because the link went down, since the start.
@@ -61,7 +61,7 @@ pub(crate) struct Port {
 }
 
 const _: () = assert!(std::mem::offset_of!(Port, free) <= 64);
-const _: () = assert!(std::mem::offset_of!(Port, classes) + 2 * size_of::<Count>() <= 128);
+const _: () = assert!(std::mem::offset_of!(Port, classes) + size_of::<Count>() <= 128);
 
 /// One direction of a link.
 pub(crate) struct Line {

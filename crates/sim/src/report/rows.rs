@@ -5,6 +5,7 @@
 
 use super::flows::{ColourReport, ColourReports, DropReport, FlowReport, TransportReport, VariationReport};
 use super::{ClassReport, Counts, Delay};
+use crate::causes::Cause;
 use crate::conditioning::NONE;
 use crate::ledger::{ByColour, Count, FlowAccount, Ledger};
 use crate::plan::FlowPlan;
@@ -14,7 +15,6 @@ use std::collections::BTreeMap;
 use std::mem::take;
 use std::sync::Arc;
 use tailback_measure::{Digest, Sketch, Variation};
-use tailback_qdisc::Reason;
 use tailback_units::Dur;
 
 /// The results of all flows, in the order of the scenario.
@@ -93,14 +93,6 @@ impl Rows {
         self.flows.iter().zip(&self.ledger.flows)
     }
 
-    /// Where and why a flow's packets were lost, and how many.
-    fn causes(&self, index: usize) -> impl Iterator<Item = (u32, Reason, u64)> {
-        let causes = self.ledger.causes.range((index as u32, 0, Reason::BufferFull)..);
-        causes
-            .take_while(move |((flow, ..), _)| *flow as usize == index)
-            .map(|((_, port, why), packets)| (*port, *why, *packets))
-    }
-
     /// Adds all flows to a digest, but for the delays of the classes.
     pub fn digest(&self, digest: &mut Digest) {
         for (index, (_, account)) in self.accounts().enumerate() {
@@ -125,7 +117,7 @@ impl Rows {
                 digest.u64(variation.runs);
                 digest.u64(variation.lost);
             }
-            for (port, _, packets) in self.causes(index) {
+            for ((port, _), packets) in self.ledger.causes(index) {
                 digest.u64(u64::from(port));
                 digest.u64(packets);
             }
@@ -153,7 +145,7 @@ impl Rows {
         let more = self.ledger.more(index);
         let delays = more.and_then(|more| more.delays.as_ref());
         let variation = delays.and(self.ledger.variation(index));
-        let drop = |(port, why, packets): (u32, Reason, u64)| DropReport {
+        let drop = |((port, why), packets): (Cause, u64)| DropReport {
             place: self.ports[port as usize].clone(),
             reason: why.to_string(),
             packets,
@@ -170,7 +162,7 @@ impl Rows {
             dropped: account.dropped.into(),
             in_network: account.in_network().into(),
             reordered: account.reordered,
-            drops: self.causes(index).map(drop).collect(),
+            drops: self.ledger.causes(index).into_iter().map(drop).collect(),
             delay: Delay::of(account.delivered.packets, account.delay_sum(), account.delay_max, delays),
             transport: self.transports.of(index as u32).map(|connection| self.transport(connection as usize)),
             colours: more.and_then(|more| more.colours.as_ref()).map(|by| Box::new(self.colours(index, by))),

@@ -83,6 +83,8 @@ pub struct World {
     /// Messages of congestion points that found no reaction point.
     pub(crate) unheard: u64,
     pub(crate) events: u64,
+    /// The number of events at which lines give back memory that they do not need.
+    settle_at: u64,
     done: bool,
     /// In a part of a network: which part, and what leaves it.
     share: Option<Box<Share>>,
@@ -181,6 +183,9 @@ impl World {
 
     /// Handles at most `budget` events that are not after `last`; done when there are no more of them.
     fn run_until(&mut self, last: Time, budget: u64) -> Status {
+        if self.events >= self.settle_at {
+            self.settle();
+        }
         for handled in 0..budget {
             let World { agenda, ports, routes, ledger, transports, .. } = self;
             let next = if self.looks_ahead {
@@ -196,6 +201,14 @@ impl World {
         }
         self.events += budget;
         Status::Running
+    }
+
+    /// What bursts have taken for themselves serves others from now on.
+    #[cold]
+    fn settle(&mut self) {
+        self.ports.iter_mut().for_each(|port| port.line.settle());
+        // So rarely that the look at each port is not seen in the time of a run.
+        self.settle_at = self.events + (16 * self.ports.len() as u64).max(1 << 15);
     }
 
     /// Runs to the end.

@@ -108,6 +108,7 @@ impl World {
             origins,
             unheard: 0,
             events: 0,
+            settle_at: 0,
             done: false,
             share,
             plan,

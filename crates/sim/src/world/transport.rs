@@ -39,15 +39,15 @@ pub(crate) struct Base {
     pub delivered: u64,
 }
 
-/// A connection's sending side.
+/// A connection's sending side, in whole cache lines.
 #[derive(Debug)]
+#[repr(align(64))]
 pub(crate) struct Outgoing {
     pub sender: Sender,
     /// When its next event is due; an event at another time is stale.
     due: Time,
     pub flow: u32,
-    /// Connections opened before this one, and the number of this one's first segment.
-    before: u32,
+    /// The number of its first segment.
     first: u32,
     pub(super) port: u32,
     to: u16,
@@ -85,13 +85,14 @@ pub(crate) struct Incoming {
 }
 
 const _: () = assert!(size_of::<Incoming>() <= 112);
-const _: () = assert!(size_of::<Outgoing>() <= 304);
+const _: () = assert!(size_of::<Outgoing>() <= 256);
 
 /// What a connection's receiving side has beside a stream without end.
 #[derive(Debug, Default)]
 struct Finite {
-    /// When it was opened for the last time.
+    /// When it was opened for the last time, and how often before.
     opened: Time,
+    before: u32,
     /// Writes that have not arrived in full, in order.
     writes: VecDeque<Write>,
     completed: Completed,
@@ -217,7 +218,6 @@ impl Transports {
                 sender: Sender::new(tcp, rng),
                 due: Time::NEVER,
                 flow: index as u32,
-                before: 0,
                 first: 0,
                 port: route(flow.from, flow.to),
                 to: flow.to,
@@ -278,7 +278,7 @@ impl Transports {
     /// Asks for a sender.
     #[inline]
     pub fn ask_for_sender(&self, connection: usize) {
-        lines::<_, 5>(&raw const self.outgoing[connection]);
+        lines::<_, 4>(&raw const self.outgoing[connection]);
     }
 
     /// The number under which a connection's acknowledgements travel.
@@ -344,14 +344,14 @@ impl World {
         let plan = &self.plan.flows[flow as usize];
         let Some(tcp) = &plan.transport else { return };
         let out = &mut self.transports.outgoing[connection as usize];
-        out.before += 1;
-        // A stream for each, so that none repeats what another has drawn.
-        let rng = Rng::named(self.plan.seed, &format!("transport {} #{}", plan.name(), out.before));
-        out.first = out.sender.reopen(rng);
         let incoming = &mut self.transports.incoming[connection as usize];
+        let finite = incoming.finite.get_or_insert_default();
+        finite.before += 1;
+        // A stream for each, so that none repeats what another has drawn.
+        let rng = Rng::named(self.plan.seed, &format!("transport {} #{}", plan.name(), finite.before));
+        out.first = out.sender.reopen(rng);
         incoming.receiver.reopen(tcp, out.first);
         incoming.first = out.first;
-        let finite = incoming.finite.get_or_insert_default();
         finite.opened = self.now;
         finite.writes.clear();
         if let Some(telemetry) = &mut self.telemetry {

@@ -45,8 +45,9 @@ impl Sender {
             Flavour::Sack if !PLAIN => self.take_selective(now, ack, advanced),
             _ => self.take_plain(now, ack, advanced),
         };
-        if !PLAIN && let Some(sampler) = &mut self.sampler {
-            sampler.advance(self.una);
+        let una = self.una;
+        if !PLAIN && let Some(sampler) = self.sampler() {
+            sampler.advance(una);
         }
         // Before the sample is taken, as in ns-2: it ends the doubling, but not while echoes go on.
         let waits = ack.ece && self.ecn && self.on_echo(now);
@@ -108,7 +109,7 @@ impl Sender {
             return;
         }
         self.lost = 0;
-        if !PLAIN && let Some(sampler) = &mut self.sampler {
+        if !PLAIN && let Some(sampler) = self.sampler() {
             acked.rate = sampler.sample(acked.min_rtt);
         }
         self.control.on_ack(&mut self.window, &acked);

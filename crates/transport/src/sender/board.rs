@@ -3,6 +3,7 @@
 
 use super::rack::Rack;
 use super::sampler::Sampler;
+use super::state::Probe;
 use crate::seq::{before, later};
 use crate::wire::{Ack, Block};
 use std::collections::VecDeque;
@@ -81,6 +82,8 @@ pub(super) struct Board {
     /// Segments in the network by Fall and Floyd's count, during a recovery that goes by it.
     pub counted: Option<i32>,
     pub rack: Option<Box<Rack>>,
+    /// The deadline of a tail loss probe or of RACK's patience.
+    pub probe: Probe,
     pub prr: super::prr::Prr,
 }
 
@@ -104,6 +107,7 @@ impl Board {
             seen: [Block::default(); 3],
             counted: None,
             rack: rack.map(Box::new),
+            probe: Probe::default(),
             prr: Default::default(),
         }
     }

@@ -1,6 +1,6 @@
 //! The answer to echoes of congestion experienced (RFC 3168 section 6.1.2).
 
-use super::{Probe, Sender, State};
+use super::{Sender, State};
 use crate::cc::{BackOff, Congestion, CongestionControl};
 use crate::params::EcnEcho;
 use crate::seq::before;
@@ -29,7 +29,7 @@ impl Sender {
             return false;
         }
         self.by_echo = true;
-        self.counts.ecn_reductions += 1;
+        self.rare().counts.ecn_reductions += 1;
         let at_floor = self.window.cwnd <= 1.0;
         let flight = self.flight_size();
         let before = self.window.cwnd;
@@ -51,8 +51,7 @@ impl Sender {
             self.window.cwnd = before / 2.0;
         }
         if self.waits() {
-            self.probe = Time::NEVER;
-            self.probe_for = Probe::Off;
+            self.stop_probe();
         }
         wait
     }

@@ -39,7 +39,7 @@ use board::Board;
 use rack::Rack;
 use reserve::{Marks, Reserve};
 use sampler::Sampler;
-use state::{Counts, Flavour, Probe};
+use state::{Counts, Flavour, Probe, RareCounts};
 pub use state::{State, Statistics};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -77,7 +77,6 @@ pub struct Sender {
     inflation: i32,
     state: State,
     flavour: Flavour,
-    probe_for: Probe,
     /// Transmit `una` again whatever the window says.
     force: bool,
     /// Transmit a tail loss probe whatever the window says.
@@ -96,8 +95,6 @@ pub struct Sender {
     /// Whether it has no scoreboard, samples no rate, marks nothing and paces nothing, and its control is plain. So
     /// most senders are, and what handles each of their segments and acknowledgements leaves out all that.
     plain: bool,
-    /// Whether a segment may leave but for the pace.
-    paced_out: bool,
     /// Whether segment `timed` is being timed.
     timing: bool,
     /// Whether a partial acknowledgement has come in this recovery.
@@ -105,26 +102,32 @@ pub struct Sender {
     /// SYNs sent; so many that the rest do not matter are the most.
     syns: u8,
     f_rto: FRto,
-    /// First unacknowledged segment at the last expiry, if there was one.
-    expired: bool,
+    /// First unacknowledged segment at the last expiry; one before the first segment if there was none.
     expired_at: u32,
     timed: u32,
     timed_at: Time,
     rtt: Rtt,
     /// Of the retransmission timer.
     expiry: Time,
-    /// Of `probe_for`.
-    probe: Time,
-    /// No segment before this time.
-    release: Time,
     last_sent: Time,
     counts: Counts,
     control: Control,
     tcp: Arc<Tcp>,
     board: Option<Box<Board>>,
-    sampler: Option<Box<Sampler>>,
+    /// Of senders that space their segments or sample their rate, from the first on.
+    pace: Option<Box<Pace>>,
     /// What many senders never need.
     rare: Option<Box<Rare>>,
+}
+
+/// What spaces segments, and what their rate is measured with.
+#[derive(Debug, Default)]
+struct Pace {
+    /// No segment before this time.
+    release: Time,
+    /// Whether a segment may leave but for that.
+    holds: bool,
+    sampler: Option<Box<Sampler>>,
 }
 
 /// What only some senders need, and those not always.
@@ -136,6 +139,7 @@ struct Rare {
     prior: Option<Window>,
     /// When the first retransmission of this recovery was sent, while Eifel waits for its answer.
     eifel: Option<Time>,
+    counts: RareCounts,
     reserve: Option<Box<Reserve>>,
     marks: Marks,
 }
@@ -176,7 +180,6 @@ impl Sender {
             inflation: 0,
             state: State::Closed,
             flavour,
-            probe_for: Probe::Off,
             force: false,
             force_probe: false,
             held: false,
@@ -186,22 +189,18 @@ impl Sender {
             ecn: false,
             marking,
             plain,
-            paced_out: false,
             timing: false,
             partial: false,
             syns: 0,
             f_rto: FRto::Off,
-            expired: false,
-            expired_at: 0,
+            expired_at: u32::MAX,
             timed: 0,
             timed_at: Time::ZERO,
             rtt: Rtt::new(&tcp.timers),
             expiry: Time::NEVER,
-            probe: Time::NEVER,
-            release: Time::ZERO,
             last_sent: Time::ZERO,
             counts: Counts::default(),
-            sampler: control.samples_rate().then(Box::default),
+            pace: (control.samples_rate()).then(|| Box::new(Pace { sampler: Some(Box::default()), ..Pace::default() })),
             control,
             board,
             rare: reserve.map(|reserve| Box::new(Rare { reserve: Some(reserve), ..Rare::default() })),
@@ -231,13 +230,16 @@ impl Sender {
     /// either way with each call.
     #[inline]
     pub fn deadline(&self) -> Time {
-        let timers = self.expiry.min(self.probe);
-        if self.paced_out { timers.min(self.release).min(self.control.next_change()) } else { timers }
+        let timers = self.board.as_ref().map_or(self.expiry, |board| self.expiry.min(board.probe.at));
+        match &self.pace {
+            Some(pace) if pace.holds => timers.min(pace.release).min(self.control.next_change()),
+            _ => timers,
+        }
     }
 
     /// A deadline has come, or has not: then nothing happens.
     pub fn on_timer(&mut self, now: Time) {
-        if now >= self.probe {
+        if self.board.as_ref().is_some_and(|board| now >= board.probe.at) {
             self.on_probe(now);
         }
         if now >= self.expiry {
@@ -248,7 +250,7 @@ impl Sender {
     /// In place of [`Sender::poll`], when the host has no room for a segment: what was to leave at a time of
     /// its own now waits for the host to ask again.
     pub fn wait_for_turn(&mut self) {
-        self.paced_out = false;
+        self.hold_for_pace(false);
     }
 
     /// What the switches on the way have written into segment `ack.next - 1`, which the next call of
@@ -329,7 +331,7 @@ impl Sender {
     }
     /// Counts since the start.
     pub fn statistics(&self) -> Statistics {
-        self.counts.statistics()
+        self.counts.statistics(self.rare.as_ref().map_or_else(RareCounts::default, |rare| rare.counts))
     }
     /// Shows the congestion control's own state.
     pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
@@ -350,6 +352,29 @@ impl Sender {
     /// What many senders never need.
     fn rare(&mut self) -> &mut Rare {
         self.rare.get_or_insert_default()
+    }
+    /// The samples of the delivery rate, of a sender whose control asks for them.
+    #[inline]
+    fn sampler(&mut self) -> Option<&mut Sampler> {
+        self.pace.as_mut()?.sampler.as_deref_mut()
+    }
+    /// When the next segment may leave.
+    #[inline]
+    fn release(&self) -> Time {
+        self.pace.as_ref().map_or(Time::ZERO, |pace| pace.release)
+    }
+    /// Whether it is only the pace that keeps a segment back.
+    #[inline]
+    fn hold_for_pace(&mut self, holds: bool) {
+        if let Some(pace) = &mut self.pace {
+            pace.holds = holds;
+        }
+    }
+    /// Neither a probe nor the end of RACK's patience is awaited any more.
+    fn stop_probe(&mut self) {
+        if let Some(board) = &mut self.board {
+            board.probe = Probe::default();
+        }
     }
     fn reserve(&self) -> Option<&Reserve> {
         self.rare.as_ref()?.reserve.as_deref()

@@ -16,9 +16,10 @@ impl Sender {
         }
         // Duplicates have told of deliveries already.
         let mut news = News { delivered: advanced - self.dupacks.min(advanced - 1), ..News::default() };
-        if let Some(sampler) = &mut self.sampler {
+        let una = self.una;
+        if let Some(sampler) = self.sampler() {
             for i in 0..advanced {
-                sampler.delivered(self.una.wrapping_add(i), now);
+                sampler.delivered(una.wrapping_add(i), now);
             }
         }
         let all = self.advance(ack.next);

@@ -1,6 +1,7 @@
 //! A new connection in the place of an old one.
 
-use super::Sender;
+use super::state::RareCounts;
+use super::{Rare, Sender};
 use std::sync::Arc;
 use tailback_random::Rng;
 
@@ -18,10 +19,14 @@ impl Sender {
     pub fn reopen(&mut self, rng: Rng) -> u32 {
         let (counts, start) = (self.counts, self.max.wrapping_add(1));
         let tcp = Arc::clone(&self.tcp);
-        let reserve = self.rare.as_mut().and_then(|rare| rare.reserve.take());
+        let before = self.rare.take();
         *self = Sender { counts, ..Sender::new(&tcp, rng) };
-        if reserve.is_some() {
-            self.rare().reserve = reserve;
+        if let Some(Rare { counts, reserve, .. }) = before.map(|rare| *rare)
+            && (counts != RareCounts::default() || reserve.is_some())
+        {
+            let rare = self.rare();
+            rare.counts = counts;
+            rare.reserve = reserve.or(rare.reserve.take());
         }
         self.number_from(start);
         start
@@ -33,13 +38,13 @@ impl Sender {
             *mark = start;
         }
         // One before the first: a first loss may always be repaired.
-        for mark in [&mut self.recover, &mut self.reduced_at, &mut self.full_at] {
+        for mark in [&mut self.recover, &mut self.reduced_at, &mut self.full_at, &mut self.expired_at] {
             *mark = start.wrapping_sub(1);
         }
         if let Some(board) = &mut self.board {
             board.start_at(start);
         }
-        if let Some(sampler) = &mut self.sampler {
+        if let Some(sampler) = self.sampler() {
             sampler.start_at(start);
         }
     }

@@ -151,8 +151,8 @@ impl Sender {
             Transmission::Timed(_) if self.left == 0 => return,
             Transmission::Timed(_) => reserve.tick,
         };
-        self.paced_out = true;
-        self.release = at;
+        let pace = self.pace.get_or_insert_default();
+        (pace.release, pace.holds) = (at, true);
     }
 
     /// Whether segment `seq` with `payload` bytes, which is being sent (`again`), is marked.

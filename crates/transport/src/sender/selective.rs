@@ -2,7 +2,8 @@
 
 use super::ack::News;
 use super::prr::Prr;
-use super::{Probe, Sender, State};
+use super::state::{Awaits, Probe};
+use super::{Sender, State};
 use crate::cc::{Congestion, CongestionControl};
 use crate::params::{Pipe, Recovery};
 use crate::seq::before;
@@ -17,7 +18,8 @@ impl Sender {
         let forgets = matches!(&self.tcp.recovery, Recovery::Sack(sack) if sack.forget);
         let sack = if forgets && self.state == State::Loss { Default::default() } else { ack.sack };
         let known = Ack { echo, sack, ..*ack };
-        let taken = board.take(now, &known, self.recover, self.sampler.as_deref_mut());
+        let recover = self.recover;
+        let taken = board.take(now, &known, recover, self.sampler());
         let all = if advanced > 0 { self.advance(ack.next) } else { false };
         board.uncount(advanced > 0);
         if let (Some(_), Some(rack)) = (taken.duplicate, &mut board.rack) {
@@ -74,11 +76,9 @@ impl Sender {
         let recovering = matches!(self.state, State::Recovery | State::Loss);
         let wait = board.mark_by_time(now, self.rtt.srtt(&self.tcp.timers), recovering);
         if wait.0 > 0 {
-            self.probe = now + wait;
-            self.probe_for = Probe::Reordering;
-        } else if self.probe_for == Probe::Reordering || board.sacked() > 0 {
-            self.probe = Time::NEVER;
-            self.probe_for = Probe::Off;
+            board.probe = Probe { at: now + wait, awaits: Awaits::Reordering };
+        } else if board.probe.awaits == Awaits::Reordering || board.sacked() > 0 {
+            board.probe = Probe::default();
         }
     }
 
@@ -88,8 +88,7 @@ impl Sender {
         let proportional = self.reduces_proportionally();
         let board = self.board.as_mut().expect("the sender has a scoreboard");
         board.begin();
-        self.probe = Time::NEVER;
-        self.probe_for = Probe::Off;
+        board.probe = Probe::default();
         // RFC 9937 section 6.1: what was SACKed earlier will not be delivered again.
         let outstanding = self.max.wrapping_sub(self.una);
         board.prr = Prr::begin((outstanding + delivered).saturating_sub(board.sacked()));
@@ -116,11 +115,10 @@ impl Sender {
 
     /// The timer of RACK or of the tail loss probe has expired.
     pub(super) fn on_probe(&mut self, now: Time) {
-        let was = std::mem::replace(&mut self.probe_for, Probe::Off);
-        self.probe = Time::NEVER;
-        match was {
-            Probe::Off => {}
-            Probe::Reordering => {
+        let Some(board) = &mut self.board else { return };
+        match std::mem::take(&mut board.probe).awaits {
+            Awaits::Nothing => {}
+            Awaits::Reordering => {
                 self.find_losses(now);
                 let board = self.board.as_mut().expect("the sender has a scoreboard");
                 let lost = std::mem::take(&mut board.newly_lost);
@@ -136,7 +134,7 @@ impl Sender {
                     }
                 }
             }
-            Probe::Tail => self.send_probe(now),
+            Awaits::Tail => self.send_probe(now),
         }
     }
 
@@ -150,7 +148,7 @@ impl Sender {
         if let Some(rack) = self.board.as_mut().and_then(|board| board.rack.as_mut()) {
             rack.probe = Some((end, !new));
         }
-        self.counts.probes += 1;
+        self.rare().counts.probes += 1;
         self.force_probe = true;
         self.expiry = now + self.rto();
     }
@@ -183,7 +181,7 @@ impl Sender {
 
     pub(super) fn count_lost(&mut self, lost: u32) {
         self.lost += lost;
-        if let Some(sampler) = &mut self.sampler {
+        if let Some(sampler) = self.sampler() {
             sampler.lost(lost);
         }
     }

@@ -1,6 +1,7 @@
 //! What to transmit, and when.
 
-use super::{Flavour, Probe, Sender, State};
+use super::state::{Awaits, Probe};
+use super::{Flavour, Sender, State};
 use crate::cc::CongestionControl;
 use crate::params::{Recovery, SpuriousTimeout};
 use crate::seq::before;
@@ -29,7 +30,7 @@ impl Sender {
 
     /// A segment of any sender.
     fn poll_any(&mut self, now: Time) -> Option<Segment> {
-        self.paced_out = false;
+        self.hold_for_pace(false);
         match self.state {
             State::Closed => return None,
             State::Opening => return self.poll_syn(now),
@@ -48,15 +49,17 @@ impl Sender {
         if !(self.force || self.force_probe) {
             let gap = self.control.interval();
             if gap > Dur::ZERO {
-                self.release = self.release.max(self.last_sent + gap);
+                let pace = self.pace.get_or_insert_default();
+                pace.release = pace.release.max(self.last_sent + gap);
             }
-            if now < self.release && self.control.next_change() <= now {
+            if now < self.release() && self.control.next_change() <= now {
                 self.control.pass(now);
-                self.release = self.last_sent;
-                self.pace(self.last_sent);
+                self.pace.get_or_insert_default().release = self.last_sent;
+                self.space(self.last_sent);
             }
-            if now < self.release {
-                self.paced_out = self.choose(true).is_some();
+            if now < self.release() {
+                let holds = self.choose(true).is_some();
+                self.hold_for_pace(holds);
                 return None;
             }
         }
@@ -148,7 +151,9 @@ impl Sender {
     }
 
     fn choose_new(&mut self, new: bool, in_flight: u32) -> Option<Choice> {
-        if let (0, Some(sampler)) = (self.left, &mut self.sampler) {
+        if self.left == 0
+            && let Some(sampler) = self.sampler()
+        {
             sampler.app_limited(in_flight);
         }
         new.then_some(Choice::New)
@@ -166,9 +171,9 @@ impl Sender {
             Choice::New => (self.max, false),
             Choice::Again(seq) => (seq, true),
         };
-        if !PLAIN && self.sampler.is_some() {
+        if !PLAIN && self.pace.is_some() {
             let in_flight = self.in_flight();
-            if let Some(sampler) = &mut self.sampler {
+            if let Some(sampler) = self.sampler() {
                 sampler.sent(seq, now, in_flight);
             }
         }
@@ -203,7 +208,7 @@ impl Sender {
         }
         self.last_sent = now;
         if !PLAIN {
-            self.pace(now);
+            self.space(now);
             if !retransmission {
                 self.arm_probe(now);
             }
@@ -253,7 +258,7 @@ impl Sender {
     }
 
     /// Sets when the next segment may leave.
-    fn pace(&mut self, now: Time) {
+    fn space(&mut self, now: Time) {
         let rate = self.control.pacing_rate();
         let gap = match rate {
             Some(rate) => Dur::from_secs_f64(1.0 / rate),
@@ -264,19 +269,20 @@ impl Sender {
             }
             None => return,
         };
-        self.release = self.release.max(now) + gap;
+        let pace = self.pace.get_or_insert_default();
+        pace.release = pace.release.max(now) + gap;
     }
 
     /// RFC 8985 section 7.2: when to probe for a lost tail.
     pub(super) fn arm_probe(&mut self, now: Time) {
-        let Some(rack) = self.board.as_ref().and_then(|board| board.rack.as_ref()) else { return };
+        let Some(board) = &self.board else { return };
+        let Some(rack) = &board.rack else { return };
         let wanted = matches!(&self.tcp.recovery, Recovery::Sack(sack) if sack.tlp);
-        if !wanted || rack.probe.is_some() || self.state != State::Open || self.probe_for == Probe::Reordering {
+        if !wanted || rack.probe.is_some() || self.state != State::Open || board.probe.awaits == Awaits::Reordering {
             return;
         }
-        let board = self.board.as_ref().expect("just seen");
-        self.probe = Time::NEVER;
-        self.probe_for = Probe::Off;
+        self.stop_probe();
+        let Some(board) = &self.board else { return };
         if board.sacked() > 0 || self.una == self.max || self.waits() {
             return;
         }
@@ -286,7 +292,9 @@ impl Sender {
             // The receiver may hold back the acknowledgement of a lone segment.
             wait += self.tcp.delayed_ack.timeout;
         }
-        self.probe = (now + wait).min(self.expiry);
-        self.probe_for = Probe::Tail;
+        let at = (now + wait).min(self.expiry);
+        if let Some(board) = &mut self.board {
+            board.probe = Probe { at, awaits: Awaits::Tail };
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! What a sender shows of itself, and the kinds it is of.
 
+use tailback_units::Time;
+
 /// The state of a sender, for display.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
@@ -57,21 +59,26 @@ pub(super) struct Counts {
     pub retransmissions: u64,
     pub timeouts: u32,
     pub fast_retransmits: u32,
+}
+
+/// What many senders never count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct RareCounts {
     pub ecn_reductions: u32,
     pub spurious: u32,
     pub probes: u32,
 }
 
 impl Counts {
-    pub fn statistics(&self) -> Statistics {
+    pub fn statistics(&self, rare: RareCounts) -> Statistics {
         Statistics {
             sent: self.sent,
             retransmissions: self.retransmissions,
             timeouts: self.timeouts.into(),
             fast_retransmits: self.fast_retransmits.into(),
-            ecn_reductions: self.ecn_reductions.into(),
-            spurious: self.spurious.into(),
-            probes: self.probes.into(),
+            ecn_reductions: rare.ecn_reductions.into(),
+            spurious: rare.spurious.into(),
+            probes: rare.probes.into(),
         }
     }
 }
@@ -85,11 +92,23 @@ pub(super) enum Flavour {
     Sack,
 }
 
-/// What `probe` is the deadline of.
+/// A deadline that only a sender with a scoreboard has.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Probe {
+    pub at: Time,
+    pub awaits: Awaits,
+}
+
+impl Default for Probe {
+    fn default() -> Probe {
+        Probe { at: Time::NEVER, awaits: Awaits::Nothing }
+    }
+}
+
+/// What a [`Probe`] is the deadline of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Probe {
-    /// Nothing.
-    Off,
+pub(super) enum Awaits {
+    Nothing,
     /// A tail loss probe.
     Tail,
     /// Segments that RACK waits for.

@@ -61,7 +61,7 @@ fn numbers_wrap_in_every_flavour() {
 #[test]
 fn a_sender_is_small() {
     let size = size_of::<Sender>();
-    assert!(size <= 272, "{size} bytes");
+    assert!(size <= 224, "{size} bytes");
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn without_sack_no_memory_grows_with_the_window() {
     let mut sender = sender(serde_json::json!({ "recovery": { "kind": "newreno" }, "initial-window": 1000 }));
     sender.offer(Time::ZERO, u64::MAX);
     while sender.poll(Time::ZERO).is_some() {}
-    assert!(sender.board.is_none() && sender.sampler.is_none() && sender.rare.is_none());
+    assert!(sender.board.is_none() && sender.pace.is_none() && sender.rare.is_none());
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The retransmission timer: what its expiry does, and how it is found to have been too early.
 
 use super::board::Taken;
-use super::{Probe, Sender, State};
+use super::{Sender, State};
 use crate::cc::{Congestion, CongestionControl};
 use crate::params::{Recovery, SpuriousTimeout};
 use crate::seq::before;
@@ -36,7 +36,7 @@ impl Sender {
         let rto = self.rto();
         let own = self.control.controls_recovery();
         // RFC 5681 section 3.1: once for each segment, however often it times out.
-        let again = self.state == State::Loss && self.expired && self.expired_at == self.una;
+        let again = self.state == State::Loss && self.expired_at == self.una;
         if !again || self.control.halves_window() {
             if self.state != State::Loss {
                 self.keep_window();
@@ -53,7 +53,7 @@ impl Sender {
             }
             self.cwr |= self.ecn;
         }
-        (self.expired, self.expired_at) = (true, self.una);
+        self.expired_at = self.una;
         self.control.on_expiry(rto);
         if !own {
             self.window.cwnd = self.least_window();
@@ -78,8 +78,7 @@ impl Sender {
         self.timing = false;
         self.force = true;
         self.force_probe = false;
-        self.probe = Time::NEVER;
-        self.probe_for = Probe::Off;
+        self.stop_probe();
         let srtt = self.rtt.srtt(&self.tcp.timers);
         let lost = match &mut self.board {
             None => lost,
@@ -197,7 +196,7 @@ impl Sender {
     /// The reduction had no reason (RFC 4015): back to where it was.
     pub(super) fn undo(&mut self) {
         self.f_rto = FRto::Off;
-        self.counts.spurious += 1;
+        self.rare().counts.spurious += 1;
         self.state = State::Open;
         self.inflation = 0;
         self.dupacks = 0;

@@ -1,0 +1,67 @@
+//! Where and why packets were lost, by flow.
+
+use std::collections::BTreeMap;
+use tailback_qdisc::Reason;
+
+/// A port, and why it lost packets.
+pub(crate) type Cause = (u32, Reason);
+
+/// The measured losses of all flows by their causes.
+///
+/// Mostly a flow has one cause, and how many packets that has cost need not be counted: it is what the flow has lost
+/// less what its other causes have cost. With a hundred thousand flows a map of all would be larger, and looked up at
+/// each loss.
+#[derive(Debug, Default)]
+pub(crate) struct Causes {
+    /// By flow, the first of them; empty before any loss.
+    first: Vec<Option<Cause>>,
+    /// Packets lost by the others.
+    others: BTreeMap<(u32, Cause), u64>,
+}
+
+impl Causes {
+    /// Counts losses of a flow, one of so many.
+    pub fn add(&mut self, flow: u32, flows: usize, cause: Cause, packets: u64) {
+        if self.first.is_empty() {
+            self.first = vec![None; flows];
+        }
+        if *self.first[flow as usize].get_or_insert(cause) != cause {
+            *self.others.entry((flow, cause)).or_default() += packets;
+        }
+    }
+
+    /// The causes of a flow that has lost so many packets in all, in order, and what each has cost.
+    pub fn of(&self, flow: u32, lost: u64) -> Vec<(Cause, u64)> {
+        let Some(first) = self.first.get(flow as usize).copied().flatten() else { return Vec::new() };
+        let others = self.others.range((flow, (0, Reason::BufferFull))..).take_while(|((of, _), _)| *of == flow);
+        let mut causes: Vec<(Cause, u64)> = others.map(|((_, cause), packets)| (*cause, *packets)).collect();
+        let counted: u64 = causes.iter().map(|(_, packets)| packets).sum();
+        causes.push((first, lost - counted));
+        causes.sort_unstable();
+        causes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailback_random::Rng;
+
+    #[test]
+    fn the_causes_of_a_flow_are_those_that_a_map_would_have_counted() {
+        let (mut causes, mut map, mut lost) = (Causes::default(), BTreeMap::new(), [0; 3]);
+        let mut rng = Rng::named(1, "causes");
+        for _ in 0..200 {
+            let flow = rng.below(2) as u32;
+            let cause = (rng.below(4) as u32, if rng.chance(0.5) { Reason::BufferFull } else { Reason::LinkLoss });
+            causes.add(flow, 3, cause, 1);
+            *map.entry((flow, cause)).or_default() += 1;
+            lost[flow as usize] += 1;
+        }
+        for (flow, lost) in (0..).zip(lost) {
+            let counted = map.iter().filter(|((of, _), _)| *of == flow);
+            assert!(causes.of(flow, lost).into_iter().eq(counted.map(|((_, cause), packets)| (*cause, *packets))));
+        }
+        assert!(causes.of(2, 0).is_empty());
+    }
+}
