@@ -208,7 +208,7 @@ impl World {
     fn settle(&mut self) {
         self.ports.iter_mut().for_each(|port| port.line.settle());
         // So rarely that the look at each port is not seen in the time of a run.
-        self.settle_at = self.events + (16 * self.ports.len() as u64).max(1 << 15);
+        self.settle_at = self.events + (64 * self.ports.len() as u64).max(1 << 16);
     }
 
     /// Runs to the end.
