@@ -17,11 +17,10 @@ pub(crate) struct Ring {
     slots: Box<[Place]>,
     /// Packets taken since the start, modulo 2^32; the oldest is at `head & mask`.
     head: u32,
-    /// How many are in the slots, and how many may be: as many as there are slots, or one fewer from the time on when
-    /// one has had to wait behind them, so that there is a free one to move up to when the oldest is about to be taken.
-    len: u16,
-    most: u16,
-    /// Those behind; if there are any, at most one slot is free.
+    /// Those behind included.
+    len: u32,
+    /// Those behind; none if there are none. While there are any, at most one slot is free, so there are at least
+    /// [`MOST`] in all.
     beyond: Option<Box<Beyond>>,
 }
 
@@ -37,7 +36,7 @@ const SPARE: usize = 8;
 impl Ring {
     #[inline]
     pub fn len(&self) -> usize {
-        usize::from(self.len) + self.beyond.as_ref().map_or(0, |beyond| beyond.len())
+        self.len as usize
     }
     #[inline]
     pub fn is_empty(&self) -> bool {
@@ -53,25 +52,26 @@ impl Ring {
     #[inline(always)]
     pub fn push_back(&mut self, packet: Packet) -> &mut Packet {
         // Not handed to what finds room: a packet of which a function wants the address is copied once more.
-        let place = if self.len >= self.most { self.find_room() } else { self.place() };
+        let place = if self.len() >= self.slots.len() { self.find_room() } else { self.place() };
         place.write(packet)
     }
 
     /// The next place, which is a free slot, to be written to.
     #[inline(always)]
     fn place(&mut self) -> &mut Place {
-        let slot = self.slot(usize::from(self.len));
+        let slot = self.slot(self.len());
         self.len += 1;
         // SAFETY: with a free slot the capacity is above zero, and a masked index is below it.
         unsafe { self.slots.get_unchecked_mut(slot) }
     }
 
-    /// The next place when no slot is free, to be written to.
+    /// The next place when no slot is free, or some wait behind, to be written to.
     #[cold]
     #[inline(never)]
     fn find_room(&mut self) -> &mut Place {
         if self.slots.len() == MOST {
-            self.most = MOST as u16 - 1;
+            assert!(self.len < u32::MAX, "fewer than 2^32 packets on a line");
+            self.len += 1;
             return self.beyond.get_or_insert_default().push_back();
         }
         self.resize((2 * self.slots.len()).max(LEAST));
@@ -80,7 +80,7 @@ impl Ring {
 
     #[inline]
     pub fn pop_front(&mut self) -> Option<Packet> {
-        if self.beyond.is_some() {
+        if self.len() >= MOST {
             self.move_up();
         }
         self.take_front()
@@ -90,10 +90,16 @@ impl Ring {
     #[cold]
     #[inline(never)]
     fn move_up(&mut self) {
-        if usize::from(self.len) < MOST
-            && let Some(next) = self.beyond.as_mut().and_then(|beyond| beyond.pop_front())
+        let Some(beyond) = &mut self.beyond else { return };
+        let in_slots = self.len as usize - beyond.len();
+        if in_slots < MOST
+            && let Some(next) = beyond.pop_front()
         {
-            *self.place() = next;
+            if beyond.len() == 0 {
+                self.beyond = None;
+            }
+            let slot = self.slot(in_slots);
+            self.slots[slot] = next;
         }
     }
 
@@ -101,9 +107,9 @@ impl Ring {
     /// asked in vain at almost each hop.
     #[inline]
     pub fn settle(&mut self) {
-        if 4 * (usize::from(self.len) + SPARE) <= self.slots.len() {
+        if 4 * (self.len() + SPARE) <= self.slots.len() {
             let mut capacity = self.slots.len() / 2;
-            while 4 * (usize::from(self.len) + SPARE) <= capacity {
+            while 4 * (self.len() + SPARE) <= capacity {
                 capacity /= 2;
             }
             self.resize(capacity);
@@ -127,31 +133,45 @@ impl Ring {
 
     /// Takes the packet that was put last.
     pub fn pop_back(&mut self) -> Option<Packet> {
-        if let Some(last) = self.beyond.as_mut().and_then(|beyond| beyond.pop_back()) {
+        self.len = self.len.checked_sub(1)?;
+        if let Some(beyond) = &mut self.beyond
+            && let Some(last) = beyond.pop_back()
+        {
+            if beyond.len() == 0 {
+                self.beyond = None;
+            }
             // SAFETY: every place is written to as soon as it is given.
             return Some(unsafe { last.assume_init() });
         }
-        self.len = self.len.checked_sub(1)?;
         // SAFETY: as in `take_front`, of the last of the slots that are initialised.
-        Some(unsafe { self.slots.get_unchecked(self.slot(usize::from(self.len))).assume_init_read() })
+        Some(unsafe { self.slots.get_unchecked(self.slot(self.len())).assume_init_read() })
     }
 
     /// The packet at `index`, 0 being the oldest.
     #[inline]
     pub fn get(&self, index: usize) -> Option<&Packet> {
-        if index >= usize::from(self.len) {
-            // None waits behind slots of which more than one are free.
-            return if index < MOST - 1 { None } else { self.get_beyond(index - usize::from(self.len)) };
+        if index >= self.len() {
+            return None;
+        }
+        // So many are in slots, or all.
+        if index >= MOST - 1 {
+            return self.get_far(index);
         }
         // SAFETY: with a packet in it the capacity is above zero, and a masked index is below it; the
-        // `len` slots from `head` are initialised.
+        // slots from `head` on are initialised.
         Some(unsafe { self.slots.get_unchecked(self.slot(index)).assume_init_ref() })
     }
-    /// The packet at `index` behind the ring.
+    /// The packet at `index`, which may be behind the ring.
+    #[cold]
     #[inline(never)]
-    fn get_beyond(&self, index: usize) -> Option<&Packet> {
-        // SAFETY: every place is written to as soon as it is given.
-        Some(unsafe { self.beyond.as_ref()?.get(index)?.assume_init_ref() })
+    fn get_far(&self, index: usize) -> Option<&Packet> {
+        let in_slots = self.len() - self.beyond.as_ref().map_or(0, |beyond| beyond.len());
+        let place = match index.checked_sub(in_slots) {
+            Some(behind) => self.beyond.as_ref()?.get(behind)?,
+            None => &self.slots[self.slot(index)],
+        };
+        // SAFETY: as in `get`; and every place behind the ring is written to as soon as it is given.
+        Some(unsafe { place.assume_init_ref() })
     }
     #[inline]
     pub fn front(&self) -> Option<&Packet> {
@@ -161,7 +181,7 @@ impl Ring {
         self.get(self.len().wrapping_sub(1))
     }
     pub fn back_mut(&mut self) -> Option<&mut Packet> {
-        let last = self.slot(usize::from(self.len).checked_sub(1)?);
+        let last = self.slot(self.len().checked_sub(1)?);
         let beyond = self.beyond.as_mut().and_then(|beyond| beyond.back_mut());
         // SAFETY: as in `get` and `get_beyond`, of the last packet.
         Some(unsafe { beyond.unwrap_or_else(|| self.slots.get_unchecked_mut(last)).assume_init_mut() })
@@ -176,12 +196,12 @@ impl Ring {
     fn resize(&mut self, capacity: usize) {
         let mut slots = Vec::with_capacity(capacity);
         let len = self.len;
-        debug_assert!(usize::from(len) <= capacity && self.len() == usize::from(len));
+        debug_assert!(self.len() <= capacity && self.beyond.is_none());
         while let Some(packet) = self.take_front() {
             slots.push(MaybeUninit::new(packet));
         }
         slots.resize_with(capacity, MaybeUninit::uninit);
-        *self = Ring { slots: slots.into(), head: 0, len, most: capacity as u16, beyond: None };
+        *self = Ring { slots: slots.into(), head: 0, len, beyond: None };
     }
 }
 
