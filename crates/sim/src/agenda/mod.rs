@@ -197,6 +197,14 @@ impl Agenda {
 
     #[inline(never)]
     fn push_to_tournament(&mut self, entry: Entry) {
+        if !self.tournament.replace(entry) {
+            self.push_beside(entry);
+        }
+    }
+
+    /// Adds an event to the tournament in a place of its own.
+    #[inline(never)]
+    fn push_beside(&mut self, entry: Entry) {
         if self.tournament.len() < Few::MOST {
             self.tournament.push(entry);
         } else {
@@ -211,7 +219,15 @@ impl Agenda {
             self.later.put(entry, slot, self.current);
         } else if !self.wide {
             self.push_today(entry);
-        } else if self.crowded.len() < Crowded::MOST {
+        } else if !self.crowded.replace(entry) {
+            self.push_to_crowded(entry);
+        }
+    }
+
+    /// Adds an event to the wide slot that has come last, in a place of its own.
+    #[inline(never)]
+    fn push_to_crowded(&mut self, entry: Entry) {
+        if self.crowded.len() < Crowded::MOST {
             self.crowded.push(entry);
         } else {
             self.overflow(vec![entry]);

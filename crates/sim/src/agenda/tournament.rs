@@ -42,6 +42,10 @@ struct Node {
 }
 
 impl Node {
+    #[inline(always)]
+    fn new(event: Entry, place: u32) -> Node {
+        Node { time: event.time, rest: u64::from(event.key) << 32 | u64::from(place) }
+    }
     /// The earlier one of both, without a branch.
     #[inline(always)]
     fn or_earlier(self, other: Node) -> Node {
@@ -89,19 +93,33 @@ impl<const PLACES: usize, const NODES: usize> Tournament<PLACES, NODES> {
         PLACES - self.count_free
     }
 
+    /// Has an event take the place of the one that was taken last, if nobody else has: the rule, and so without a call.
+    #[inline(always)]
+    pub fn replace(&mut self, event: Entry) -> bool {
+        let (place, rounds) = (self.vacant, self.rounds);
+        let Some(nodes) = &mut self.nodes else { return false };
+        if place == NONE {
+            return false;
+        }
+        self.vacant = NONE;
+        put(nodes, place, Node::new(event, place), rounds);
+        true
+    }
+
     /// Adds an event, for which there is room.
     #[inline]
     pub fn push(&mut self, event: Entry) {
-        if self.vacant == NONE {
-            debug_assert!(self.count_free > 0);
-            self.count_free = self.count_free.wrapping_sub(1) % PLACES;
-            self.vacant = u32::from(self.free[self.count_free]);
-            if self.vacant >> self.rounds != 0 {
-                self.add_round();
-            }
+        if self.replace(event) {
+            return;
         }
-        let place = std::mem::replace(&mut self.vacant, NONE);
-        self.put(place, Node { time: event.time, rest: u64::from(event.key) << 32 | u64::from(place) });
+        debug_assert!(self.count_free > 0);
+        self.count_free = self.count_free.wrapping_sub(1) % PLACES;
+        let place = u32::from(self.free[self.count_free]);
+        if place >> self.rounds != 0 {
+            self.add_round();
+        }
+        let nodes = self.nodes.get_or_insert_with(|| Box::new([NOBODY; NODES]));
+        put(nodes, place, Node::new(event, place), self.rounds);
     }
 
     /// Takes out the next event if it is not after `end`.
@@ -147,7 +165,9 @@ impl<const PLACES: usize, const NODES: usize> Tournament<PLACES, NODES> {
         let place = std::mem::replace(&mut self.vacant, NONE);
         self.free[self.count_free % PLACES] = place as u16;
         self.count_free += 1;
-        self.put(place, NOBODY);
+        if let Some(nodes) = &mut self.nodes {
+            put(nodes, place, NOBODY, self.rounds);
+        }
     }
 
     /// The node of the winner of all.
@@ -166,30 +186,29 @@ impl<const PLACES: usize, const NODES: usize> Tournament<PLACES, NODES> {
             nodes[before / 2] = nodes[before];
         }
     }
+}
 
-    #[inline(always)]
-    fn put(&mut self, place: u32, node: Node) {
-        if Self::ROUNDS > FEW_ROUNDS {
-            return self.play(place, node, Self::ROUNDS);
-        }
-        match self.rounds {
-            6 => self.play(place, node, 6),
-            7 => self.play(place, node, 7),
-            _ => self.play(place, node, 8),
-        }
+/// Has a node in a place and plays the rounds above it.
+#[inline(always)]
+fn put<const NODES: usize>(nodes: &mut [Node; NODES], place: u32, node: Node, rounds: u32) {
+    let most = (NODES / 2).ilog2();
+    match rounds {
+        _ if most > FEW_ROUNDS => play(nodes, place, node, most),
+        6 => play(nodes, place, node, 6),
+        7 => play(nodes, place, node, 7),
+        _ => play(nodes, place, node, 8),
     }
+}
 
-    /// Has a node in a place and plays the rounds above it, whose number is known where this is called, so that there
-    /// is no loop: in one the compiler would not do without branches.
-    #[inline(always)]
-    fn play(&mut self, place: u32, new: Node, rounds: u32) {
-        let nodes = self.nodes.get_or_insert_with(|| Box::new([NOBODY; NODES]));
-        let (mut at, mut winner) = (PLACES + place as usize % PLACES, new);
+/// The same with a number of rounds that is known where this is called, so that there is no loop: in one the compiler
+/// would not do without branches.
+#[inline(always)]
+fn play<const NODES: usize>(nodes: &mut [Node; NODES], place: u32, new: Node, rounds: u32) {
+    let (mut at, mut winner) = (NODES / 2 + place as usize % (NODES / 2), new);
+    nodes[at] = winner;
+    for _ in 0..rounds {
+        winner = winner.or_earlier(nodes[(at ^ 1) % NODES]);
+        at /= 2;
         nodes[at] = winner;
-        for _ in 0..rounds {
-            winner = winner.or_earlier(nodes[(at ^ 1) % NODES]);
-            at /= 2;
-            nodes[at] = winner;
-        }
     }
 }
