@@ -118,6 +118,8 @@ pub(crate) struct Agenda {
     /// Whether slots are so wide that most events are scheduled within the one that has come last. Else a few come in
     /// each.
     wide: bool,
+    /// How often wide slots have been given up.
+    given_up: u32,
     /// Of wide slots the events of the one that has come last.
     crowded: Crowded,
     /// The slot that has come last.
@@ -165,6 +167,7 @@ impl Agenda {
             today: Near::default(),
             tournament: Tournament::default(),
             wide: false,
+            given_up: 0,
             crowded: Crowded::default(),
             current: 0,
             shift: 0,

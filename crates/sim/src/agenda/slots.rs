@@ -15,6 +15,8 @@ const RETUNE: usize = 8192;
 const CROWDED: usize = Crowded::MOST / 4 * 3;
 /// So many times as many events come within a wide slot as are pending in it: most are scheduled within the slot.
 const TURNOVER: usize = 3;
+/// After wide slots have been given up so often, they are thought of as often as ever after.
+const MOST_PATIENCE: u32 = 6;
 /// Slots are at most 2^43 ps wide, 9 s.
 const WIDEST: u32 = 43;
 
@@ -74,7 +76,10 @@ impl Agenda {
             self.later.look(slot, |key| ahead(Ahead::Later, Key(key)));
         }
         self.come.slots += 1;
-        let looks = self.come.events > self.come.looked + RETUNE && self.crowd.is_empty();
+        // Hints are worth more than wide slots, where there are any.
+        let looks = self.come.events > self.come.looked + (RETUNE << self.given_up)
+            && self.crowd.is_empty()
+            && !(self.tells && self.looks_ahead);
         if !(looks && self.widen()) && self.come.events > RETUNE.max(self.later.len()) {
             self.retune();
         }
@@ -114,7 +119,7 @@ impl Agenda {
             self.come = Come::default();
             if events < FEW * slots || 2 * events > popped {
                 // They have become too empty, or most events are scheduled for later ones.
-                self.rebuild(None, false, beyond);
+                self.give_up(beyond);
             }
         }
     }
@@ -126,8 +131,14 @@ impl Agenda {
         if self.come.popped / self.come.slots.max(1) > 2 * TURNOVER * CROWDED {
             self.rebuild(Some(self.shift.saturating_sub(1)), true, more);
         } else {
-            self.rebuild(None, false, more);
+            self.give_up(more);
         }
+    }
+
+    /// Takes up narrow slots, with some more events; wide ones are thought of the less often the more often that is done.
+    fn give_up(&mut self, more: Vec<Entry>) {
+        self.given_up = (self.given_up + 1).min(MOST_PATIENCE);
+        self.rebuild(None, false, more);
     }
 
     /// Whether no more than `CROWDED` events are pending in this slot and the next `slots`.

@@ -5,6 +5,7 @@ mod application;
 mod arrive;
 mod change;
 mod condition;
+mod connections;
 mod deadlock;
 mod emit;
 mod feedback;
@@ -31,6 +32,7 @@ use crate::routes::Forwarding;
 use crate::shared_buffer::SharedBuffer;
 use crate::telemetry::Telemetry;
 pub(crate) use application::{Applications, Group, SizeBin};
+pub(crate) use connections::{Base, Transports};
 pub(crate) use deadlock::Deadlock;
 use emit::{Flow, Writer};
 pub(crate) use new::draw;
@@ -42,7 +44,6 @@ use std::sync::Arc;
 use tailback_qdisc::Dropped;
 use tailback_qdisc::cn::Origins;
 use tailback_units::Time;
-pub(crate) use transport::{Base, Transports};
 
 /// A run under way.
 #[derive(Debug)]

@@ -1,10 +1,10 @@
 //! From a plan to a world before its first event.
 
 use super::application::Applications;
+use super::connections::{Transports, numbers};
 use super::emit::{Flow, Writer};
 use super::observe::Recorder;
 use super::share::Share;
-use super::transport::{Transports, numbers};
 use super::{FabricState, Node, OutputMemory, World};
 use crate::agenda::{Agenda, Key, Kind};
 use crate::by_class::ByClass;

@@ -6,7 +6,7 @@
 //! itself goes with it.
 
 use super::World;
-use super::transport::Write;
+use super::connections::Write;
 use crate::agenda::Kind;
 use crate::notice::Notice;
 use crate::partition::Partition;
