@@ -118,8 +118,9 @@ pub(crate) struct Agenda {
     /// Whether slots are so wide that most events are scheduled within the one that has come last. Else a few come in
     /// each.
     wide: bool,
-    /// How often wide slots have been given up.
+    /// How often wide slots have been given up, and events since they were last thought of.
     given_up: u32,
+    since_look: usize,
     /// Of wide slots the events of the one that has come last.
     crowded: Crowded,
     /// The slot that has come last.
@@ -168,6 +169,7 @@ impl Agenda {
             tournament: Tournament::default(),
             wide: false,
             given_up: 0,
+            since_look: 0,
             crowded: Crowded::default(),
             current: 0,
             shift: 0,

@@ -27,8 +27,6 @@ pub(super) struct Come {
     /// Events at the same time as another one of their slot.
     ties: usize,
     slots: usize,
-    /// Events when it was last looked at whether slots should be wide.
-    looked: usize,
     /// Events that were scheduled within a narrow slot for which its list had no room, but for those at the instant of
     /// the first of them.
     crowded: usize,
@@ -57,6 +55,7 @@ impl Agenda {
     fn fill_narrow<F: Fn(Ahead, Key)>(&mut self, slot: u64, ahead: &Option<F>) {
         self.tells = self.later.near() > MANY_TO_COME;
         let ahead = ahead.as_ref().filter(|_| self.tells);
+        let before = self.come.events;
         let Agenda { today, crowd, come, .. } = self;
         self.later.take(slot, self.shift, |entry| {
             if let Some(ahead) = ahead {
@@ -77,9 +76,9 @@ impl Agenda {
         }
         self.come.slots += 1;
         // Hints are worth more than wide slots, where there are any.
-        let looks = self.come.events > self.come.looked + (RETUNE << self.given_up)
-            && self.crowd.is_empty()
-            && !(self.tells && self.looks_ahead);
+        self.since_look += self.come.events - before;
+        let looks =
+            self.since_look > RETUNE << self.given_up && self.crowd.is_empty() && !(self.tells && self.looks_ahead);
         if !(looks && self.widen()) && self.come.events > RETUNE.max(self.later.len()) {
             self.retune();
         }
@@ -149,7 +148,7 @@ impl Agenda {
     /// Takes up wide slots if the events of one find room in a tournament and most are scheduled within it.
     #[cold]
     fn widen(&mut self) -> bool {
-        self.come.looked = self.come.events;
+        self.since_look = 0;
         let least = (TURNOVER * CROWDED).div_ceil((self.come.events / self.come.slots).max(1)) as u64;
         let doublings = (least.next_power_of_two().ilog2()..).take_while(|doublings| self.roomy(1 << doublings)).last();
         let Some(doublings) = doublings else { return false };

@@ -56,7 +56,7 @@ fn a_random_mix_of_pushes_and_pops_agrees_with_a_sorted_list() {
 #[test]
 fn many_events_at_times_of_every_scale_agree_with_a_sorted_set() {
     let seen = [true, false].map(forms_that_agree_with_a_sorted_set);
-    assert!(seen[0] > 4 && seen[1] > 4, "a list, a tournament, slots of several widths: {seen:?}");
+    assert!(seen.iter().all(|seen| *seen > 8), "a list, a tournament, slots of several widths: {seen:?}");
 }
 
 /// How many forms and widths of slots an agenda has had.
@@ -67,7 +67,7 @@ fn forms_that_agree_with_a_sorted_set(looks_ahead: bool) -> usize {
     for round in 0..40 {
         let scale = rng.below(45);
         // Some rounds fill, some empty.
-        let filling = if round % 4 == 3 { 0.3 } else { 0.51 };
+        let filling = [0.51, 0.56, 0.51, 0.3][round % 4];
         for _ in 0..10_000 {
             if rng.chance(filling) || set.is_empty() {
                 let octave = rng.below(scale + 1);
@@ -89,8 +89,8 @@ fn forms_that_agree_with_a_sorted_set(looks_ahead: bool) -> usize {
                 now = next.map_or(now, |(time, _)| if time.0 < 1 << 60 { time.0 } else { now });
             }
             assert_eq!(agenda.len(), set.len());
+            seen.insert((agenda.form as u8, agenda.wide, agenda.shift));
         }
-        seen.insert((agenda.form as u8, agenda.shift));
     }
     seen.len()
 }
@@ -110,7 +110,7 @@ fn few_events_near_and_many_far_off_take_wide_slots() {
         };
         (0..5_000).for_each(|n| push(&mut agenda, &mut set, n * 30_000_000));
         let (mut forms, mut surplus) = (Vec::new(), 0);
-        for (near, steps) in [(300, 60_000), (450, 60_000), (1200, 60_000), (200, 300_000)] {
+        for (near, steps) in [(300, 60_000), (450, 60_000), (1200, 60_000), (200, 100_000)] {
             for step in 0..steps {
                 let next = set.pop_first();
                 assert_eq!(agenda.next_time(), next.map(|(time, _)| time));
