@@ -99,7 +99,7 @@ const FEW: usize = 16;
 const CROWD: usize = 48;
 /// A tournament of all events, and one of those of a wide slot.
 type Few = Tournament<256, 512>;
-type Crowded = Tournament<1024, 2048>;
+type WideSlot = Tournament<1024, 2048>;
 
 /// What is pending.
 ///
@@ -122,7 +122,7 @@ pub(crate) struct Agenda {
     given_up: u32,
     since_look: usize,
     /// Of wide slots the events of the one that has come last.
-    crowded: Crowded,
+    wide_slot: WideSlot,
     /// The slot that has come last.
     current: u64,
     /// A slot is 2^shift picoseconds wide.
@@ -170,7 +170,7 @@ impl Agenda {
             wide: false,
             given_up: 0,
             since_look: 0,
-            crowded: Crowded::default(),
+            wide_slot: WideSlot::default(),
             current: 0,
             shift: 0,
             later: Wheel::default(),
@@ -224,16 +224,16 @@ impl Agenda {
             self.later.put(entry, slot, self.current);
         } else if !self.wide {
             self.push_today(entry);
-        } else if !self.crowded.replace(entry) {
-            self.push_to_crowded(entry);
+        } else if !self.wide_slot.replace(entry) {
+            self.push_to_wide_slot(entry);
         }
     }
 
     /// Adds an event to the wide slot that has come last, in a place of its own.
     #[inline(never)]
-    fn push_to_crowded(&mut self, entry: Entry) {
-        if self.crowded.len() < Crowded::MOST {
-            self.crowded.push(entry);
+    fn push_to_wide_slot(&mut self, entry: Entry) {
+        if self.wide_slot.len() < WideSlot::MOST {
+            self.wide_slot.push(entry);
         } else {
             self.overflow(vec![entry]);
         }
@@ -257,7 +257,7 @@ impl Agenda {
             Form::Tournament if self.tournament.places_taken() > FEW => self.tournament.pop_until(end.0).map(as_told),
             Form::Slots if self.wide => {
                 self.come.popped += 1;
-                let next = self.crowded.pop_until(end.0).map(as_told);
+                let next = self.wide_slot.pop_until(end.0).map(as_told);
                 if next.is_some() { next } else { self.pop_otherwise(end, ahead) }
             }
             Form::Slots if !self.today.is_empty() && self.crowd.is_empty() => {
@@ -280,7 +280,7 @@ impl Agenda {
             self.shrink();
         } else if !self.crowd.is_empty() {
             return self.pop_among_crowd(end).map(as_told);
-        } else if self.crowded.len() > 0 || !self.turn(end, &ahead) {
+        } else if self.wide_slot.len() > 0 || !self.turn(end, &ahead) {
             return None;
         }
         self.pop_until(end, ahead)
@@ -321,7 +321,7 @@ impl Agenda {
         }
         let (listed, crowded) = (self.today.first(), self.crowd.peek().map(|Reverse(entry)| *entry));
         let today = listed.into_iter().chain(crowded).map(|entry| entry.time).min();
-        let today = today.or_else(|| self.crowded.first_time());
+        let today = today.or_else(|| self.wide_slot.first_time());
         today.or_else(|| self.later.first_time(self.current, self.shift)).map(Time)
     }
 
@@ -355,6 +355,6 @@ impl Agenda {
     /// Events pending, stale ones included.
     #[cfg(test)]
     pub fn len(&self) -> usize {
-        self.today.len() + self.tournament.len() + self.crowded.len() + self.crowd.len() + self.later.len()
+        self.today.len() + self.tournament.len() + self.wide_slot.len() + self.crowd.len() + self.later.len()
     }
 }

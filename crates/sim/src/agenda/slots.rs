@@ -2,7 +2,7 @@
 
 use super::entry::Entry;
 use super::wheel::Wheel;
-use super::{Agenda, Ahead, Crowded, FEW, Few, Form, Key};
+use super::{Agenda, Ahead, FEW, Few, Form, Key, WideSlot};
 use std::cmp::Reverse;
 use tailback_units::Time;
 
@@ -12,7 +12,7 @@ const MANY_TO_COME: usize = 1024;
 /// The width of a slot is looked at each time that so many events have come.
 const RETUNE: usize = 8192;
 /// Pending events of a wide slot at most, when its width is chosen: so many that some more find room.
-const CROWDED: usize = Crowded::MOST / 4 * 3;
+const PENDING: usize = WideSlot::MOST / 4 * 3;
 /// So many times as many events come within a wide slot as are pending in it: most are scheduled within the slot.
 const TURNOVER: usize = 3;
 /// After wide slots have been given up so often, they are thought of as often as ever after.
@@ -29,7 +29,7 @@ pub(super) struct Come {
     slots: usize,
     /// Events that were scheduled within a narrow slot for which its list had no room, but for those at the instant of
     /// the first of them.
-    crowded: usize,
+    in_crowd: usize,
     /// All events that were taken out of wide slots, those scheduled within their slot included.
     pub popped: usize,
 }
@@ -89,9 +89,9 @@ impl Agenda {
     #[inline(never)]
     pub(super) fn push_to_crowd(&mut self, entry: Entry) {
         let ties = self.crowd.peek().is_some_and(|Reverse(first)| first.time == entry.time);
-        self.come.crowded += usize::from(!ties);
+        self.come.in_crowd += usize::from(!ties);
         self.crowd.push(Reverse(entry));
-        if self.come.crowded > RETUNE.max(self.later.len()) {
+        if self.come.in_crowd > RETUNE.max(self.later.len()) {
             // A network that has woken up within one slot.
             self.rebuild(Some(self.shift.saturating_sub(3)), false, Vec::new());
         }
@@ -100,12 +100,12 @@ impl Agenda {
     /// Brings the events of a wide slot.
     #[cold]
     fn fill_wide(&mut self, slot: u64) {
-        let Agenda { crowded, come, .. } = self;
+        let Agenda { wide_slot, come, .. } = self;
         let mut beyond = Vec::new();
         self.later.take(slot, self.shift, |entry| {
             come.events += 1;
-            if crowded.len() < Crowded::MOST {
-                crowded.push(entry);
+            if wide_slot.len() < WideSlot::MOST {
+                wide_slot.push(entry);
             } else {
                 beyond.push(entry);
             }
@@ -127,7 +127,7 @@ impl Agenda {
     #[cold]
     #[inline(never)]
     pub(super) fn overflow(&mut self, more: Vec<Entry>) {
-        if self.come.popped / self.come.slots.max(1) > 2 * TURNOVER * CROWDED {
+        if self.come.popped / self.come.slots.max(1) > 2 * TURNOVER * PENDING {
             self.rebuild(Some(self.shift.saturating_sub(1)), true, more);
         } else {
             self.give_up(more);
@@ -140,16 +140,16 @@ impl Agenda {
         self.rebuild(None, false, more);
     }
 
-    /// Whether no more than `CROWDED` events are pending in this slot and the next `slots`.
+    /// Whether no more than `PENDING` events are pending in this slot and the next `slots`.
     fn roomy(&self, slots: u64) -> bool {
-        slots < Wheel::TURN && self.later.within(self.current, slots, CROWDED + 1) + self.today.len() <= CROWDED
+        slots < Wheel::TURN && self.later.within(self.current, slots, PENDING + 1) + self.today.len() <= PENDING
     }
 
     /// Takes up wide slots if the events of one find room in a tournament and most are scheduled within it.
     #[cold]
     fn widen(&mut self) -> bool {
         self.since_look = 0;
-        let least = (TURNOVER * CROWDED).div_ceil((self.come.events / self.come.slots).max(1)) as u64;
+        let least = (TURNOVER * PENDING).div_ceil((self.come.events / self.come.slots).max(1)) as u64;
         let doublings = (least.next_power_of_two().ilog2()..).take_while(|doublings| self.roomy(1 << doublings)).last();
         let Some(doublings) = doublings else { return false };
         self.rebuild(Some(self.shift + doublings), true, Vec::new());
@@ -178,7 +178,7 @@ impl Agenda {
     /// in if there is no such number; into a list if they have become few.
     pub(super) fn rebuild(&mut self, shift: Option<u32>, wide: bool, more: Vec<Entry>) {
         let crowd: Vec<Entry> = self.crowd.drain().map(|Reverse(entry)| entry).collect();
-        let mut entries = [self.today.drain(), crowd, self.crowded.drain(), self.later.take_all(), more].concat();
+        let mut entries = [self.today.drain(), crowd, self.wide_slot.drain(), self.later.take_all(), more].concat();
         self.come = Come::default();
         if entries.len() <= self.few() {
             // Which outgrows to a tournament if need be.
@@ -197,7 +197,7 @@ impl Agenda {
 /// Slots of a few events each are 2^this picoseconds wide.
 fn by_density(entries: &mut [Entry], first: u64) -> u32 {
     // The first quarter of the events says how dense they lie; timers far off do not count.
-    let quarter = (entries.len() / 4).clamp(1, CROWDED);
+    let quarter = (entries.len() / 4).clamp(1, PENDING);
     let (_, last, _) = entries.select_nth_unstable(quarter);
     (4 * ((last.time - first) / quarter as u64)).max(1).ilog2()
 }
