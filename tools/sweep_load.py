@@ -104,7 +104,7 @@ def main() -> None:
     """Measure both and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--points", type=int, default=10_000)
-    parser.add_argument("--duration", default="20s", help="simulated length of a run: some 10 ms of work")
+    parser.add_argument("--duration", default="70s", help="simulated length of a run: some 8 ms of work")
     parser.add_argument("--rounds", type=int, default=1, help="how often both are measured in turn")
     options = parser.parse_args()
     cores = default_threads()
