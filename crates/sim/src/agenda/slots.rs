@@ -1,7 +1,7 @@
 //! Slots of time: how they are filled and how wide they are.
 
 use super::entry::Entry;
-use super::wheel::Wheel;
+use super::wheel::SLOTS;
 use super::{Agenda, Ahead, FEW, Few, Form, Key, WideSlot};
 use std::cmp::Reverse;
 use tailback_units::Time;
@@ -142,7 +142,7 @@ impl Agenda {
 
     /// Whether no more than `PENDING` events are pending in this slot and the next `slots`.
     fn roomy(&self, slots: u64) -> bool {
-        slots < Wheel::TURN && self.later.within(self.current, slots, PENDING + 1) + self.today.len() <= PENDING
+        slots < SLOTS && self.later.within(self.current, slots, PENDING + 1) + self.today.len() <= PENDING
     }
 
     /// Takes up wide slots if the events of one find room in a tournament and most are scheduled within it.

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Slots that can be told apart at once.
-const SLOTS: u64 = 4096;
+pub(super) const SLOTS: u64 = 4096;
 /// No event.
 const NONE: u32 = u32::MAX;
 
@@ -41,9 +41,6 @@ impl Default for Wheel {
 }
 
 impl Wheel {
-    /// Slots of a turn.
-    pub const TURN: u64 = SLOTS;
-
     /// Adds an event of `slot`, which is later than `current`.
     #[inline]
     pub fn put(&mut self, entry: Entry, slot: u64, current: u64) {
