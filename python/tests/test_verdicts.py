@@ -215,10 +215,36 @@ def test_undecided_is_null_in_quick_and_not_passed_in_full() -> None:
     assert "undecided after 3 replications" in str(quick["why"])
 
 
-def test_a_reported_claim_is_null_and_says_why() -> None:
-    claim = Claim.reported("C1", "text", "source", one([1.0, 9.0, 5.0])["loss"], "calibrated")
+@pytest.mark.parametrize(
+    ("values", "word"),
+    [([1.0, 1.1, 0.9], "reproduced"), ([9.0, 9.1, 8.9], "not reproduced"), ([1.0, 9.0, 5.0], "undecided")],
+)
+def test_what_is_not_asserted_is_decided_by_its_interval_and_is_null(values: list[float], word: str) -> None:
+    claim = Claim.unasserted("C1", "text", "source", one(values)["loss"] <= 5, "hosts are not known")
+    for profile in ("quick", "full"):
+        found = claim.as_json(profile)  # type: ignore[arg-type]
+        assert (found["pass"], found["verdict"]) == (None, word)
+        assert "hosts are not known" in str(found["why"])
+
+
+def test_a_calibrated_claim_keeps_its_word_and_tells_its_outcome() -> None:
+    claim = Claim.calibrated("C1", "text", "source", one([9.0, 9.1, 8.9])["loss"] <= 5, "ring chosen afterwards")
     found = claim.as_json("full")
-    assert (found["pass"], found["why"], found["verdict"]) == (None, "calibrated", "reported")
+    assert (found["pass"], found["verdict"]) == (None, "calibrated")
+    assert found["why"] == "ring chosen afterwards; as calibrated, it does not hold"
+
+
+def test_a_claim_over_several_points_shows_all_of_them() -> None:
+    r = results({("plain", 1): [1.0, 1.1, 0.9], ("plain", 2): [9.0, 9.1, 8.9]})
+    found = Claim("C1", "text", "source", r["loss"] <= 5).as_json("quick")
+    assert found["verdict"] == "not reproduced"
+    assert [check["pass"] for check in found["checks"]] == [True, False]  # type: ignore[index, attr-defined]
+
+
+def test_a_comparison_is_null_and_says_why() -> None:
+    claim = Claim.comparison("C1", "text", "source", one([1.0, 9.0, 5.0])["loss"], "another choice")
+    found = claim.as_json("full")
+    assert (found["pass"], found["why"], found["verdict"]) == (None, "another choice", "comparison")
     assert set(found["measured"]) == {"mean", "lo", "hi", "n", "unit"}  # type: ignore[call-overload]
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tailback.gallery.design import Point, ProfileName
     from tailback.gallery.quantity import Quantity
 
-__all__ = ["CONFIDENCE", "Check", "Claim", "Condition", "Region", "Verdict", "judge"]
+__all__ = ["CONFIDENCE", "WORDS", "Check", "Claim", "Condition", "Kind", "Region", "Verdict", "judge"]
 
 CONFIDENCE = 0.99
 """Of every interval in the gallery."""
@@ -89,6 +89,15 @@ class Check:
         order = (Verdict.FAIL, Verdict.UNDECIDED, Verdict.PASS, Verdict.NULL)
         return order.index(self.verdict), self.slack
 
+    def as_json(self) -> dict[str, object]:
+        """Return the point with what was measured there; `pass` is null where it decides nothing."""
+        return {
+            "at": self.at,
+            "measured": self.measured.as_json(self.unit),
+            "pass": _PASSED[self.verdict],
+            **({"packets": self.packets} if self.packets is not None else {}),
+        }
+
 
 @dataclass(frozen=True)
 class Condition:
@@ -143,6 +152,130 @@ class Condition:
 
     @property
     def undecided_points(self) -> frozenset[Point]:
+        """Where replications would help; none once the verdict stands."""
+        if self.verdict is not Verdict.UNDECIDED:
+            return frozenset()
+        return _union(c.points for c in self.checks if c.verdict is Verdict.UNDECIDED)
+
+    @property
+    def why(self) -> str:
+        """Which points assert nothing, and why."""
+        reasons: dict[str, int] = {}
+        for check in self.checks:
+            if check.verdict is Verdict.NULL:
+                reasons[check.why] = reasons.get(check.why, 0) + 1
+        return "; ".join(f"{n} of {len(self.checks)} points not asserted: {why}" for why, n in reasons.items())
+
+
+class Kind(Enum):
+    """What becomes of a claim's verdict."""
+
+    ASSERTED = "asserted"
+    """It passes or fails, and the exit code says so."""
+    UNASSERTED = "unasserted"
+    """A sentence of the source that is decided like any other, without a part in the exit code: a known miss."""
+    CALIBRATED = "calibrated"
+    """Something was chosen after the result was seen, so that meeting it proves nothing about the source."""
+    COMPARISON = "comparison"
+    """A measured value beside others; there is nothing that it should be."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence, where it comes from, and the condition that decides it."""
+
+    id: str
+    """Short and unique in the experiment, such as `C1`."""
+    text: str
+    source: str
+    """Where in the source document, and whether it is stated there, derived or reconstructed."""
+    condition: Condition
+    kind: Kind = Kind.ASSERTED
+    reason: str = ""
+    """Why it is not asserted; of a calibrated claim, what was chosen so that it holds."""
+    headline: str = ""
+    """Of a result that the source is known for: what it says or prints, in a few words, for the scoreboard."""
+
+    @classmethod
+    def comparison(cls, id: str, text: str, source: str, quantity: Quantity, why: str) -> Claim:  # noqa: A002
+        """Return a claim that is shown and never judged, such as a sensitivity or the result of another choice."""
+        return cls(id, text, source, quantity.as_shown(why), Kind.COMPARISON, why)
+
+    @classmethod
+    def unasserted(
+        cls, id: str, text: str, source: str, condition: Condition, why: str, headline: str = ""  # noqa: A002
+    ) -> Claim:
+        """Return a sentence of the source that is known not to hold here, or not surely.
+
+        The interval decides its word (reproduced, not reproduced, undecided) at every run; `pass` is null, and `why`
+        says what is known of the reason.
+        """
+        return cls(id, text, source, condition, Kind.UNASSERTED, why, headline)
+
+    @classmethod
+    def calibrated(
+        cls, id: str, text: str, source: str, condition: Condition, why: str, headline: str = ""  # noqa: A002
+    ) -> Claim:
+        """Return a claim that the experiment was calibrated to meet.
+
+        It is decided like any other, and the outcome is told, but it counts neither as passed nor as failed: meeting
+        it shows that the calibration works, not that the source is right.
+        """
+        return cls(id, text, source, condition, Kind.CALIBRATED, why, headline)
+
+    @property
+    def word(self) -> str:
+        """What stands in the report: reproduced, not reproduced, undecided, calibrated or comparison."""
+        if self.kind in (Kind.CALIBRATED, Kind.COMPARISON):
+            return self.kind.value
+        return _WORDS[self.condition.verdict]
+
+    def as_json(self, profile: ProfileName) -> dict[str, object]:
+        """Return the claim as the reports hold it; `pass` is null where `why` says so."""
+        condition = self.condition
+        worst, verdict = condition.worst, condition.verdict
+        passed = _PASSED[verdict] if self.kind is Kind.ASSERTED else None
+        reasons = [condition.why] if condition.why and self.kind is not Kind.COMPARISON else []
+        if self.reason:
+            reasons.insert(0, self.reason)
+        if self.kind is Kind.CALIBRATED:
+            held = {Verdict.PASS: "it holds", Verdict.FAIL: "it does not hold"}.get(verdict, "it is undecided")
+            reasons.insert(1, f"as calibrated, {held}")
+        elif verdict is Verdict.UNDECIDED:
+            n = worst.measured.n
+            reasons.insert(0, f"undecided after {n} replications: the interval holds both outcomes at the point shown")
+            if profile == "full" and self.kind is Kind.ASSERTED:
+                passed = False
+        return {
+            "id": self.id,
+            "text": self.text,
+            "source": self.source,
+            "expected": condition.expected,
+            "measured": worst.measured.as_json(worst.unit),
+            "pass": passed,
+            "verdict": self.word,
+            **({"why": "; ".join(reasons)} if reasons else {}),
+            **({"headline": self.headline} if self.headline else {}),
+            "at": worst.at,
+            "points": len(condition.checks),
+            **({"packets": worst.packets} if worst.packets is not None else {}),
+            "checks": [check.as_json() for check in condition.checks],
+        }
+
+
+_WORDS = {
+    Verdict.PASS: "reproduced",
+    Verdict.FAIL: "not reproduced",
+    Verdict.UNDECIDED: "undecided",
+    # Nothing could be compared, such as two losses that are both zero.
+    Verdict.NULL: "undecided",
+}
+WORDS = ("reproduced", "not reproduced", "undecided", "calibrated", "comparison")
+"""All words that a claim can have."""
+_PASSED = {Verdict.PASS: True, Verdict.FAIL: False, Verdict.UNDECIDED: None, Verdict.NULL: None}
+
+
+def undecided_points(self) -> frozenset[Point]:
         """Where replications would help; none once the verdict stands."""
         if self.verdict is not Verdict.UNDECIDED:
             return frozenset()
@@ -220,7 +353,7 @@ class Claim:
 
 def undecided_points(claims: Iterable[Claim]) -> frozenset[Point]:
     """Return the points at which replications would help any claim."""
-    # Reported quantities are never undecided; calibrated claims may be, and are decided like all others.
+    # Comparisons are never undecided; claims that are not asserted may be, and are decided like all others.
     return _union(claim.condition.undecided_points for claim in claims)
 
 

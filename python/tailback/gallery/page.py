@@ -38,11 +38,11 @@ class Entry:
 
 
 _VERDICTS = {
-    "pass": ("pass", "✓ pass"),
-    "fail": ("fail", "✗ fail"),
+    "reproduced": ("pass", "✓ reproduced"),
+    "not reproduced": ("fail", "✗ not reproduced"),
     "undecided": ("undecided", "? undecided"),
-    "reported": ("reported", "\N{EN DASH} reported"),
-    "not asserted": ("reported", "\N{EN DASH} not asserted"),
+    "calibrated": ("reported", "\N{EN DASH} calibrated"),
+    "comparison": ("reported", "\N{EN DASH} comparison"),
 }
 
 
@@ -158,7 +158,7 @@ def _claim(claim: Json) -> str:
 
 def _of(claim: Json) -> str:
     points = cast(int, claim["points"])
-    return f" (worst of {points})" if points > 1 and claim["verdict"] != "reported" else ""
+    return f" (worst of {points})" if points > 1 and claim["verdict"] != "comparison" else ""
 
 
 def _measured(measured: Json) -> str:

@@ -204,13 +204,13 @@ class Quantity:
         """Return the condition that no step along an axis goes up by more than the tolerance."""
         return self._monotone(along, tolerance, -1)
 
-    def as_reported(self, why: str) -> Condition:
+    def as_shown(self, why: str) -> Condition:
         """Return a condition that asserts nothing and shows the values."""
         checks = (
             Check(self._at(key), Verdict.NULL, self._shown(cell), self.unit, cell.points, why=why)
             for key, cell in self.cells.items()
         )
-        return Condition("reported", tuple(checks))
+        return Condition("shown, not judged", tuple(checks))
 
     # How conditions are made.
 

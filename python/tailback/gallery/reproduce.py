@@ -15,7 +15,7 @@ from tailback.executors import Backend
 from tailback.gallery.design import Experiment, ProfileName
 from tailback.gallery.figures import Figure
 from tailback.gallery.page import Drawn, Entry, page
-from tailback.gallery.runner import Study, Watch, run, verdicts
+from tailback.gallery.runner import Study, Watch, run, verdicts, words
 from tailback.parallel import Pool
 from tailback.rundir import write_file
 
@@ -59,6 +59,7 @@ class Reproduction:
             "interrupted": self.interrupted,
             "passed": self.passed,
             "summary": self.counts,
+            "verdicts": words(entry.study for entry in self.entries),
             "experiments": [experiment_json(entry) for entry in self.entries],
         }
 

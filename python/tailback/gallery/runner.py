@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from tailback.gallery.claims import CONFIDENCE, Claim, Condition, Verdict, undecided_points
+from tailback.gallery.claims import CONFIDENCE, WORDS, Claim, Kind, Verdict, undecided_points
 from tailback.gallery.design import HOPS_PER_CPU_S, Experiment, Point, ProfileName
 from tailback.gallery.results import Results, Sample
 from tailback.parallel import Outcome, Pool, Task
@@ -14,7 +14,7 @@ from tailback.report import Report
 from tailback.scenario import Scenario
 from tailback.stats import mean_interval
 
-__all__ = ["Study", "plan", "run", "verdicts"]
+__all__ = ["Study", "plan", "run", "verdicts", "words"]
 
 _GROWTH = 1.5
 """How much the replications of a point grow by between two looks: few looks keep the 99 % near to 99 %."""
@@ -195,15 +195,23 @@ def _relay(watch: Watch | None, note: str) -> Callable[[float, int], object] | N
 
 
 def verdicts(studies: Iterable[Study]) -> dict[str, int]:
-    """Count the claims of some studies by verdict; reported ones apart."""
+    """Count the claims of some studies by what they assert; those that assert nothing are reported."""
     counts = {"pass": 0, "fail": 0, "undecided": 0, "reported": 0}
     for study in studies:
         for claim in study.claims:
-            counts[_kind(claim.condition, claim.is_reported)] += 1
+            counts[_outcome(claim)] += 1
     return counts
 
 
-def _kind(condition: Condition, is_reported: bool) -> str:
-    if is_reported or condition.verdict is Verdict.NULL:
-        return "reported"
-    return str(condition.verdict.value)
+def words(studies: Iterable[Study]) -> dict[str, int]:
+    """Count the claims of some studies by their word."""
+    counts = dict.fromkeys(WORDS, 0)
+    for study in studies:
+        for claim in study.claims:
+            counts[claim.word] += 1
+    return counts
+
+
+def _outcome(claim: Claim) -> str:
+    verdict = claim.condition.verdict
+    return "reported" if claim.kind is not Kind.ASSERTED or verdict is Verdict.NULL else str(verdict.value)

@@ -136,14 +136,14 @@ class Bench(Experiment):
             "Bergamasco 2005: T+0 is the equilibrium; the bounds are reconstructed",
             queue.where(control="BCN").within(8 * FRAME_KB, 24 * FRAME_KB),
         )
-        yield Claim.reported(
+        yield Claim.comparison(
             "R1",
             "Goodput of all flows in the incast.",
             "this bench",
             incast["goodput"],
             "the papers measure other networks; shown beside each other here",
         )
-        yield Claim.reported(
+        yield Claim.comparison(
             "R2",
             "Goodput of all flows in the permutation.",
             "this bench",

@@ -112,7 +112,7 @@ class Loop(Experiment):
                 "derived",
                 sweep.where(delay=50.0)["deviation"] > sweep.where(delay=0.5)["deviation"],
             ),
-            Claim.reported(
+            Claim.comparison(
                 "O5", "What the link carries as the loop grows.", "not in the slides", sweep["utilisation"], "a sweep"
             ),
         ]

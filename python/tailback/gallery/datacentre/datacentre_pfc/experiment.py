@@ -109,7 +109,7 @@ class FlowControl(Experiment):
             "Guo and others, SIGCOMM 2016, section 4.3; the factor is derived from 6 of 11 ms",
             guarded["victim"] >= 1.5 * none["victim"],
         )
-        yield Claim.reported(
+        yield Claim.comparison(
             "R1",
             "Packets that a stop held up although their own way was free.",
             "this experiment",

@@ -84,10 +84,10 @@ class Red(Experiment):
                 "derived",
                 (simple["utilisation"] > 99) & (red["utilisation"] > 99),
             ),
-            Claim.reported("R4", "On/off throughput.", "slide 7", results["onoff_tps"], "slide 7 has no figures"),
-            Claim.reported("R5", "Bulk throughput.", "slide 7", results["bulk_tps"], "slide 7 has no figures"),
-            Claim.reported("R6", "The limiters' queues.", "slide 7", results["limited"], "slide 7 has no figures"),
-            Claim.reported(
+            Claim.comparison("R4", "On/off throughput.", "slide 7", results["onoff_tps"], "slide 7 has no figures"),
+            Claim.comparison("R5", "Bulk throughput.", "slide 7", results["bulk_tps"], "slide 7 has no figures"),
+            Claim.comparison("R6", "The limiters' queues.", "slide 7", results["limited"], "slide 7 has no figures"),
+            Claim.comparison(
                 "R7",
                 "On/off throughput with RED of thresholds and weight for a short queue.",
                 "not in the slides",

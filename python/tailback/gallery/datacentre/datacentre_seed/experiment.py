@@ -151,7 +151,7 @@ class Seed(Experiment):
             slide,
             (flow["bulk_tps"] > drop["bulk_tps"]) & (flow["bulk_tps"] > mark["bulk_tps"]),
         )
-        yield Claim.reported(
+        yield Claim.comparison(
             "S3",
             "Marking against dropping: the slides have on/off connections gain 10 %.",
             slide,
@@ -179,14 +179,14 @@ class Seed(Experiment):
             slide,
             (none["carried"] >= 9.7) & (flow["carried"] >= 9.9) & (drop["carried"] >= 9.9) & (mark["carried"] >= 9.9),
         )
-        yield Claim.reported(
+        yield Claim.comparison(
             "S7",
             "The first reference connection: the slides have it gain in the order of the policies, by 11 % in all.",
             slide,
             mark["ref1_tps"] - none["ref1_tps"],
             "not reproduced: it loses a little; its limiter at es5 shares nothing with the policies at the other edges",
         )
-        yield Claim.reported(
+        yield Claim.comparison(
             "S8",
             "The second reference connection: on the slides it gains 3 %.",
             slide,
@@ -231,14 +231,14 @@ class Seed(Experiment):
         )
         for number, (name, paper) in enumerate(PAPER.items(), start=15):
             values = ", ".join(f"{value:g}" for value in paper)
-            yield Claim.reported(
+            yield Claim.comparison(
                 f"S{number}",
                 f"{chosen[name].label}: {values} on the slides.",
                 slide,
                 chosen[name],
                 "TCP's variant and BCN's gains are not on the slides: magnitudes are for comparison",
             )
-        yield Claim.reported(
+        yield Claim.comparison(
             "S24",
             "What the bulk-to-on/off ratio is when one choice is changed.",
             "sensitivity of what the slides leave open",

@@ -86,14 +86,14 @@ class Solicit(Experiment):
                 "slide 4",
                 on["recovery"] <= 0.5 * off["recovery"],
             ),
-            Claim.reported(
+            Claim.comparison(
                 "L2",
                 "Time until half the line.",
                 "slide 4 (no figures)",
                 results["recovery"],
                 "the slides name no times",
             ),
-            Claim.reported(
+            Claim.comparison(
                 "L3", "The lowest rate.", "slide 4", results["lowest"], "how far the limiters were pushed down"
             ),
         ]

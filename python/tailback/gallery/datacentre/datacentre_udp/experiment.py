@@ -94,9 +94,9 @@ class Udp(Experiment):
                 own,
                 (drop["onoff_tps"] > none["onoff_tps"]) & (mark["onoff_tps"] > none["onoff_tps"]),
             ),
-            Claim.reported("U7", "UDP carried.", own, results["udp"], "for comparison with the 2 Gbit/s offered"),
-            Claim.reported("U8", "Bulk throughput.", own, results["bulk_tps"], "for comparison with workload 1"),
-            Claim.reported("U9", "On/off throughput.", own, results["onoff_tps"], "for comparison with workload 1"),
+            Claim.comparison("U7", "UDP carried.", own, results["udp"], "for comparison with the 2 Gbit/s offered"),
+            Claim.comparison("U8", "Bulk throughput.", own, results["bulk_tps"], "for comparison with workload 1"),
+            Claim.comparison("U9", "On/off throughput.", own, results["onoff_tps"], "for comparison with workload 1"),
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:

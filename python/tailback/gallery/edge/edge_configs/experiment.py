@@ -337,7 +337,7 @@ def _losses(at: partial[Results]) -> list[Claim]:
             "the fair queue within a class was chosen for it",
         ),
         *(
-            Claim.reported(
+            Claim.comparison(
                 f"L5-{high}",
                 f"The same step with one queue within a class, iv: loss of {high.upper()} less that of {low.upper()}.",
                 "figure 9",
@@ -376,7 +376,7 @@ def _losses(at: partial[Results]) -> list[Claim]:
             ),
             "iv has the fair queue within a class, which was chosen for it",
         ),
-        Claim.reported(
+        Claim.comparison(
             "L9",
             "What WRED does to y = 2, which the paper counts with y = 1: loss in v less that in iv.",
             "figure 9",
@@ -403,7 +403,7 @@ def _variation(at: partial[Results]) -> list[Claim]:
             'figure 10: "the best results are obtained through a class-based policy"',
             _all([llq <= at(CBWFQ)[jitter], llq <= at(CBWFQ, FAIR)[jitter], llq <= at(FIFO)[jitter]]),
         ),
-        Claim.reported(
+        Claim.comparison(
             "J3",
             "The jitter of voice with CBWFQ less that with FIFO.",
             "figure 10",
@@ -438,7 +438,7 @@ def _choices(results: Results) -> list[Claim]:
     sources = results.where(ring=RING, overhead=0, configuration=FIFO, inside=NONE)
     return [
         *(
-            Claim.reported(
+            Claim.comparison(
                 f"S1-{ring}",
                 f"With a ring of {ring} frames: the delay of voice under FIFO less 3.5 times that under LLQ.",
                 "not in the paper",
@@ -454,7 +454,7 @@ def _choices(results: Results) -> list[Claim]:
             plain.where(overhead=38)["loss_af41"] > 20,
         ),
         *(
-            Claim.reported(
+            Claim.comparison(
                 f"S3-{number}",
                 f"Loss of AF2{digit} under FIFO with strictly periodic sources.",
                 "not in the paper",
@@ -464,7 +464,7 @@ def _choices(results: Results) -> list[Claim]:
             )
             for number, digit in enumerate("13", start=1)
         ),
-        Claim.reported(
+        Claim.comparison(
             "S4",
             "Loss of voice under FIFO with Poisson sources.",
             "not in the paper",

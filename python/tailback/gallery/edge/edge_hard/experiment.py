@@ -84,7 +84,7 @@ class SubBands(ce.AtTheEdge):
                 "section 5",
                 shared["loss_EF"].is_zero() & shared["loss_AF41"].is_zero() & shared["loss_AF1x"].is_zero(),
             ),
-            Claim.reported(
+            Claim.comparison(
                 "H5",
                 "Delay of voice in its hard sub-band, which it fills to the brim, with 20 Mbit/s of video.",
                 "not in the paper",

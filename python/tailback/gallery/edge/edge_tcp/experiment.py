@@ -134,7 +134,7 @@ class Responsive(ce.AtTheEdge):
         """Synchronisation, fluctuation and delay of the four."""
         at = {name: results.where(profile=name) for name in ALL}
         return [
-            Claim.reported(
+            Claim.comparison(
                 "C1",
                 "Synchronisation index with tail drop less that with the paper's WRED; the paper says that tail drop "
                 "is worse.",
@@ -183,7 +183,7 @@ class Responsive(ce.AtTheEdge):
                 (at[TAIL]["goodput"] > 42) & (at[PAPER]["goodput"] > 42),
             ),
             *(
-                Claim.reported(
+                Claim.comparison(
                     f"C7-{number}",
                     f"Synchronisation index, {name}.",
                     "not in the paper",

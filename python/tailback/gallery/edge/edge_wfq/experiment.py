@@ -164,7 +164,7 @@ class Readings(ce.AtTheEdge):
                 near(TEXTBOOK, by_precedence=False),
             ),
             *(
-                Claim.reported(
+                Claim.comparison(
                     f"W8-{number}",
                     f"{reading}: loss of voice.",
                     "figure 8 has more than 10 %",

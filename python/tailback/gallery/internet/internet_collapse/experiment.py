@@ -183,7 +183,7 @@ class Collapse(Experiment):
                 "Jacobson 1988",
                 tcp.where(load=64)["useful"] >= 0.9 * tcp.where(load=8)["useful"],
             ),
-            Claim.reported(
+            Claim.comparison(
                 "C4",
                 "A fixed window with an adaptive timer, 64 connections.",
                 "Jacobson 1988 holds the timer for the more urgent half",

@@ -156,7 +156,7 @@ class Synchronisation(Experiment):
                 "derived",
                 _near_saw_tooth(equal.where(queue=DROP_TAIL, sources=8)["utilisation"]),
             ),
-            Claim.reported(
+            Claim.comparison(
                 "C6",
                 "The index with unequal round trips.",
                 "not in the deck",

@@ -89,7 +89,7 @@ class RedAndLoss(Experiment):
                 "slide Comments on Model; stated",
                 results.where(buffer=USUAL_KB)["loss"].non_decreasing("sources", tolerance=0.1),
             ),
-            Claim.reported(
+            Claim.comparison(
                 "C5",
                 "With 128 connections RED loses more than drop-tail: the difference.",
                 "ns-2.35 has 37 % more",

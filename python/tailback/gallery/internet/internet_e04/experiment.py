@@ -72,7 +72,7 @@ class EcnLoss(Experiment):
                 "reconstructed: loss is not avoided by sending less",
                 on["utilisation"] - off["utilisation"] >= -0.5,
             ),
-            Claim.reported(
+            Claim.comparison(
                 "C4",
                 "Loss with 64 connections if senders keep RFC 3168's rule for a window of one segment.",
                 "RFC 3168, section 6.1.2",

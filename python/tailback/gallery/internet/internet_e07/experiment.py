@@ -164,7 +164,7 @@ class AdaptiveRed(Experiment):
                 conservative["queue_32"].within(0.9 * MAX_KB, 1.1 * MAX_KB)
                 & (aggressive["queue_8"] < MIN_KB + 0.2 * (MAX_KB - MIN_KB)),
             ),
-            Claim.reported(
+            Claim.comparison(
                 "C7",
                 "Floyd's Adaptive RED of 2001 under the same load.",
                 "S. Floyd, R. Gummadi and S. Shenker, 2001",

@@ -147,7 +147,7 @@ class Testbed(Experiment):
                 f"{slide}; sensitivity",
                 (_mean(ns2, ADAPTIVE) <= _mean(ns2, AGGRESSIVE)) & (_mean(ns2, ADAPTIVE) <= _mean(ns2, CONSERVATIVE)),
             ),
-            Claim.reported(
+            Claim.comparison(
                 "C6",
                 "Utilisation of Adaptive RED over a path of 100 ms.",
                 "not in the deck",

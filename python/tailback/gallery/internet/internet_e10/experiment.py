@@ -110,7 +110,7 @@ class SubTcp(Experiment):
             "specification E10, the other switch",
             sub.where(discipline=RED_ECN, **many)["loss"] <= rule.where(discipline=RED_ECN, **many)["loss"],
         )
-        yield Claim.reported(
+        yield Claim.comparison(
             "C2-adaptive",
             "Behind adaptive RED with ECN: loss of TCP with the rule less that of SubTCP.",
             "specification E10, the other switch",
@@ -130,7 +130,7 @@ class SubTcp(Experiment):
             plain.where(discipline=RED)["loss"].non_decreasing("connections", tolerance=0.1),
         )
         for tag, discipline, column in (("drop", RED, 0), ("ecn", RED_ECN, 1)):
-            yield Claim.reported(
+            yield Claim.comparison(
                 f"ns2-{tag}",
                 f"Loss of TCP with ns-2.35's rules behind {discipline}. ns-2.35 has "
                 + ", ".join(f"{loss[column]} % ({n})" for n, loss in NS2.items())
@@ -153,7 +153,7 @@ class SubTcp(Experiment):
             "the same",
             fast.where(x=10, hosts=SUBTCP)["utilisation"] >= 95,
         )
-        yield Claim.reported(
+        yield Claim.comparison(
             "jain",
             "Fairness: Jain's index with 300 connections behind adaptive RED.",
             "not in the slides",

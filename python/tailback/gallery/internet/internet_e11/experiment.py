@@ -86,7 +86,7 @@ class Comparison(Experiment):
             source,
             loss[RULE, RED_ECN] < loss[TCP, RED],
         )
-        yield Claim.reported(
+        yield Claim.comparison(
             "C3-none",
             "Without the rule: loss of RED less that of RED with ECN.",
             source,
@@ -95,7 +95,7 @@ class Comparison(Experiment):
             "changes next to nothing",
         )
         for name, hosts in (("rule", RULE), ("none", TCP), ("ns2", NS2_TCP)):
-            yield Claim.reported(
+            yield Claim.comparison(
                 f"ratio-{name}",
                 f"Adaptive RED loses much less than RED, by a factor of 5 or more, "
                 f"{_words(hosts)}: a fifth of RED's loss less the adaptive one's. "
@@ -111,7 +111,7 @@ class Comparison(Experiment):
             results.where(hosts=SUBTCP)["utilisation"] >= 95,
         )
         for discipline, expected in NS2.items():
-            yield Claim.reported(
+            yield Claim.comparison(
                 f"ns2-{discipline.replace(', ', '-').replace(' ', '-').lower()}",
                 f"Loss of TCP with ns-2.35's rules behind {discipline}; ns-2.35 has {expected} %.",
                 "ns-2.35, one run",

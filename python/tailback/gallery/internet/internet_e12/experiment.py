@@ -143,7 +143,7 @@ class BlueEvaluation(Experiment):
             & _all(none.where(set=b, sources=few)["loss"].non_increasing("buffer", RESOLUTION) for b in blues)
             & patient.non_increasing("buffer", RESOLUTION),
         )
-        yield Claim.reported(
+        yield Claim.comparison(
             "C2-none",
             f"Loss of Blue (B4) with {many} connections, without the rule and with timeouts of 0.2 s, by buffer.",
             "the same",
@@ -171,7 +171,7 @@ class BlueEvaluation(Experiment):
             rfc.where(buffer=SMALL, sources=400, set="R1")["loss"]
             < rfc.where(buffer=SMALL, sources=400, set="R3")["loss"],
         )
-        yield Claim.reported(
+        yield Claim.comparison(
             "C4-none",
             "The same without the rule: loss with a weight of 0.0002 less that with 0.02.",
             "published claim, from memory",
@@ -193,7 +193,7 @@ class BlueEvaluation(Experiment):
             "derived from the headline of the slides: the comparison at equal buffers",
             _all(at_400.where(set=b)["loss"] <= 0.1 * at_400.where(set=r)["loss"] for b in blues for r in large),
         )
-        yield Claim.reported(
+        yield Claim.comparison(
             "C6-none",
             "The same without the rule: a tenth of the loss of RED (R2) less that of Blue (B4).",
             "the same",
@@ -210,21 +210,21 @@ class BlueEvaluation(Experiment):
             small.where(set=blues)["queueing"] <= 17.8,
         )
         for n in SOURCES:
-            yield Claim.reported(
+            yield Claim.comparison(
                 f"R2-{n}",
                 f"Loss of RED (R2) at 100 kB with {n} connections; ns-2.35 has {NS2[n]} %.",
                 "ns-2.35, one run",
                 results.where(floor=[RFC, NONE, NS], sources=n, set="R2", buffer=SMALL)["loss"],
                 "a comparison",
             )
-        yield Claim.reported(
+        yield Claim.comparison(
             "delay",
             "Mean queueing delay of RED (R2) at 1000 kB; ns-2.35 has 71 to 105 ms.",
             "ns-2.35, one run",
             both.where(set="R2", buffer=LARGE)["queueing"],
             "a comparison",
         )
-        yield Claim.reported(
+        yield Claim.comparison(
             "jain",
             "Fairness of 1600 connections at 100 kB: Jain's index of their goodputs.",
             "not in the slides",
@@ -285,7 +285,7 @@ def _headline(results: Results) -> Iterable[Claim]:
         for floor, tag in ((RFC, "rule"), (NONE, "none"), (DROP, "drop")):
             at = results.where(sources=n, floor=floor)
             blue, red = at.where(set="B4", buffer=SMALL)["loss"], at.where(set="R2", buffer=LARGE)["loss"]
-            yield Claim.reported(
+            yield Claim.comparison(
                 f"F-{n}-{tag}",
                 f"Headline, {n} connections, {_words(floor)}: loss of Blue (B4) with 100 kB less that of RED (R2) with "
                 f"1000 kB is below zero. {_reproduced(blue, red)}",

@@ -175,7 +175,7 @@ class UnderstandingBlue(Experiment):
             "the same slides; the range of connections was chosen after the runs, see the page",
             blue_["q_sd_early"] <= 0.5 * red["q_sd_early"],
         )
-        yield Claim.reported(
+        yield Claim.comparison(
             "C3c",
             "Without the rule, from 250 connections on: deviation of Blue's queue less that of RED's.",
             "specification E13",
@@ -202,7 +202,7 @@ class UnderstandingBlue(Experiment):
             "specification E12(e), asked of both",
             results.where(set=["R2", "B4"])["utilisation"] >= 98,
         )
-        yield Claim.reported(
+        yield Claim.comparison(
             "C7",
             "Packets lost from 250 connections on, RED's less Blue's. The specification expects no fewer with RED.",
             "specification E13",

@@ -119,28 +119,28 @@ class BlueTestbed(Experiment):
         for hosts, words in SENSITIVITY.items():
             at = results.where(hosts=hosts)
             tag = hosts.split(", ")[-1].split(" ")[0].lower()
-            yield Claim.reported(
+            yield Claim.comparison(
                 f"loss-{tag}",
                 f"{words}: loss of RED less that of Blue.",
                 "reconstructed hosts",
                 at.where(discipline=RED)["loss"] - at.where(discipline=BLUE)["loss"],
                 "sensitivity to what the slides do not say of the hosts",
             )
-            yield Claim.reported(
+            yield Claim.comparison(
                 f"utilisation-{tag}",
                 f"{words}: utilisation with Blue.",
                 "reconstructed hosts",
                 at.where(discipline=BLUE)["utilisation"],
                 "sensitivity to what the slides do not say of the hosts",
             )
-        yield Claim.reported(
+        yield Claim.comparison(
             "jain",
             "Fairness, Jain's index of the goodputs.",
             "not in the slides",
             plain.where(discipline=[RED, BLUE])["jain"],
             "not judged: what the low loss costs, see the page",
         )
-        yield Claim.reported(
+        yield Claim.comparison(
             "altq",
             "Utilisation with the constants of the ALTQ kernel, 0.125 up and 0.001 down.",
             "ALTQ source",

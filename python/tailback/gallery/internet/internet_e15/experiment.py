@@ -188,7 +188,7 @@ class OneAgainstMany(Experiment):
                 f"{table}; stated, tier qualitative",
                 (sfb_rfc["cbr_lost"] >= 43) & (sfb_rfc["tcp_lost"] <= 0.1),
             ),
-            Claim.reported(
+            Claim.comparison(
                 "S6",
                 "Tier quantitative: the other flow loses at least 44.7 Mbit/s.",
                 f"{table}; stated",
@@ -213,7 +213,7 @@ class OneAgainstMany(Experiment):
                 "increments that are much larger than decrements were tried so that the leak closes; the published "
                 "ones differ by a factor of 5, and TCP loses 0.3 Mbit/s instead of 0.01",
             ),
-            Claim.reported(
+            Claim.comparison(
                 "S8",
                 "With the sender of 1999, which never sends less than a segment per round trip, the other flow loses "
                 "as much as on the slide, but TCP more.",
@@ -242,7 +242,7 @@ class OneAgainstMany(Experiment):
                 "full now and then; slide: 0.01",
                 at.where(queue=ANY, sender=RFC3168)["tcp_lost"] > 1,
             ),
-            Claim.reported(
+            Claim.comparison(
                 "S12",
                 "If RED's marks were honoured, TCP would lose nothing and the other flow 18 to 21 Mbit/s.",
                 "ns-2.35: 0.00 and 18.6 Mbit/s with these timers, 0.01 and 21.4 with a floor of 0.2 s",
@@ -250,14 +250,14 @@ class OneAgainstMany(Experiment):
                 "a comparison: it shows that the slide's RED did not mark, or that its marks became drops; with the "
                 "sender of 1999 it is 24.9, and TCP loses 3.1",
             ),
-            Claim.reported(
+            Claim.comparison(
                 "S13",
                 "Without ECN SFQ+RED costs TCP about twice as much as on the slide (2.53).",
                 table,
                 sfq.where(sender=NO_ECN)["tcp_lost"],
                 "the slide does not say whether the 46 queues mark",
             ),
-            Claim.reported(
+            Claim.comparison(
                 "S14",
                 "A flow of 2 Mbit/s should lose 1.84 Mbit/s too if it were held to 0.16.",
                 "derived from the limit of 0.16 Mbit/s",

@@ -158,7 +158,7 @@ class Misclassification(Experiment):
                 rfc.where(others=[4])["covered"].within(1.0, 20.2)
                 & rfc.where(others=[8])["covered"].within(18.8, 52.8),
             ),
-            Claim.reported(
+            Claim.comparison(
                 "M1b",
                 "Single runs are outside of that now and then.",
                 "derived: all flows of a run share its hashes",
@@ -185,7 +185,7 @@ class Misclassification(Experiment):
                 "derived: 35.8 against 10.6 expected",
                 (rfc.where(others=8)["covered"] - rfc.where(others=4)["covered"]) >= 10,
             ),
-            Claim.reported(
+            Claim.comparison(
                 "M5",
                 "Flows starved for other reasons.",
                 "prototype: 15 to 43 without any non-responsive flow",
@@ -194,14 +194,14 @@ class Misclassification(Experiment):
                 "it, to 60 s: a flow that is unlucky in the first seconds, when probabilities overshoot, hardly sends "
                 "again",
             ),
-            Claim.reported(
+            Claim.comparison(
                 "M6",
                 "With the sender of 1999 fewer of the covered flows are starved.",
                 "not in the slides",
                 old.where(**some)["covered_starved"],
                 "such senders keep all probabilities near 1, so that the covered flows differ little from the others",
             ),
-            Claim.reported(
+            Claim.comparison(
                 "M7",
                 "What the non-responsive flows still get together.",
                 "prototype: 8.2 Mbit/s for M = 8; fair: 0.9 Mbit/s",

@@ -170,7 +170,7 @@ class MovingHash(Experiment):
                 f"{slide}; stated",
                 moving.where(**rfc)["starved"] < static.where(**rfc)["starved"],
             ),
-            Claim.reported(
+            Claim.comparison(
                 "H2b",
                 "What is left are no more flows than are starved without any non-responsive flow: the difference.",
                 f"{slide}; bound of a quarter of the static excess, about 8 flows, reconstructed",
@@ -190,7 +190,7 @@ class MovingHash(Experiment):
                 f"{slide}; derived. Prototype: 8.2 to 1.8 Mbit/s",
                 moving.where(**rfc)["cbr_carried"] <= static.where(**rfc)["cbr_carried"],
             ),
-            Claim.reported(
+            Claim.comparison(
                 "H5",
                 "With the sender of 1999 they get as much as before, within 1.5 Mbit/s.",
                 "not in the slides",
@@ -210,7 +210,7 @@ class MovingHash(Experiment):
                 "derived: the set that decides after the second change has never seen it misbehave",
                 reformed.where(hash=MOVING)["recovery"] <= 2 * INTERVAL_S,
             ),
-            Claim.reported(
+            Claim.comparison(
                 "H7b",
                 "Share of runs in which that takes longer.",
                 "not in the slides",
@@ -225,14 +225,14 @@ class MovingHash(Experiment):
                 "its bins empty",
                 reformed.where(hash=STATIC)["recovery"] > reformed.where(hash=MOVING)["recovery"],
             ),
-            Claim.reported(
+            Claim.comparison(
                 "H9",
                 "What the change of hashes costs TCP.",
                 "prototype: 1.45 Mbit/s",
                 moving["tcp_lost"],
                 "each set starts empty and has 2 s to learn what all flows deserve; the buffer overflows meanwhile",
             ),
-            Claim.reported(
+            Claim.comparison(
                 "H10",
                 "With the published freeze time of 10 ms an interval of 2 s is too short.",
                 "derived: freeze time/d1 = 10 ms/0.005 = 2 s from 0 to 1",

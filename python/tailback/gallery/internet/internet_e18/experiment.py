@@ -171,7 +171,7 @@ class Reservation(Experiment):
                 "Ours: sensitivity",
                 elsewhere,
             ),
-            Claim.reported(
+            Claim.comparison(
                 "T11",
                 "Goodput with 4 Mbit/s reserved, adaptive window and fine timer, on a clock of 100 ms ticks.",
                 "Ours: sensitivity",

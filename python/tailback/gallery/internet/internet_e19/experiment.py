@@ -188,7 +188,7 @@ class TransparentMarking(Experiment):
                 steps.where(step=[0.005, 0.05])["gold"].within(0.95 * 4, 1.05 * 4)
                 & usual.where(case=UNDER_RIO)["gold"].within(0.95 * 4, 1.05 * 4),
             ),
-            Claim.reported(
+            Claim.comparison(
                 "P8",
                 "The poorest connection of a group of four that is to reach 4 Mbit/s.",
                 "Ours",

@@ -166,7 +166,7 @@ class IntegratedMarking(Experiment):
                     > usual.where(engine=BLIND, targets=OVER)["least"]
                 ),
             ),
-            Claim.reported(
+            Claim.comparison(
                 "I7",
                 "The poorest flow where senders never turn marking off, of an equal share.",
                 "Ours",
@@ -179,14 +179,14 @@ class IntegratedMarking(Experiment):
                 "Ours: sensitivity",
                 reached(results.where(engine=INTEGRATED, targets=MIXED, others=FEW, window=1000)),
             ),
-            Claim.reported(
+            Claim.comparison(
                 "I10",
                 "Observed of the flow with a target of 2 Mbit/s, with a window of 100 ms.",
                 "Ours: sensitivity",
                 results.where(engine=INTEGRATED, targets=MIXED, others=FEW, window=100)["middle"],
                 "a window of one round trip sees bursts as the rate, and stops too early: see the page",
             ),
-            Claim.reported(
+            Claim.comparison(
                 "I9",
                 "Unmarked part of the middle flow with twelve best-effort flows.",
                 "Ours: sensitivity",

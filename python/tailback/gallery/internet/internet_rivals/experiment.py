@@ -120,7 +120,7 @@ class Rivals(Experiment):
                 results.where(queue="fq-codel")["cbr_carried"] < results.where(queue=SFQ_RED)["cbr_carried"],
             ),
             *(
-                Claim.reported(number, text, "not in the slides", results[name], "reported for all; see the figure")
+                Claim.comparison(number, text, "not in the slides", results[name], "reported for all; see the figure")
                 for number, text, name in (
                     ("V4", "What the non-responsive flow gets.", "cbr_carried"),
                     ("V5", "What TCP loses.", "tcp_lost"),
@@ -128,7 +128,7 @@ class Rivals(Experiment):
                     ("V7", "TCP flows below a quarter of the median.", "starved"),
                 )
             ),
-            Claim.reported(
+            Claim.comparison(
                 "V8",
                 "What isolation costs in state.",
                 "not in the slides; SFB: 46 bins",

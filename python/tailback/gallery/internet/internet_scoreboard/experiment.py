@@ -194,7 +194,7 @@ class Scoreboard(Experiment):
                 targets < without.where(queue="drop-tail")["queueing"],
             ),
             *(
-                Claim.reported(
+                Claim.comparison(
                     f"S{index}", text, "not in the slides", heavy.where(ecn=ecn)[name], "a score; see the figure"
                 )
                 for index, (text, name, ecn) in enumerate(

@@ -65,7 +65,7 @@ class TrafficMergingWithTcp(Experiment):
                 ),
             ),
             *(
-                Claim.reported(
+                Claim.comparison(
                     f"T5{letter}",
                     f"Time within which 99 % of bursts of 48 kB are delivered at 3 Mbit/s, {words}.",
                     "not in the deck",
@@ -75,14 +75,14 @@ class TrafficMergingWithTcp(Experiment):
                 )
                 for letter, words, mode in (("a", "without control", "none"), ("b", "with XON/XOFF", "plain"))
             ),
-            Claim.reported(
+            Claim.comparison(
                 "T6",
                 "Segments sent again at 3 Mbit/s in bursts of 48 kB without control.",
                 "not in the deck",
                 worst.where(mechanism="none")["again"],
                 "the deck has no TCP",
             ),
-            Claim.reported(
+            Claim.comparison(
                 "T7",
                 "Segments sent again under back-pressure, all of them needlessly.",
                 "not in the deck",

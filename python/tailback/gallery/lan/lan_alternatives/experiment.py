@@ -132,7 +132,7 @@ class Alternatives(Experiment):
                 source[WR].where(**moderate)["loss"] > 0,
             ),
             *(
-                Claim.reported(
+                Claim.comparison(
                     f"R{number}",
                     f"{text}, at 8 Mbit/s per source.",
                     "slides Congestion Control Mechanism; laws reconstructed",

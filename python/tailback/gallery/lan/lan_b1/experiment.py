@@ -177,7 +177,7 @@ class VideoAndData(Experiment):
                 plain.where(**bursty)["video_delay"] > selective.where(**bursty)["video_delay"],
             ),
             *(
-                Claim.reported(
+                Claim.comparison(
                     id,
                     f"Sensitivity, {LAYOUTS[layout].words}: video loss at 7 Mbit/s of data in bursts of 96 kB, "
                     f"{'with XON/XOFF' if mechanism == 'plain' else 'with control by class'}.",

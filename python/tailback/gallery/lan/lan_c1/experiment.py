@@ -111,7 +111,7 @@ class IndependentFlows(Experiment):
                 (shared.where(**busy)["s2_loss"] < plain.where(**busy)["s2_loss"] / 3)
                 & (shared.where(**stable)["s2_loss"] - plain.where(**stable)["s2_loss"] / 3 <= RESOLUTION),
             ),
-            Claim.reported(
+            Claim.comparison(
                 "C3c",
                 "Loss of S2 with the shared buffer, an S1 rate of 10 Mbit/s and bursts of 96 kB.",
                 "conclusions of the deck",

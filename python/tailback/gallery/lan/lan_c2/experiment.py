@@ -151,7 +151,7 @@ class MergingOverTheBackbone(Experiment):
             ),
         ]
         claims.append(
-            Claim.reported(
+            Claim.comparison(
                 "P",
                 "Loss at 9 Mbit/s and 48 kB when stopped destinations share one buffer.",
                 "sensitivity",
@@ -161,7 +161,7 @@ class MergingOverTheBackbone(Experiment):
         )
         if results.profile == "full":
             claims += [
-                Claim.reported(
+                Claim.comparison(
                     f"N{index}",
                     f"Loss with 8 sources of 9 Mbit/s each in bursts of 48 kB, {words}.",
                     "sensitivity",

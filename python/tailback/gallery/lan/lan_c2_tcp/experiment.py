@@ -74,7 +74,7 @@ class BackboneWithTcp(Experiment):
                 ),
             ),
             *(
-                Claim.reported(number, text, "not in the deck", quantity, "the deck has no TCP")
+                Claim.comparison(number, text, "not in the deck", quantity, "the deck has no TCP")
                 for number, text, quantity in (
                     (
                         "T6",

@@ -88,7 +88,7 @@ class ControllingTheSource(Experiment):
                 plain.where(**middle)["delay"] >= 2 * destination.where(**middle)["delay"],
             ),
             *(
-                Claim.reported(
+                Claim.comparison(
                     name,
                     f"Mean delay at 10 Mbit/s, stopping {words}.",
                     "slide Packet Delay",

@@ -136,7 +136,7 @@ class ClassAndDestination(Experiment):
                 both["video_delay"] <= by_destination["video_delay"],
             ),
             *(
-                Claim.reported(
+                Claim.comparison(
                     name,
                     f"{text} at 7 Mbit/s if the edge switch has 500 kB.",
                     "sensitivity",

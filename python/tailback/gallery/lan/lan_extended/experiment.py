@@ -155,7 +155,7 @@ class ExtendedLan(Experiment):
                 "invariant",
                 results["unaccounted"].is_zero(),
             ),
-            Claim.reported(
+            Claim.comparison(
                 "X10", "Packet-hops per second of simulated time.", "derived", both["hops"], "a size, not a claim"
             ),
         ]

@@ -123,7 +123,7 @@ class WhomToNotify(Experiment):
                 database["s3_loss"].is_zero() & buffer["s3_loss"].is_zero(),
             ),
             *(
-                Claim.reported(
+                Claim.comparison(
                     name,
                     f"{text} at 8 Mbit/s if the edge switches have 500 kB.",
                     "sensitivity",
