@@ -203,7 +203,13 @@ class Claim:
 
     @classmethod
     def unasserted(
-        cls, id: str, text: str, source: str, condition: Condition, why: str, headline: str = ""  # noqa: A002
+        cls,
+        id: str,  # noqa: A002
+        text: str,
+        source: str,
+        condition: Condition,
+        why: str,
+        headline: str = "",
     ) -> Claim:
         """Return a sentence of the source that is known not to hold here, or not surely.
 
@@ -214,7 +220,13 @@ class Claim:
 
     @classmethod
     def calibrated(
-        cls, id: str, text: str, source: str, condition: Condition, why: str, headline: str = ""  # noqa: A002
+        cls,
+        id: str,  # noqa: A002
+        text: str,
+        source: str,
+        condition: Condition,
+        why: str,
+        headline: str = "",
     ) -> Claim:
         """Return a claim that the experiment was calibrated to meet.
 
@@ -227,7 +239,7 @@ class Claim:
     def word(self) -> str:
         """What stands in the report: reproduced, not reproduced, undecided, calibrated or comparison."""
         if self.kind in (Kind.CALIBRATED, Kind.COMPARISON):
-            return self.kind.value
+            return str(self.kind.value)
         return _WORDS[self.condition.verdict]
 
     def as_json(self, profile: ProfileName) -> dict[str, object]:
@@ -273,82 +285,6 @@ _WORDS = {
 WORDS = ("reproduced", "not reproduced", "undecided", "calibrated", "comparison")
 """All words that a claim can have."""
 _PASSED = {Verdict.PASS: True, Verdict.FAIL: False, Verdict.UNDECIDED: None, Verdict.NULL: None}
-
-
-def undecided_points(self) -> frozenset[Point]:
-        """Where replications would help; none once the verdict stands."""
-        if self.verdict is not Verdict.UNDECIDED:
-            return frozenset()
-        return _union(c.points for c in self.checks if c.verdict is Verdict.UNDECIDED)
-
-    @property
-    def why(self) -> str:
-        """Which points assert nothing, and why."""
-        reasons: dict[str, int] = {}
-        for check in self.checks:
-            if check.verdict is Verdict.NULL:
-                reasons[check.why] = reasons.get(check.why, 0) + 1
-        return "; ".join(f"{n} of {len(self.checks)} points not asserted: {why}" for why, n in reasons.items())
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A sentence, where it comes from, and the condition that decides it."""
-
-    id: str
-    """Short and unique in the experiment, such as `C1`."""
-    text: str
-    source: str
-    """Where in the source document, and whether it is stated there, derived or reconstructed."""
-    condition: Condition
-    is_reported: bool = False
-    calibrated_why: str = ""
-    """Of a calibrated claim: what was chosen so that it holds."""
-
-    @classmethod
-    def reported(cls, id: str, text: str, source: str, quantity: Quantity, why: str) -> Claim:  # noqa: A002
-        """Return a claim that is shown and never judged, such as the result of a choice that was turned down."""
-        return cls(id, text, source, quantity.as_reported(why), is_reported=True)
-
-    @classmethod
-    def calibrated(cls, id: str, text: str, source: str, condition: Condition, why: str) -> Claim:  # noqa: A002
-        """Return a claim that the experiment was calibrated to meet.
-
-        It is decided like any other, and the outcome is told, but it counts neither as passed nor as failed: meeting
-        it shows that the calibration works, not that the source is right.
-        """
-        return cls(id, text, source, condition, is_reported=True, calibrated_why=why)
-
-    def as_json(self, profile: ProfileName) -> dict[str, object]:
-        """Return the claim as the reports hold it; `pass` is null where `why` says so."""
-        condition = self.condition
-        worst, verdict = condition.worst, condition.verdict
-        passed = {Verdict.PASS: True, Verdict.FAIL: False, Verdict.UNDECIDED: None, Verdict.NULL: None}[verdict]
-        reasons = [condition.why] if condition.why else []
-        if self.is_reported and not self.calibrated_why:
-            reasons = [worst.why]
-        if verdict is Verdict.UNDECIDED:
-            n = worst.measured.n
-            reasons.insert(0, f"undecided after {n} replications: the interval holds both outcomes at the point shown")
-            if profile == "full":
-                passed = False
-        if self.calibrated_why:
-            held = {Verdict.PASS: "it holds", Verdict.FAIL: "it does not hold"}.get(verdict, "it is undecided")
-            reasons = [self.calibrated_why, f"as calibrated, {held}"]
-            passed = None
-        return {
-            "id": self.id,
-            "text": self.text,
-            "source": self.source,
-            "expected": condition.expected,
-            "measured": worst.measured.as_json(worst.unit),
-            "pass": passed,
-            "verdict": "reported" if self.is_reported else verdict.value,
-            **({"why": "; ".join(reasons)} if reasons else {}),
-            "at": worst.at,
-            "points": len(condition.checks),
-            **({"packets": worst.packets} if worst.packets is not None else {}),
-        }
 
 
 def undecided_points(claims: Iterable[Claim]) -> frozenset[Point]:
