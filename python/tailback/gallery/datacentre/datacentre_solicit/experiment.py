@@ -180,8 +180,8 @@ class Solicit(Experiment):
         yield Figure(
             "rate",
             "The limiter's rate after the link falls free",
-            "One replication of each. Upper panel: with the bit and Rsolicit of 1 Gbit/s (dashed), as in the sketch: steps in "
-            "quick succession below it, by sampling above it. Lower panel: all, on a longer scale.",
+            "One replication of each. Upper panel: with the bit and Rsolicit of 1 Gbit/s (dashed), as in the sketch: "
+            "steps in quick succession below it, by sampling above it. Lower panel: all, on a longer scale.",
             lambda: _draw(results),
             claims=("L1", "L2", "L3", "L4", "L5"),
         )
