@@ -129,8 +129,8 @@ class Ecm(Experiment):
                     for links in LINKS[1:]
                 ),
             ),
-            "it gets some 20 % less: the theory takes all queues as equal, whereas the link that may speed the flow up is "
-            "the one that has slowed it down last, and so one whose queue has just been long",
+            "it gets some 20 % less: the theory takes all queues as equal, whereas the link that may speed the flow up "
+            "is the one that has slowed it down last, and so one whose queue has just been long",
         )
         yield Claim("P5", "The link is full.", "derived: BCN holds its queue near Qeq", ecm["carried"] > 97)
         yield Claim.comparison(

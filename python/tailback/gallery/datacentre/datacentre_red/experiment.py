@@ -19,7 +19,15 @@ from tailback.gallery import (
 )
 from tailback.gallery import figures as fig
 from tailback.gallery import metrics as m
-from tailback.gallery.datacentre.network import BOTTLENECK, WAITS_US, edge_settings, latency, mean_limited, policy, tps
+from tailback.gallery.datacentre.network import (
+    WAITS_US,
+    edge_settings,
+    idle,
+    latency,
+    mean_limited,
+    policy,
+    tps,
+)
 from tailback.scenario import Value
 
 MANAGEMENTS = ("none", "simple", "RED", "RED, adapted")
@@ -68,7 +76,7 @@ class Red(Experiment):
         m.drops_at("es*->core", name="edge_drops", label="frames lost at the edges"),
         m.marks("es*->core", name="marks", label="frames marked at the edges"),
         m.stopped("st*->es*", name="stopped", label="hosts stopped"),
-        m.utilisation(BOTTLENECK),
+        idle(),
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
@@ -125,9 +133,9 @@ class Red(Experiment):
             ),
             Claim(
                 "R3",
-                "Dropping, it costs the bottleneck throughput, which the simple management does not.",
+                "Dropping, it leaves the bottleneck idle for longer than the simple management does.",
                 slide,
-                red.where(recovery="NewReno")["utilisation"] < simple.where(recovery="NewReno")["utilisation"],
+                red.where(recovery="NewReno")["idle"] > simple.where(recovery="NewReno")["idle"],
             ),
             Claim.unasserted(
                 "R4",
@@ -160,7 +168,7 @@ class Red(Experiment):
         shown = results.where(signal="drop", recovery="NewReno")
         for name, title, y, claims in (
             ("onoff_tps", "On/off connections, dropping", "", ("R1", "R2", "R5", "R6")),
-            ("utilisation", "The bottleneck, dropping", "utilisation", ("R3",)),
+            ("idle", "The bottleneck, dropping", "", ("R3",)),
             ("limited", "Queue of the limiters, dropping", "mean queue at an edge", ("R8",)),
         ):
             curves = {str(kind): shown[name].where(management=kind) for kind in shown[name].values_of("management")}
