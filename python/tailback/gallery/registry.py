@@ -71,6 +71,7 @@ EXPERIMENTS = (
     "datacentre-derivative",
     "datacentre-solicit",
     "datacentre-loop",
+    "datacentre-blocking",
     "datacentre-red",
     "datacentre-udp",
     "datacentre-bench",
