@@ -72,6 +72,7 @@ EXPERIMENTS = (
     "datacentre-solicit",
     "datacentre-loop",
     "datacentre-ecm",
+    "datacentre-blocking",
     "datacentre-red",
     "datacentre-udp",
     "datacentre-bench",
