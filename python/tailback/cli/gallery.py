@@ -13,6 +13,7 @@ from tailback.cli.options import (
     json_option,
     open_executor,
     quiet_option,
+    seed_option,
     threads_option,
 )
 from tailback.cli.output import console, print_error, print_json, print_note, table, watch_bar
@@ -45,12 +46,14 @@ def _complete(ctx: click.Context, parameter: click.Parameter, incomplete: str) -
 Examples:
   tailback reproduce                         everything, quick, report in out/report.html
   tailback reproduce lan-a1 --out /tmp/a1    one experiment
+  tailback reproduce lan --seed 3000000      the same with other random numbers
   tailback reproduce lan --full              narrow intervals, the whole grid: takes hours""",
 )
 @click.argument("what", metavar="[ID|GROUP|all]", default="all", shell_complete=_complete)
 @click.option("--quick", "profile", flag_value="quick", default=True, help="Few points, short runs (default).")
 @click.option("--full", "profile", flag_value="full", help="All points, to 10 % relative or 0.1 point absolute.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("out"), show_default=True, help="Where to write.")
+@seed_option
 @executor_options
 @threads_option
 @json_option
@@ -59,6 +62,7 @@ def reproduce(
     what: str,
     profile: str,
     out: Path,
+    seed: int | None,
     executor: ExecutorName,
     scheduler: str | None,
     options: Sequence[tuple[str, str]],
@@ -77,7 +81,7 @@ def reproduce(
     chosen = select(what)
     name: ProfileName = "full" if profile == "full" else "quick"
     with open_executor(executor, scheduler, options, threads) as backend, watch_bar(quiet=quiet) as watch:
-        found = reproduce_all(chosen, name, out, watch=watch, executor=backend)
+        found = reproduce_all(chosen, name, out, seed=seed, watch=watch, executor=backend)
     if as_json:
         print_json(found.as_json())
     else:

@@ -15,7 +15,7 @@ from tailback.executors import Backend
 from tailback.gallery.design import Experiment, ProfileName
 from tailback.gallery.figures import Figure
 from tailback.gallery.page import Drawn, Entry, page
-from tailback.gallery.runner import Study, Watch, run, verdicts, words
+from tailback.gallery.runner import Study, Watch, check_seed, run, verdicts, words
 from tailback.parallel import Pool
 from tailback.rundir import write_file
 
@@ -30,6 +30,8 @@ class Reproduction:
     """What came of it, in the form of the JSON output."""
 
     profile: ProfileName
+    seed: int | None = None
+    """Base seed of all experiments; without it each scenario's own."""
     entries: list[Entry] = field(default_factory=list)
     interrupted: bool = False
     report: Path | None = None
@@ -56,6 +58,7 @@ class Reproduction:
         return {
             "tailback": _native.version,
             "profile": self.profile,
+            "seed": self.seed,
             "interrupted": self.interrupted,
             "passed": self.passed,
             "summary": self.counts,
@@ -72,6 +75,7 @@ def experiment_json(entry: Entry) -> dict[str, object]:
         "id": study.experiment.id,
         "title": study.experiment.title,
         "profile": study.profile,
+        "seed": study.seed,
         "interrupted": study.interrupted,
         "replications": {"least": low, "most": high},
         "packet_hops": study.packet_hops,
@@ -89,15 +93,18 @@ def reproduce(
     profile: ProfileName = "quick",
     out: str | PathLike[str] | None = None,
     *,
+    seed: int | None = None,
     threads: int | None = None,
     watch: Watch | None = None,
     executor: Executor | Backend | None = None,
 ) -> Reproduction:
     """Run experiments; with `out`, write figures and samples there, and `report.html` at the end.
 
+    With `seed`, replication k of every experiment has the seed `seed + k` instead of its scenario's.
+
     Ctrl-C keeps what is finished: the report then covers it and says so, and `interrupted` is true.
     """
-    found = Reproduction(profile)
+    found = Reproduction(profile, check_seed(seed))
     folder = None if out is None else Path(out)
     if folder is not None:
         # Notice an unwritable place before the work, not after it.
@@ -108,7 +115,7 @@ def reproduce(
     try:
         with Pool(threads, executor) as pool:
             for experiment in experiments:
-                study = run(experiment, profile, pool, watch)
+                study = run(experiment, profile, pool, watch, seed=seed)
                 found.interrupted = study.interrupted
                 if any(study.samples.values()):
                     entry = Entry(study, study.claims, _figures(study) if folder else [])

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from tailback.errors import UsageError
 from tailback.gallery.claims import CONFIDENCE, WORDS, Claim, Kind, Verdict, undecided_points
 from tailback.gallery.design import HOPS_PER_CPU_S, Experiment, Point, ProfileName
 from tailback.gallery.results import Results, Sample
@@ -14,7 +15,10 @@ from tailback.report import Report
 from tailback.scenario import Scenario
 from tailback.stats import mean_interval
 
-__all__ = ["Study", "plan", "run", "verdicts", "words"]
+__all__ = ["MAX_SEED", "Study", "check_seed", "plan", "run", "verdicts", "words"]
+
+MAX_SEED = 2**63 - 10**6
+"""Largest base seed: a scenario's seed is below 2^63, and replications count up from the base."""
 
 _GROWTH = 1.5
 """How much the replications of a point grow by between two looks: few looks keep the 99 % near to 99 %."""
@@ -32,6 +36,8 @@ class Study:
     experiment: Experiment
     profile: ProfileName
     samples: dict[Point, list[Sample]]
+    seed: int | None = None
+    """Base seed of all points; each scenario's own without it."""
     interrupted: bool = False
     cpu_s: float = 0.0
     imprecise: int = 0
@@ -67,10 +73,33 @@ class Study:
         counts = [len(samples) for samples in self.samples.values()]
         return min(counts), max(counts)
 
+    def scenario(self, point: Point) -> Scenario:
+        """Return the scenario of a point."""
+        if point not in self._scenarios:
+            self._scenarios[point] = self.experiment.at(point, self.profile)
+        return self._scenarios[point]
 
-def plan(experiment: Experiment, profile: ProfileName) -> Study:
+    def base_seed(self, point: Point) -> int:
+        """Return the seed of a point's replication 0; replication k has k more."""
+        if self.seed is not None:
+            return self.seed
+        seed = self.scenario(point).run_config["seed"]
+        assert isinstance(seed, int)
+        return seed
+
+
+def plan(experiment: Experiment, profile: ProfileName, seed: int | None = None) -> Study:
     """Return a study of which nothing has been run: its claims say which points they depend on."""
-    return Study(experiment, profile, {point: [] for point in experiment.points(profile)})
+    return Study(experiment, profile, {point: [] for point in experiment.points(profile)}, check_seed(seed))
+
+
+def check_seed(seed: int | None) -> int | None:
+    """Return a base seed from which every replication has a seed that scenarios allow; raises UsageError."""
+    if seed is not None and not 0 <= seed <= MAX_SEED:
+        raise UsageError(
+            f"the base seed {seed} is not from 0 to {MAX_SEED} (2^63 - 10^6, which leaves room to count up)"
+        )
+    return seed
 
 
 def run(
@@ -79,13 +108,16 @@ def run(
     pool: Pool,
     watch: Watch | None = None,
     only: Collection[Point] | None = None,
+    *,
+    seed: int | None = None,
 ) -> Study:
     """Run one experiment until its claims are decided, its targets are met, or its budget is spent.
 
-    With `only`, run no other points; claims that depend on others stay undecided.
+    With `only`, run no other points; claims that depend on others stay undecided. With `seed`, replication k has
+    the seed `seed + k` at every point, whatever the scenarios say.
     """
     effort = experiment.profile(profile)
-    study = plan(experiment, profile)
+    study = plan(experiment, profile, seed)
     chosen = [point for point in study.samples if only is None or point in only]
     wanted = dict.fromkeys(chosen, effort.replications)
     budget = effort.cpu_s * HOPS_PER_CPU_S
@@ -139,17 +171,8 @@ def _tasks(study: Study, wanted: Mapping[Point, int], budget: float) -> Iterable
 
 
 def _task(study: Study, point: Point, replication: int) -> Task[Key]:
-    if point not in study._scenarios:
-        study._scenarios[point] = study.experiment.at(point, study.profile)
-    scenario = study._scenarios[point]
     # One seed for a replication at all points: common random numbers wherever points are compared.
-    return Task((point, replication), scenario, _base_seed(scenario) + replication)
-
-
-def _base_seed(scenario: Scenario) -> int:
-    seed = scenario.run_config["seed"]
-    assert isinstance(seed, int)
-    return seed
+    return Task((point, replication), study.scenario(point), study.base_seed(point) + replication)
 
 
 @dataclass(frozen=True, slots=True)
