@@ -145,8 +145,8 @@ class Red(Experiment):
                 "Marking, RED gives on/off connections less than the simple management does.",
                 "slide 7: RED (mark/drop), stated; the measure is ours",
                 marking.where(management="RED")["onoff_tps"] < marking.where(management="simple")["onoff_tps"],
-                "a mark costs no timeout: the difference is some 2.5 Tps, a third of that with drops, which the replications "
-                "of quick runs may or may not tell from none",
+                "a mark costs no timeout: the difference is some 2.5 Tps, a third of that with drops, which few "
+                "replications may or may not tell from none",
             ),
             Claim.comparison(
                 "R5",
