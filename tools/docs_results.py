@@ -37,8 +37,8 @@ _DIGITS = re.compile(rb"(\d+\.\d\d)\d+")
 WORDS_MEAN = """Every interval is a 99 % interval over replications ([statistics](../statistics.md#verdicts-of-claims)).
 *Reproduced*: the whole interval satisfies the claim. *Not reproduced*: the whole interval violates it. *Undecided*: it
 holds both outcomes. *Calibrated*: something was chosen after the result was seen, so that meeting it proves nothing
-about the source. *Comparison*: shown beside others; there is nothing that it should be. The numbers do not depend on the
-machine."""
+about the source. *Comparison*: shown beside others; there is nothing that it should be. The numbers do not depend on
+the machine."""
 
 
 def cell(text: object) -> str:
@@ -53,7 +53,8 @@ def found(claim: Json) -> str:
         return f"{claim['points']} points, below"
     where = f" at {claim['at']}" if claim["at"] else ""
     of = f", the deciding one of {claim['points']} points" if claim["points"] > 1 else ""
-    return cell(f"{measured_text(claim['measured'])}, n = {claim['measured']['n']}{where}{of}")
+    seen = f", {claim['packets']:,} packets seen" if "packets" in claim else ""
+    return cell(f"{measured_text(claim['measured'])}, n = {claim['measured']['n']}{seen}{where}{of}")
 
 
 def details(claim: Json) -> list[str]:
