@@ -64,6 +64,7 @@ def share_scale(figures: Sequence[Figure]) -> None:
 
 def settle(figure: Figure) -> None:
     """Mend what only the finished figure shows."""
+    _fill_with_time(figure)
     # Before anything is laid out: what reaches far out of its axes would leave them no room.
     for axes in figure.axes:
         _keep_within(axes)
@@ -74,6 +75,22 @@ def settle(figure: Figure) -> None:
     for axes in figure.axes:
         if (legend := axes.get_legend()) is not None:
             _clear(figure, axes, legend)
+
+
+# Time.
+
+
+def _fill_with_time(figure: Figure) -> None:
+    """Have series over time fill their axis, in all panels that share it; limits that were set stay."""
+    for bottom in figure.axes:
+        if not bottom.get_xlabel().startswith("time (") or not bottom.get_autoscalex_on():
+            continue
+        panels = [axes for axes in figure.axes if bottom.get_shared_x_axes().joined(axes, bottom)]
+        lines = [line for axes in panels for line in axes.lines if line.get_transform() == axes.transData]
+        along = [np.asarray(line.get_xdata(orig=False), dtype=float) for line in lines if line.get_color() != "none"]
+        seen = np.concatenate(along) if along else np.empty(0)
+        if len(seen) and np.ptp(seen) > 0:
+            bottom.set_xlim(float(seen.min()), float(seen.max()))
 
 
 # Bars.

@@ -143,9 +143,6 @@ def finish(
     axes.set_title(title)
     axes.set_xlabel(x)
     axes.set_ylabel(y)
-    if x.startswith("time ("):
-        # A series fills its axis.
-        axes.margins(x=0)
     if y_scale == "symlog":
         # Linear up to the threshold, so that zero has a place on the axis.
         axes.set_yscale("symlog", linthresh=y_threshold)

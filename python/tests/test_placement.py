@@ -183,6 +183,17 @@ def test_figures_of_several_kinds_of_axis_cannot_share_one() -> None:
         placement.share_scale([view.draw() for view in views])
 
 
-def test_a_time_series_fills_its_axis() -> None:
-    picture = drawn(figures.traces({"sw0": ([0.0, 5.0, 10.0], [1.0, 3.0, 2.0])}, "t", "Queue", y="queue (kB)"))
-    assert picture.axes[0].get_xlim() == (0.0, 10.0)
+def test_time_series_fill_their_axis_in_all_panels() -> None:
+    series = {"sw0": ([0.0, 5.0, 10.0], [1.0, 3.0, 2.0]), "sw1": ([0.0, 5.0, 12.0], [1.0, 3.0, 2.0])}
+    picture = drawn(figures.traces(series, "t", "Queue", y="queue (kB)", levels={"high": 2.5}))
+    assert [axes.get_xlim() for axes in picture.axes] == [(0.0, 12.0), (0.0, 12.0)]
+
+
+def test_a_time_axis_that_was_set_stays() -> None:
+    figure = plot.new()
+    (axes,) = figure.axes
+    axes.plot([0, 10], [1, 2])
+    plot.finish(axes, x="time (s)", y="queue (kB)")
+    axes.set_xlim(2, 5)
+    placement.settle(figure)
+    assert axes.get_xlim() == (2, 5)
