@@ -195,7 +195,7 @@ def _name_coincident(axes: Axes) -> None:
     text = "; ".join(f"{', '.join(label.partition(': 0 of ')[0] for label in group)} coincide" for group in groups)
     figure = axes.get_figure(root=True)
     assert figure is not None
-    free = axes.get_window_extent().width / figure.dpi - 0.09 * len(axes.get_title()) - 0.2
+    free = axes.get_window_extent().width / figure.dpi - 0.09 * len(axes.get_title(loc="left")) - 0.2
     lines = textwrap.wrap(text, max(18, int(free / _CHARACTER_IN)))
     axes.set_title("\n".join(lines), loc="right", fontsize=8, color="#57606a")
 
