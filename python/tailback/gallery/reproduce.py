@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -15,7 +16,10 @@ from tailback.executors import Backend
 from tailback.gallery.design import Experiment, ProfileName
 from tailback.gallery.figures import Figure
 from tailback.gallery.page import Drawn, Entry, page
+from tailback.gallery.provenance import commit, provenance
 from tailback.gallery.runner import Study, Watch, check_seed, run, verdicts, words
+from tailback.gallery.scoreboard import Headline, headlines
+from tailback.gallery.store import Store
 from tailback.parallel import Pool
 from tailback.rundir import write_file
 
@@ -42,6 +46,16 @@ class Reproduction:
         return verdicts(entry.study for entry in self.entries)
 
     @property
+    def words(self) -> dict[str, int]:
+        """Claims by word."""
+        return words(entry.study for entry in self.entries)
+
+    @property
+    def headlines(self) -> list[Headline]:
+        """What the sources are known for, beside what was measured."""
+        return headlines((entry.study, entry.claims) for entry in self.entries)
+
+    @property
     def undecided_allowed(self) -> int:
         """How many claims may be undecided: none in `full`."""
         total = sum(n for kind, n in self.counts.items() if kind != "reported")
@@ -59,10 +73,12 @@ class Reproduction:
             "tailback": _native.version,
             "profile": self.profile,
             "seed": self.seed,
+            "commit": commit() or None,
             "interrupted": self.interrupted,
             "passed": self.passed,
             "summary": self.counts,
-            "verdicts": words(entry.study for entry in self.entries),
+            "verdicts": self.words,
+            "headlines": [line.as_json() for line in self.headlines],
             "experiments": [experiment_json(entry) for entry in self.entries],
         }
 
@@ -76,13 +92,20 @@ def experiment_json(entry: Entry) -> dict[str, object]:
         "title": study.experiment.title,
         "profile": study.profile,
         "seed": study.seed,
+        "provenance": provenance(study).as_json(),
         "interrupted": study.interrupted,
         "replications": {"least": low, "most": high},
         "packet_hops": study.packet_hops,
         "imprecise_points": study.imprecise,
         "claims": [claim.as_json(study.profile) for claim in entry.claims],
         "figures": [
-            {"name": figure.name, "title": figure.title, "file": f"{study.experiment.id}/{figure.name}.svg"}
+            {
+                "name": figure.name,
+                "title": figure.title,
+                "caption": figure.caption,
+                "claims": list(figure.claims),
+                "file": f"{study.experiment.id}/{figure.name}.svg",
+            }
             for figure in entry.figures
         ],
     }
@@ -96,13 +119,17 @@ def reproduce(
     seed: int | None = None,
     threads: int | None = None,
     watch: Watch | None = None,
+    finished: Callable[[Study, int], object] | None = None,
     executor: Executor | Backend | None = None,
 ) -> Reproduction:
     """Run experiments; with `out`, write figures and samples there, and `report.html` at the end.
 
     With `seed`, replication k of every experiment has the seed `seed + k` instead of its scenario's.
 
-    Ctrl-C keeps what is finished: the report then covers it and says so, and `interrupted` is true.
+    Ctrl-C keeps what is finished: the report then covers it and says so, and `interrupted` is true. With `full` and
+    `out`, every finished replication is on disk at once: called again after Ctrl-C, or after the process was killed,
+    this goes on from there, and ends with the same results. `watch` is told how far it is, `finished` of every
+    experiment that is done, and the how manieth it was.
     """
     found = Reproduction(profile, check_seed(seed))
     folder = None if out is None else Path(out)
@@ -114,8 +141,10 @@ def reproduce(
     pictures: list[tuple[Entry, Future[Drawn]]] = []
     try:
         with Pool(threads, executor) as pool:
-            for experiment in experiments:
-                study = run(experiment, profile, pool, watch, seed=seed)
+            for number, experiment in enumerate(experiments, 1):
+                place = f"{number} of {len(experiments)}, " if len(experiments) > 1 else ""
+                with _store(folder, experiment, profile) as store:
+                    study = run(experiment, profile, pool, _within(watch, place), seed=seed, store=store)
                 found.interrupted = study.interrupted
                 if any(study.samples.values()):
                     entry = Entry(study, study.claims, _figures(study) if folder else [])
@@ -126,6 +155,8 @@ def reproduce(
                         pictures += [(entry, artist.submit(_draw, figure, home)) for figure in entry.figures]
                 if study.interrupted:
                     break
+                if finished:
+                    finished(study, number)
         if watch and pictures:
             watch("drawing figures", 0, 0)
         for entry, picture in pictures:
@@ -139,6 +170,19 @@ def reproduce(
             found.report = write_file(folder / "report.html", page(found.entries, _native.version))
             write_file(folder / "results.json", json.dumps(found.as_json(), indent=2) + "\n")
     return found
+
+
+def _store(folder: Path | None, experiment: Experiment, profile: ProfileName) -> AbstractContextManager[Store | None]:
+    """Where replications that take hours are kept; quick ones are done again sooner than they are looked up."""
+    return nullcontext() if folder is None or profile == "quick" else Store(folder / experiment.id, experiment)
+
+
+def _within(watch: Watch | None, place: str) -> Watch | None:
+    """Tell which experiment of how many it is, too."""
+    if watch is None:
+        return None
+    told = watch
+    return lambda what, done, total: told(f"{place}{what}", done, total)
 
 
 def _figures(study: Study) -> list[Figure]:
