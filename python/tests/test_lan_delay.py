@@ -85,7 +85,8 @@ def _scenario(folder: Path, sources: list[list[tuple[int, int]]], settings: dict
         (folder / f"s{number}.txt").write_text("\n".join(map(str, sizes)))
         head += (
             f'[[flows]]\nname = "data{number}"\nfrom = "s{number}"\nto = "d{number}"\n'
-            f'source = {{ kind = "trace", file = "s{number}.txt", format = "terse-bytes", fps = 1e3, loop = false }}\n\n'
+            f'source = {{ kind = "trace", file = "s{number}.txt", format = "terse-bytes", fps = 1000, loop = false }}'
+            "\n\n"
         )
     (folder / "c3.toml").write_text(head)
     run: dict[str, Value] = {"run.duration": f"{DURATION_S}s", "run.warmup": "0s"}

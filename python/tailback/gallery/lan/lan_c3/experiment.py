@@ -20,6 +20,7 @@ from tailback.gallery import (
 )
 from tailback.gallery import figures as fig
 from tailback.gallery import metrics as m
+from tailback.gallery.lan.slides import Slide, on_one_scale
 from tailback.gallery.quantity import Selector
 from tailback.report import Report
 
@@ -243,9 +244,12 @@ class ControllingTheSource(Experiment):
             "destination": ("using Xon/Xoff with destination", ("C2",)),
         }
         rates = results.where(rate=list(QUICK_RATES)) if results.profile == "quick" else results
-        for mechanism, (text, claims) in words.items():
-            loss = rates.where(mechanism=mechanism)["loss"]
-            yield fig.both_views(loss, f"loss-{mechanism}", f"Packet loss {text}", claims=claims)
+        yield from on_one_scale(
+            [
+                Slide(f"loss-{name}", f"Packet loss {text}", rates.where(mechanism=name)["loss"], claims)
+                for name, (text, claims) in words.items()
+            ]
+        )
         below_ten: dict[str, Selector] = {"burst": 48, "rate": lambda g: float(g) < 10}
         delays = {name: results.where(mechanism=name, burst=48)["delay"] for name in MECHANISMS}
         shown = (*MECHANISMS, UNLIMITED)
