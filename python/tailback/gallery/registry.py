@@ -18,6 +18,7 @@ GROUPS = {
 }
 
 EXPERIMENTS = (
+    "lan-traffic",
     "lan-a1",
     "lan-a2",
     "lan-b1",
