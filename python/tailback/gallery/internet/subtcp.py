@@ -19,6 +19,7 @@ __all__ = [
     "SUBTCP_PLAIN",
     "SUBTCP_RULE",
     "TCP",
+    "of_ns2",
     "settings",
 ]
 
@@ -50,6 +51,11 @@ OF_NS2: Settings = {
     "flows[tcp].transport.congestion-control": {"kind": "reno", "byte-counting": 1, "reduction": "window"},
 }
 """What else ns-2.35's `Sack1` does, see docs/validation.md."""
+
+
+def of_ns2(flow: str) -> Settings:
+    """`OF_NS2` for a group of connections by another name than `tcp`."""
+    return {path.replace("flows[tcp]", f"flows[{flow}]"): value for path, value in OF_NS2.items()}
 
 
 def settings(hosts: str, discipline: str, buffer_kb: float = 100, x: float = 0.1) -> Settings:
