@@ -8,6 +8,7 @@ from tailback.scenario import Table
 
 __all__ = [
     "ADAPTIVE",
+    "BOUNDED",
     "DROP_TAIL",
     "HOSTS",
     "NS2",
@@ -24,6 +25,9 @@ __all__ = [
 ]
 
 DROP_TAIL, RED, RED_ECN, ADAPTIVE = "drop-tail", "RED", "RED, ECN", "adaptive RED, ECN"
+BOUNDED = "adaptive RED, ECN, max_p at most 1"
+"""The thesis and its code in ns-2.35 have no upper bound of max_p (`ADAPTIVE`); with this one, RED marks less than all
+packets up to the upper threshold, above which it drops them."""
 TCP, RULE, NS2, SUBTCP = "TCP", "TCP, RFC 3168", "TCP, ns-2.35", "SubTCP"
 """TCP without, with RFC 3168's and with ns-2.35's rule for an echo at a small window; SubTCP with intervals, which
 need no such rule."""
@@ -61,13 +65,13 @@ def of_ns2(flow: str) -> Settings:
 def settings(hosts: str, discipline: str, buffer_kb: float = 100, x: float = 0.1) -> Settings:
     """Hosts and bottleneck; X only matters to SubTCP."""
     control, floor = HOSTS[hosts]
-    ecn = discipline in (RED_ECN, ADAPTIVE)
+    ecn = discipline in (RED_ECN, ADAPTIVE, BOUNDED)
     if discipline == DROP_TAIL:
         queue = dumbbell.bottleneck(buffer_kb, {"kind": "drop-tail"})
-    elif discipline == ADAPTIVE:
-        # ns-2.35 has no bound for the maximum probability.
-        top = {"top": 1000} if hosts == NS2 else {}
-        queue = dumbbell.red(buffer_kb, 0.1, ecn=True, adaptive={"kind": "feng", **top})
+    elif discipline in (ADAPTIVE, BOUNDED):
+        queue = dumbbell.red(
+            buffer_kb, 0.1, ecn=True, adaptive={"kind": "feng", "top": 1.0 if discipline == BOUNDED else 1000.0}
+        )
     else:
         queue = dumbbell.red(buffer_kb, 0.1, ecn=ecn)
     return {
