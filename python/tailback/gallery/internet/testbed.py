@@ -15,8 +15,9 @@ FREEBSD: Settings = {
     "flows[tcp].transport.initial-window": 1,
     # net.inet.tcp.recvspace of 16384 B, which tcp_mss() rounds up to whole segments: 12 of 1460 B.
     "flows[tcp].transport.receive-window": 12,
-    # tcp_fasttimo() runs every 200 ms; every second segment is acknowledged at once.
-    "flows[tcp].transport.delayed-ack": {"every": 2, "timeout": "200ms"},
+    # tcp_fasttimo() releases the acknowledgements of all connections every 200 ms; every second segment is acknowledged
+    # at once (Wright and Stevens, TCP/IP Illustrated 2, section 25.4).
+    "flows[tcp].transport.delayed-ack": {"every": 2, "timeout": "200ms", "clock": "heartbeat"},
     # tcp_slowtimo() runs every 500 ms; TCPTV_MIN is two of its ticks, TCPTV_SRTTDFLT gives 3 s.
     "flows[tcp].transport.timers": {"clock": "coarse", "granularity": "500ms", "min-rto": "1s", "initial-rto": "3s"},
     # Round trips of one segment at a time (Karn): the options of RFC 1323 would leave ticks of 500 ms as they are.
