@@ -32,7 +32,7 @@ FREEBSD: Settings = {
     # echo at a window of one segment, stand in RFC 3168 of September 2001.
     "flows[tcp].transport.ecn": "classic",
     "flows[tcp].transport.ecn-retransmissions": True,
-    "flows[tcp].transport.ecn-floor": False,
+    "flows[tcp].transport.ecn-floor": "none",
     # Later than 1998: F-RTO and Eifel.
     "flows[tcp].transport.spurious-timeout": "off",
 }

@@ -63,10 +63,10 @@ OTHERS: dict[str, Settings] = {
     MODERN: {"flows[tcp].transport.congestion-control": {"kind": "reno", "byte-counting": 2}},
 }
 """What differs from the testbed's hosts."""
-SUMMARY = {
-    0: "without a freeze",
-    **{seconds: f"freeze of {seconds} s" for seconds in FREEZE_S[1:]},
-}
+
+
+def _freeze(seconds: int) -> str:
+    return f"with a freeze of {seconds} s" if seconds else "without a freeze"
 
 
 def _final_max_p(report: Report) -> float:
@@ -209,7 +209,7 @@ class Testbed(Experiment):
             if seconds != CHOSEN_S:
                 yield Claim.unasserted(
                     f"C6-{seconds}s",
-                    f"The same {SUMMARY[seconds] if seconds == 0 else 'with a ' + SUMMARY[seconds]}.",
+                    f"The same {_freeze(seconds)}.",
                     f"{slide}, Link utilization; sensitivity to the freeze",
                     (adaptive(long, seconds)["utilisation"] >= 98)
                     & (
@@ -222,8 +222,7 @@ class Testbed(Experiment):
         for seconds in (0, CHOSEN_S):
             yield Claim.unasserted(
                 f"C6-counted-{seconds}s",
-                f"The same {'without a freeze' if seconds == 0 else f'with a freeze of {seconds} s'}, where windows grow "
-                "by segments, not by acknowledgements.",
+                f"The same {_freeze(seconds)}, where windows grow by segments, not by acknowledgements.",
                 f"{slide}, Link utilization; sensitivity to the hosts",
                 (adaptive(modern, seconds)["utilisation"] >= 98)
                 & (
@@ -337,7 +336,7 @@ def _draw_max_p(results: Results) -> Drawing:
                     for sample in samples
                 ]
                 x, y = zip(*marks, strict=True)
-                axes.plot(x, y, "os^"[index], color=plot.COLOURS[index], alpha=0.7, label=SUMMARY[seconds])
+                axes.plot(x, y, "os^"[index], color=plot.COLOURS[index], alpha=0.7, label=_freeze(seconds))
             for static in (0.25, 0.016):
                 axes.axhline(static, color="#666666", linestyle="--", linewidth=0.9)
             plot.finish(

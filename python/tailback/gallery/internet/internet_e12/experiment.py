@@ -111,7 +111,7 @@ class BlueEvaluation(Experiment):
             **blue.settings(name, buffer, ecn=point["floor"] != DROP),
             "flows[tcp].count": point["sources"],
             "flows[tcp].transport.ecn": "off" if point["floor"] == DROP else "classic",
-            "flows[tcp].transport.ecn-floor": "ns-2" if point["floor"] == NS else point["floor"] == RFC,
+            "flows[tcp].transport.ecn-floor": {NS: "ns-2", RFC: "rfc3168"}.get(str(point["floor"]), "none"),
             **(subtcp.OF_NS2 if point["floor"] == NS else {}),
             **({"flows[tcp].transport.timers.min-rto": "1s"} if point["floor"] == PATIENT else {}),
             **longer,

@@ -166,7 +166,7 @@ class UnderstandingBlue(Experiment):
     def settings(self, point: Point, profile: ProfileName) -> Settings:
         """Only the discipline and the sender change."""
         del profile
-        floor = {NS2: "ns-2", RFC: True, NONE: False}[str(point["floor"])]
+        floor = {NS2: "ns-2", RFC: "rfc3168", NONE: "none"}[str(point["floor"])]
         hosts: Settings = {}
         for flow in (f"tcp{k}" for k in range(STEPS)):
             hosts |= {f"flows[{flow}].transport.ecn-floor": floor}
