@@ -137,6 +137,7 @@ class StaticDetection(Experiment):
                 "It does not suit 32: more than 1 % is lost, and at least 5 times what aggressive detection loses.",
                 f"{slide}; the factor reconstructed. ns-2.35 has 7.27 %",
                 (c32["loss"] > 1) & (c32["loss"] >= 5 * a32["loss"]),
+                headline="Conservative detection, 32 sources: continuous loss, even with ECN",
             ),
             Claim(
                 "C5",
