@@ -14,6 +14,7 @@ from tailback import _native
 from tailback.executors import Backend
 from tailback.gallery.design import Experiment, ProfileName
 from tailback.gallery.figures import Figure
+from tailback.gallery.networks import networks
 from tailback.gallery.page import Drawn, Entry, page
 from tailback.gallery.runner import Study, Watch, run, verdicts, words
 from tailback.parallel import Pool
@@ -135,8 +136,10 @@ def reproduce(
 
 
 def _figures(study: Study) -> list[Figure]:
-    """The figures, unless the study was interrupted: then whole curves could be missing."""
-    return [] if study.interrupted else list(study.experiment.figures(study.results))
+    """The network, then the figures, unless the study was interrupted: then whole curves could be missing."""
+    if study.interrupted:
+        return []
+    return [*networks(study.experiment, study.profile), *study.experiment.figures(study.results)]
 
 
 def _draw(figure: Figure, home: Path) -> Drawn:
