@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tailback.scenario import Scenario
 
-__all__ = ["MOST_ALIKE", "MOST_DRAWN", "Network", "draw", "network_of"]
+__all__ = ["MOST_ALIKE", "MOST_DRAWN", "Network", "Part", "draw", "lay_out", "network_of"]
 
 MOST_ALIKE = 4
 """So many nodes that play the same part are drawn one by one; more are drawn as one."""
@@ -76,7 +76,7 @@ class Network:
             found[flow[which]].add(flow[2])
         return found
 
-    def ways(self, of: Mapping[str, _Part]) -> list[list[str]]:
+    def ways(self, of: Mapping[str, Part]) -> list[list[str]]:
         """Return a way of flows for each pair of parts that flows join."""
         ends = {(id(of[sender]), id(of[receiver])): (sender, receiver) for sender, receiver, _ in self.flows}
         return [self.way(*pair) for pair in ends.values()]
@@ -102,12 +102,12 @@ class Network:
 
 def network_of(scenario: Scenario) -> Network:
     """Return the network of a scenario, as its first replication has it."""
-    found = json.loads(scenario.native.network(int(str(scenario.run_config()["seed"]))))
+    found = json.loads(scenario.native.network(int(str(scenario.run_config["seed"]))))
     return Network(dict(found["nodes"]), found["links"], [(f[0], f[1], f[2]) for f in found["flows"]])
 
 
 @dataclass
-class _Part:
+class Part:
     """What is drawn as one: a node, or several that play the same part."""
 
     names: list[str]
@@ -117,6 +117,7 @@ class _Part:
 
     @property
     def label(self) -> str:
+        """Return the name, or the first and the last and how many there are."""
         if len(self.names) == 1:
             return self.names[0]
         return f"{self.names[0]} … {self.names[-1]}\n({len(self.names)})"
@@ -127,10 +128,9 @@ def draw(scenario: Scenario | Network, title: str = "") -> Figure:
     from tailback import plot
 
     network = scenario if isinstance(scenario, Network) else network_of(scenario)
-    parts = _parts(network) if len(network.nodes) <= MOST_ASKED else []
-    if not 0 < len(parts) <= MOST_DRAWN:
+    parts = lay_out(network)
+    if not parts:
         return _in_words(network, title)
-    _place(network, parts)
     columns = 1 + max(part.x for part in parts)
     rows = max(Counter(part.x for part in parts).values())
     figure = plot.new(width=min(2.0 * columns + 1.6, 11.0), height=max(1.7, 0.62 * rows + 0.9))
@@ -148,7 +148,17 @@ def draw(scenario: Scenario | Network, title: str = "") -> Figure:
     return figure
 
 
-def _parts(network: Network) -> list[_Part]:
+def lay_out(network: Network) -> list[Part]:
+    """Return what is drawn, in columns `x` and rows `y`; nothing if it would be too much to read."""
+    parts = _parts(network) if len(network.nodes) <= MOST_ASKED else []
+    if len(parts) > MOST_DRAWN:
+        return []
+    if parts:
+        _place(network, parts)
+    return parts
+
+
+def _parts(network: Network) -> list[Part]:
     """The nodes, those that play the same part together where they are many.
 
     Nodes play the same part if they have the same kind, stem of the name and groups of flows, and the same links to
@@ -183,11 +193,11 @@ def _parts(network: Network) -> list[_Part]:
     for names in together.values():
         kind = network.nodes[names[0]]
         groups = [names] if len(names) > MOST_ALIKE else [[name] for name in names]
-        found += [_Part(list(group), kind) for group in groups]
+        found += [Part(list(group), kind) for group in groups]
     return found
 
 
-def _place(network: Network, parts: Sequence[_Part]) -> None:
+def _place(network: Network, parts: Sequence[Part]) -> None:
     """Columns by the place on the flows' ways; rows such that links cross little."""
     of = {name: part for part in parts for name in part.names}
     ahead: dict[int, set[int]] = defaultdict(set)
@@ -215,7 +225,7 @@ def _place(network: Network, parts: Sequence[_Part]) -> None:
             beside = [column[index[id(of[o])]] for name in part.names for o, _, _ in network.neighbours[name]]
             column[number] = max(beside, default=0) + (part.kind == "host")
     used = sorted(set(column.values()))
-    stacks: dict[int, list[_Part]] = {place: [] for place in range(len(used))}
+    stacks: dict[int, list[Part]] = {place: [] for place in range(len(used))}
     for number, part in enumerate(parts):
         part.x = float(used.index(column[number]))
         stacks[int(part.x)].append(part)
@@ -242,13 +252,13 @@ def _reaches(ahead: Mapping[int, Iterable[int]], start: int, end: int) -> bool:
     return start == end
 
 
-def _barycentre(network: Network, of: Mapping[str, _Part], part: _Part) -> float:
+def _barycentre(network: Network, of: Mapping[str, Part], part: Part) -> float:
     """The mean row of the neighbours in other columns."""
     ys = [of[o].y for name in part.names for o, _, _ in network.neighbours[name] if of[o].x != part.x]
     return sum(ys) / len(ys) if ys else part.y
 
 
-def _links(axes: Axes, network: Network, parts: Sequence[_Part]) -> None:
+def _links(axes: Axes, network: Network, parts: Sequence[Part]) -> None:
     of = {name: part for part in parts for name in part.names}
     bundles: dict[tuple[int, int], list[Link]] = defaultdict(list)
     for link in network.links:
@@ -283,7 +293,7 @@ def _links(axes: Axes, network: Network, parts: Sequence[_Part]) -> None:
                       bbox={"facecolor": "white", "alpha": 0.85, "edgecolor": "none", "pad": 0.6})  # fmt: skip
 
 
-def _arrows(axes: Axes, ends: tuple[_Part, _Part], forth: bool, back: bool, colour: str) -> None:
+def _arrows(axes: Axes, ends: tuple[Part, Part], forth: bool, back: bool, colour: str) -> None:
     for (a, b), flows in ((ends, forth), (ends[::-1], back)):
         if flows and a.x != b.x:
             at, to = ((a.x + (b.x - a.x) * s, a.y + (b.y - a.y) * s) for s in (0.62, 0.72))
@@ -326,7 +336,7 @@ def _size(size: int) -> str:
     return f"{size} B"
 
 
-def _node(axes: Axes, network: Network, part: _Part) -> None:
+def _node(axes: Axes, network: Network, part: Part) -> None:
     sends = sorted(set().union(*(network.senders.get(name, set()) for name in part.names)))
     receives = sorted(set().union(*(network.receivers.get(name, set()) for name in part.names)))
     colour = {(True, False): SENDER, (False, True): RECEIVER, (True, True): BOTH}.get(

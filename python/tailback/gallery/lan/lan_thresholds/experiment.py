@@ -259,9 +259,10 @@ class Thresholds(Experiment):
         yield Figure(
             "cycle",
             "A buffer with its thresholds, and one cycle of XOFF and XON",
-            f"The queue of the merging port with thresholds of {high} and {low} %, first replication. The stop is in force "
-            "at the neighbours (shaded) half a round trip after the queue has crossed the high threshold, and ends as much "
-            "after it has crossed the low one: the queue overshoots into the headroom and undershoots into the reserve.",
+            f"The queue of the merging port with thresholds of {high} and {low} %, first replication. The stop is in "
+            "force at the neighbours (shaded) half a round trip after the queue has crossed the high threshold, and "
+            "ends as much after it has crossed the low one: the queue overshoots into the headroom and undershoots "
+            "into the reserve.",
             lambda: _draw_cycle(cast(tuple[list[float], list[float], list[bool]], once), high, low),
         )
         lines = {}
