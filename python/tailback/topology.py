@@ -81,6 +81,13 @@ class Network:
         ends = {(id(of[sender]), id(of[receiver])): (sender, receiver) for sender, receiver, _ in self.flows}
         return [self.way(*pair) for pair in ends.values()]
 
+    def ways_out(self, of: Mapping[str, Part]) -> list[list[str]]:
+        """Return the same without what answers: of two parts that send to each other, the way of the shorter name."""
+        ends: dict[frozenset[int], tuple[str, str]] = {}
+        for sender, receiver, _ in sorted(self.flows, key=lambda flow: (len(flow[2]), flow[2])):
+            ends.setdefault(frozenset((id(of[sender]), id(of[receiver]))), (sender, receiver))
+        return [self.way(*pair) for pair in ends.values()]
+
     def way(self, start: str, end: str) -> list[str]:
         """Return the nodes of a shortest way, ends included; empty if there is none."""
         before: dict[str, str] = {start: start}
@@ -150,27 +157,33 @@ def draw(scenario: Scenario | Network, title: str = "") -> Figure:
 
 def lay_out(network: Network) -> list[Part]:
     """Return what is drawn, in columns `x` and rows `y`; nothing if it would be too much to read."""
-    parts = _parts(network) if len(network.nodes) <= MOST_ASKED else []
-    if len(parts) > MOST_DRAWN:
+    if len(network.nodes) > MOST_ASKED:
         return []
-    if parts:
-        _place(network, parts)
-    return parts
+    for by_group in (True, False):
+        if len(parts := _parts(network, by_group)) <= MOST_DRAWN:
+            _place(network, parts)
+            return parts
+    return []
 
 
-def _parts(network: Network) -> list[Part]:
+def _parts(network: Network, by_group: bool) -> list[Part]:
     """The nodes, those that play the same part together where they are many.
 
-    Nodes play the same part if they have the same kind, stem of the name and groups of flows, and the same links to
-    nodes that play the same parts (refined until nothing changes, as Weisfeiler and Leman have it).
+    Nodes play the same part if they have the same kind, stem of the name and groups of flows (or only both send or
+    receive something), and the same links to nodes that play the same parts (refined until nothing changes, as
+    Weisfeiler and Leman have it).
     """
+
+    def groups(found: set[str]) -> object:
+        return tuple(sorted(found)) if by_group else bool(found)
+
     stem = {name: re.sub(r"\d+", "#", name) for name in network.nodes}
     empty: set[str] = set()
     part: dict[str, object] = {
         name: (
             kind,
             stem[name],
-            *(tuple(sorted(ends.get(name, empty))) for ends in (network.senders, network.receivers)),
+            *(groups(ends.get(name, empty)) for ends in (network.senders, network.receivers)),
         )
         for name, kind in network.nodes.items()
     }
@@ -204,7 +217,7 @@ def _place(network: Network, parts: Sequence[Part]) -> None:
     index = {id(part): number for number, part in enumerate(parts)}
     # The direction in which more goes is forwards; what comes back on the same links is not asked.
     steps: Counter[tuple[int, int]] = Counter()
-    for way in network.ways(of):
+    for way in network.ways_out(of):
         for a, b in itertools.pairwise(way):
             if of[a] is not of[b]:
                 steps[index[id(of[a])], index[id(of[b])]] += 1
@@ -296,7 +309,7 @@ def _links(axes: Axes, network: Network, parts: Sequence[Part]) -> None:
 def _arrows(axes: Axes, ends: tuple[Part, Part], forth: bool, back: bool, colour: str) -> None:
     for (a, b), flows in ((ends, forth), (ends[::-1], back)):
         if flows and a.x != b.x:
-            at, to = ((a.x + (b.x - a.x) * s, a.y + (b.y - a.y) * s) for s in (0.62, 0.72))
+            at, to = ((a.x + (b.x - a.x) * s, a.y + (b.y - a.y) * s) for s in (0.76, 0.84))
             axes.annotate("", to, at, arrowprops={"arrowstyle": "-|>", "color": colour, "linewidth": 0}, zorder=2)
 
 
@@ -349,7 +362,7 @@ def _node(axes: Axes, network: Network, part: Part) -> None:
         shape, size = "o", 15.0
     if many:
         axes.plot(
-            [part.x + 0.05], [part.y + 0.06], shape, color="white", markeredgecolor=colour, markersize=size, zorder=3
+            [part.x + 0.03], [part.y + 0.05], shape, color="white", markeredgecolor=colour, markersize=size, zorder=3
         )
     axes.plot([part.x], [part.y], shape, color=colour, markersize=size, zorder=3)
     axes.text(part.x, part.y + 0.3, part.label, ha="center", va="top", fontsize=8.5, zorder=5, linespacing=1.0)
@@ -378,7 +391,7 @@ def _in_words(network: Network, title: str) -> Figure:
     lines += [f"{count} links of {rate} between {a} and {b}" for (a, b, rate), count in sorted(ends.items())]
     groups = Counter(group for _, _, group in network.flows)
     lines += [f"flows {group}: {count} pairs of hosts" for group, count in sorted(groups.items())[:12]]
-    figure = plot.new(width=7.0, height=0.24 * len(lines) + 0.5)
+    figure = plot.new(width=7.0, height=0.17 * len(lines) + 0.4)
     (axes,) = figure.axes
     with plot.style():
         axes.axis("off")
