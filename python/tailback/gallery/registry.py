@@ -25,6 +25,7 @@ EXPERIMENTS = (
     "lan-thresholds",
     "lan-buffers",
     "lan-models",
+    "lan-queues",
     "lan-alternatives",
     "lan-c1",
     "lan-c2",
