@@ -27,13 +27,13 @@ TCP, RULE, NS2, SUBTCP = "TCP", "TCP, RFC 3168", "TCP, ns-2.35", "SubTCP"
 """TCP without, with RFC 3168's and with ns-2.35's rule for an echo at a small window; SubTCP with intervals, which
 need no such rule."""
 SUBTCP_RULE, SUBTCP_PLAIN = "SubTCP, RFC 3168", "SubTCP, plain timer"
-HOSTS: dict[str, tuple[Table, bool | str]] = {
-    TCP: ({"kind": "reno"}, False),
-    RULE: ({"kind": "reno"}, True),
+HOSTS: dict[str, tuple[Table, str]] = {
+    TCP: ({"kind": "reno"}, "none"),
+    RULE: ({"kind": "reno"}, "rfc3168"),
     NS2: ({"kind": "reno"}, "ns-2"),
-    SUBTCP: ({"kind": "subtcp", "back-off": "interval"}, False),
-    SUBTCP_RULE: ({"kind": "subtcp", "back-off": "floor"}, True),
-    SUBTCP_PLAIN: ({"kind": "subtcp", "back-off": "none"}, False),
+    SUBTCP: ({"kind": "subtcp", "back-off": "interval"}, "none"),
+    SUBTCP_RULE: ({"kind": "subtcp", "back-off": "rfc3168"}, "rfc3168"),
+    SUBTCP_PLAIN: ({"kind": "subtcp", "back-off": "none"}, "none"),
 }
 """Congestion control, and `ecn-floor`. SubTCP's back-off decides for itself."""
 
@@ -59,9 +59,7 @@ def settings(hosts: str, discipline: str, buffer_kb: float = 100, x: float = 0.1
     if discipline == DROP_TAIL:
         queue = dumbbell.bottleneck(buffer_kb, {"kind": "drop-tail"})
     elif discipline == ADAPTIVE:
-        # ns-2.35 has no bound for the maximum probability.
-        top = {"top": 1000} if hosts == NS2 else {}
-        queue = dumbbell.red(buffer_kb, 0.1, ecn=True, adaptive={"kind": "feng", **top})
+        queue = dumbbell.red(buffer_kb, 0.1, ecn=True, adaptive={"kind": "feng"})
     else:
         queue = dumbbell.red(buffer_kb, 0.1, ecn=ecn)
     return {

@@ -45,7 +45,7 @@ class EcnLoss(Experiment):
             **dumbbell.red(BUFFER_KB, MAX_P, ecn=on),
             "flows[tcp].count": point["sources"],
             "flows[tcp].transport.ecn": "classic" if on else "off",
-            "flows[tcp].transport.ecn-floor": point["ecn"] == FLOOR,
+            "flows[tcp].transport.ecn-floor": "rfc3168" if point["ecn"] == FLOOR else "none",
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:

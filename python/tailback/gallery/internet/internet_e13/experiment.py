@@ -143,7 +143,8 @@ class UnderstandingBlue(Experiment):
     def settings(self, point: Point, profile: ProfileName) -> Settings:
         """Only the discipline and the rule change."""
         del profile
-        rule: Settings = {f"flows[tcp{k}].transport.ecn-floor": point["floor"] == RFC for k in range(STEPS)}
+        floor = "rfc3168" if point["floor"] == RFC else "none"
+        rule: Settings = {f"flows[tcp{k}].transport.ecn-floor": floor for k in range(STEPS)}
         return blue.settings(str(point["set"]), BUFFER_KB) | rule
 
     def claims(self, results: Results) -> Iterable[Claim]:

@@ -88,7 +88,7 @@ class BlueTestbed(Experiment):
             }
         return {
             "flows[tcp].count": point["connections"],
-            "flows[tcp].transport.ecn-floor": hosts == RULE,
+            "flows[tcp].transport.ecn-floor": "rfc3168" if hosts == RULE else "none",
             "switches.a.ports.b.discipline": DISCIPLINES[point["discipline"]],
             **changed,
         }

@@ -41,7 +41,7 @@ def sender(name: object) -> Settings:
     """Return what a kind of sender changes: ECN, and what it does at a window of one segment (`ecn-floor`)."""
     return {
         "flows[tcp].transport.ecn": "off" if name == NO_ECN else "classic",
-        "flows[tcp].transport.ecn-floor": name == RFC3168,
+        "flows[tcp].transport.ecn-floor": "rfc3168" if name == RFC3168 else "none",
     }
 
 
