@@ -65,7 +65,7 @@ def _feng(*, bound: bool = False, frozen: bool = False) -> dict[str, Value]:
     """Adaptive RED of the thesis; the bound of 1 for max_p is not in it."""
     return {
         "kind": "feng",
-        **({"top": 1} if bound else {"top": 1000}),
+        **({"top": 1} if bound else {}),
         **({"freeze": f"{FROZEN_S}s"} if frozen else {}),
     }
 

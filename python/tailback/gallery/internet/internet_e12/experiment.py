@@ -153,7 +153,6 @@ class BlueEvaluation(Experiment):
                 for b in blues
                 for d in large
             ),
-            headline="Blue loses less than RED with every buffer",
         )
         yield Claim(
             "C2",
@@ -324,10 +323,10 @@ def _headlines(profile: ProfileName) -> list[Row]:
     for n in PUBLISHED:
         rows += [(floor, MAIN[floor], ON_OFF, n) for floor in rules]
     for n in (2000, 2400, *BEYOND) if full else BEYOND:
-        rows += [(floor, MAIN[floor], PERSISTENT, n) for floor in (rules if full else (RFC, NS2))]
+        rows += [(floor, MAIN[floor], PERSISTENT, n) for floor in (rules if full else (RFC, BACKOFF, NS2))]
     # What the word hangs on: other timers.
-    rows += [(NONE, NS2_TIMERS, PERSISTENT, 1600), (NONE, BSD, PERSISTENT, 1600)]
-    rows += [(floor, BSD, PERSISTENT, 3200) for floor in (RFC, NS2)]
+    rows += [(floor, timer, PERSISTENT, 1600) for floor in (RFC, NONE) for timer in TIMERS]
+    rows += [(NS2, BSD, PERSISTENT, 3200)]
     if full:
         numbers = (*SOURCES, 2000, 2400, *BEYOND)
         rows += [(floor, timer, PERSISTENT, n) for floor in (RFC, NS2, NONE) for timer in TIMERS for n in numbers]
@@ -341,22 +340,27 @@ def _headline_id(floor: str, timer: str, load: str, n: int) -> str:
 
 
 def _headline(results: Results, floor: str, timer: str, load: str, n: int) -> Claim:
-    """Blue at 100 kB against RED at 1000 kB in one cell: asserted where it holds by a factor of ten."""
+    """Blue at 100 kB against RED at 1000 kB in one cell: asserted where it holds with a wide margin."""
     at = results.where(floor=floor, timers=timer, workload=load, sources=n)
     small, large = at.where(set="B4", buffer=SMALL)["loss"], at.where(set="R2", buffer=LARGE)["loss"]
     who = f"{n} {'on/off sources' if load == ON_OFF else 'connections'}, {_words(floor)}, timers of {timer}"
     words = "slide's number" if n in SOURCES and load == PERSISTENT else "published workload" if load == ON_OFF else ""
     source = f"{HEADLINE}; {words}" if words else "the same claim with more connections than on the slides; derived"
     id = _headline_id(floor, timer, load, n)  # noqa: A001
-    headline = "Blue with 100 kB loses less than RED with 1000 kB" if words and timer == MAIN[floor] else ""
-    if floor in (RFC, NS2) and (n in BEYOND and timer == MAIN[floor]):
+    shown = floor == NS2 and timer == MAIN[floor] and words and n != min(PUBLISHED)
+    headline = f"{n} sources: Blue with 100 kB loses less than RED with 1000 kB" if shown else ""
+    main, many = timer == MAIN[floor], n in BEYOND and load == PERSISTENT
+    if floor in (BACKOFF, NS2) and many and main:
         text = f"Blue with 100 kB loses less than a tenth of what RED loses with 1000 kB: {who}."
-        return Claim(id, text, source, small <= 0.1 * large, headline=headline)
+        return Claim(id, text, source, small <= 0.1 * large)
     text = f"Blue with 100 kB loses less than RED with 1000 kB: {who}."
-    return Claim.unasserted(id, text, source, large - small > 0, _why(floor, n, load), headline)
+    published = floor in (RFC, NS2) and load == ON_OFF and n == max(PUBLISHED)
+    if main and (published or (floor == RFC and (many or n == 1600))):
+        return Claim(id, text, source, large - small > 0, headline=headline)
+    return Claim.unasserted(id, text, source, large - small > 0, _why(floor, timer, n, load), headline)
 
 
-def _why(floor: str, n: int, load: str) -> str:
+def _why(floor: str, timer: str, n: int, load: str) -> str:
     if floor == DROP:
         return "loss is the signal here, and as much of it is needed whatever drops; a smaller buffer needs more"
     if floor == NONE:
@@ -364,25 +368,28 @@ def _why(floor: str, n: int, load: str) -> str:
             "windows cannot shrink below one segment: whether 1000 kB are enough for all of them, and what a timeout "
             "costs, depends on their number and on the timers, which the slides do not state"
         )
-    few = n < max(BEYOND) and not (load == ON_OFF and n == max(PUBLISHED))
-    if few and n <= 2000:
+    if (n == 400 and load == PERSISTENT) or (n == 1000 and load == ON_OFF):
         return "RED with 1000 kB has room for a packet of every connection, loses nothing, and cannot be beaten"
-    return "near the number from which RED overflows 1000 kB; other timers move it"
+    if floor == RFC and timer != MAIN[floor]:
+        return "a sensitivity: a longer timeout lowers the least load, one segment per timeout and connection"
+    return "a timeout that doubles lowers the least load so far that RED with 1000 kB loses nothing with so many"
 
 
 def _longer(point: Point) -> Settings:
     """Return the length of a quick run: as long as the point needs.
 
-    With a rule transients are long, and Blue's slowest set takes 40 s from 0 to 1. What the headline compares at 1600
-    connections without a rule differs little, and is measured longer.
+    Blue's slowest sets take 40 s from 0 to 1. Losses of Blue with a rule are few, and what the headline compares at
+    1600 connections without one differs little: both are measured longer.
     """
     name, buffer = str(point["set"]), float(point["buffer"])
-    if point["floor"] == RFC and name in BLUE and point["workload"] == PERSISTENT:
-        return {"run.duration": "140s" if buffer == SMALL else "100s", "run.warmup": "60s"}
-    if point["sources"] == 1600 and (name == "B4" or (name, buffer) == ("R2", LARGE)):
-        return {"run.duration": "130s"}
     if name in BLUE and freeze_s(name) > 10:
         return {"run.duration": "80s", "run.warmup": "60s"}
+    if point["workload"] == ON_OFF or int(point["sources"]) > max(SOURCES):
+        return {}
+    if point["floor"] == RFC and name in BLUE:
+        return {"run.duration": "100s", "run.warmup": "40s"}
+    if point["floor"] == NONE and point["sources"] == 1600 and (name, buffer) in (("B4", SMALL), ("R2", LARGE)):
+        return {"run.duration": "130s"}
     return {}
 
 
