@@ -102,6 +102,47 @@ def test_a_point_gives_the_same_numbers_alone_by_the_command_line_s_means() -> N
     assert study.results.trace("digest", mechanism="plain", rate=4) == study.samples[sample.point][0].digest
 
 
+def test_a_base_seed_counts_up_with_the_replications_at_every_point() -> None:
+    with Pool() as pool:
+        study = run(Small(), "quick", pool, seed=3_000_000)
+        usual = run(Small(), "quick", pool)
+    for point, samples in study.samples.items():
+        assert [s.seed for s in samples] == list(range(3_000_000, 3_000_000 + len(samples)))
+        assert not {s.digest for s in samples} & {s.digest for s in usual.samples[point]}
+
+
+def test_the_seed_option_reaches_every_experiment_and_is_in_the_json(
+    tailback,  # type: ignore[no-untyped-def]
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    import polars as pl
+
+    class Other(Small):
+        id = "lan-other"
+
+    monkeypatch.setattr("tailback.gallery.registry.select", lambda _: [Small(), Other()])
+    found = tailback("reproduce", "all", "--seed", 7_000_000, "--out", tmp_path, "--json")
+    assert found.json["seed"] == 7_000_000
+    assert [shape["seed"] for shape in found.json["experiments"]] == [7_000_000, 7_000_000]
+    assert tailback("reproduce", "all", "--out", tmp_path / "own", "--json").json["seed"] is None
+    for name in ("lan-small", "lan-other"):
+        samples = pl.read_parquet(tmp_path / name / "samples.parquet")
+        assert (samples["seed"] == 7_000_000 + samples["replication"]).all()
+
+
+@pytest.mark.parametrize("seed", ["-1", str(2**63 - 1), "many"])
+def test_a_base_seed_that_replications_could_not_count_up_from_is_refused(
+    tailback,  # type: ignore[no-untyped-def]
+    tmp_path: Path,
+    seed: str,
+) -> None:
+    refused = tailback("reproduce", "lan-a1", "--seed", seed, "--out", tmp_path / "out")
+    assert refused.code == 2
+    assert seed in refused.err
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_spent_budget_ends_the_search_at_the_same_place_on_every_machine() -> None:
     class Poor(Small):
         quick = Profile(duration="1s", warmup="100ms", replications=3, max_replications=99, cpu_s=0.004)

@@ -71,6 +71,8 @@ EXPERIMENTS = (
     "datacentre-derivative",
     "datacentre-solicit",
     "datacentre-loop",
+    "datacentre-ecm",
+    "datacentre-blocking",
     "datacentre-red",
     "datacentre-udp",
     "datacentre-bench",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -15,7 +16,10 @@ from tailback.executors import Backend
 from tailback.gallery.design import Experiment, ProfileName
 from tailback.gallery.figures import Figure
 from tailback.gallery.page import Drawn, Entry, page
-from tailback.gallery.runner import Study, Watch, run, verdicts, words
+from tailback.gallery.provenance import commit, provenance
+from tailback.gallery.runner import Study, Watch, check_seed, run, verdicts, words
+from tailback.gallery.scoreboard import Headline, headlines
+from tailback.gallery.store import Store
 from tailback.parallel import Pool
 from tailback.rundir import write_file
 
@@ -30,6 +34,8 @@ class Reproduction:
     """What came of it, in the form of the JSON output."""
 
     profile: ProfileName
+    seed: int | None = None
+    """Base seed of all experiments; without it each scenario's own."""
     entries: list[Entry] = field(default_factory=list)
     interrupted: bool = False
     report: Path | None = None
@@ -38,6 +44,16 @@ class Reproduction:
     def counts(self) -> dict[str, int]:
         """Claims by verdict."""
         return verdicts(entry.study for entry in self.entries)
+
+    @property
+    def words(self) -> dict[str, int]:
+        """Claims by word."""
+        return words(entry.study for entry in self.entries)
+
+    @property
+    def headlines(self) -> list[Headline]:
+        """What the sources are known for, beside what was measured."""
+        return headlines((entry.study, entry.claims) for entry in self.entries)
 
     @property
     def undecided_allowed(self) -> int:
@@ -56,10 +72,13 @@ class Reproduction:
         return {
             "tailback": _native.version,
             "profile": self.profile,
+            "seed": self.seed,
+            "commit": commit() or None,
             "interrupted": self.interrupted,
             "passed": self.passed,
             "summary": self.counts,
-            "verdicts": words(entry.study for entry in self.entries),
+            "verdicts": self.words,
+            "headlines": [line.as_json() for line in self.headlines],
             "experiments": [experiment_json(entry) for entry in self.entries],
         }
 
@@ -72,13 +91,21 @@ def experiment_json(entry: Entry) -> dict[str, object]:
         "id": study.experiment.id,
         "title": study.experiment.title,
         "profile": study.profile,
+        "seed": study.seed,
+        "provenance": provenance(study).as_json(),
         "interrupted": study.interrupted,
         "replications": {"least": low, "most": high},
         "packet_hops": study.packet_hops,
         "imprecise_points": study.imprecise,
         "claims": [claim.as_json(study.profile) for claim in entry.claims],
         "figures": [
-            {"name": figure.name, "title": figure.title, "file": f"{study.experiment.id}/{figure.name}.svg"}
+            {
+                "name": figure.name,
+                "title": figure.title,
+                "caption": figure.caption,
+                "claims": list(figure.claims),
+                "file": f"{study.experiment.id}/{figure.name}.svg",
+            }
             for figure in entry.figures
         ],
     }
@@ -89,15 +116,22 @@ def reproduce(
     profile: ProfileName = "quick",
     out: str | PathLike[str] | None = None,
     *,
+    seed: int | None = None,
     threads: int | None = None,
     watch: Watch | None = None,
+    finished: Callable[[Study, int], object] | None = None,
     executor: Executor | Backend | None = None,
 ) -> Reproduction:
     """Run experiments; with `out`, write figures and samples there, and `report.html` at the end.
 
-    Ctrl-C keeps what is finished: the report then covers it and says so, and `interrupted` is true.
+    With `seed`, replication k of every experiment has the seed `seed + k` instead of its scenario's.
+
+    Ctrl-C keeps what is finished: the report then covers it and says so, and `interrupted` is true. With `full` and
+    `out`, every finished replication is on disk at once: called again after Ctrl-C, or after the process was killed,
+    this goes on from there, and ends with the same results. `watch` is told how far it is, `finished` of every
+    experiment that is done, and the how manieth it was.
     """
-    found = Reproduction(profile)
+    found = Reproduction(profile, check_seed(seed))
     folder = None if out is None else Path(out)
     if folder is not None:
         # Notice an unwritable place before the work, not after it.
@@ -107,8 +141,10 @@ def reproduce(
     pictures: list[tuple[Entry, Future[Drawn]]] = []
     try:
         with Pool(threads, executor) as pool:
-            for experiment in experiments:
-                study = run(experiment, profile, pool, watch)
+            for number, experiment in enumerate(experiments, 1):
+                place = f"{number} of {len(experiments)}, " if len(experiments) > 1 else ""
+                with _store(folder, experiment, profile) as store:
+                    study = run(experiment, profile, pool, _within(watch, place), seed=seed, store=store)
                 found.interrupted = study.interrupted
                 if any(study.samples.values()):
                     entry = Entry(study, study.claims, _figures(study) if folder else [])
@@ -119,6 +155,8 @@ def reproduce(
                         pictures += [(entry, artist.submit(_draw, figure, home)) for figure in entry.figures]
                 if study.interrupted:
                     break
+                if finished:
+                    finished(study, number)
         if watch and pictures:
             watch("drawing figures", 0, 0)
         for entry, picture in pictures:
@@ -132,6 +170,19 @@ def reproduce(
             found.report = write_file(folder / "report.html", page(found.entries, _native.version))
             write_file(folder / "results.json", json.dumps(found.as_json(), indent=2) + "\n")
     return found
+
+
+def _store(folder: Path | None, experiment: Experiment, profile: ProfileName) -> AbstractContextManager[Store | None]:
+    """Where replications that take hours are kept; quick ones are done again sooner than they are looked up."""
+    return nullcontext() if folder is None or profile == "quick" else Store(folder / experiment.id, experiment)
+
+
+def _within(watch: Watch | None, place: str) -> Watch | None:
+    """Tell which experiment of how many it is, too."""
+    if watch is None:
+        return None
+    told = watch
+    return lambda what, done, total: told(f"{place}{what}", done, total)
 
 
 def _figures(study: Study) -> list[Figure]:
