@@ -87,7 +87,7 @@ def compare(
                     along, intervals = shown.curve(x)
                     plot.curve(axes, along, intervals, label=label, index=index)
                     ticks += [tick for tick in along if tick not in ticks]
-                over = "" if panel is None or value is None else f"{panel} {first.axis(panel).text(value)}"
+                over = "" if panel is None or value is None else _panel_title(first, panel, value)
                 _finish(axes, first, x, ticks, y_scale, over, y=y)
         _share(figure)
         return figure
@@ -164,6 +164,14 @@ def _family(axes: Axes, quantity: Quantity, x: str, curves: str, y_scale: Scale,
             plot.curve(axes, along, intervals, label=label, index=index, colour=colours[index % len(colours)])
         axis = quantity.axis(curves)
         _finish(axes, quantity, x, quantity.values_of(x), y_scale, title, axis.label)
+
+
+def _panel_title(quantity: Quantity, panel: str, value: AxisValue) -> str:
+    """Words speak for themselves; a number stands before what is counted, or after what is measured."""
+    axis = quantity.axis(panel)
+    if isinstance(value, str):
+        return value
+    return f"{axis.label} {axis.text(value)}" if axis.unit else f"{axis.text(value)} {axis.label}"
 
 
 def _share(figure: Drawing) -> None:
