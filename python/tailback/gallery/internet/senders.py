@@ -73,7 +73,7 @@ def sender(floor: AxisValue, group: str = "tcp") -> Settings:
     path = f"flows[{group}].transport.ecn-floor"
     if floor != NS2:
         return {path: str(floor)}
-    return {path: NS2, **{key.replace("flows[tcp]", f"flows[{group}]"): v for key, v in subtcp.OF_NS2.items()}}
+    return {path: NS2, **subtcp.of_ns2(group)}
 
 
 def timers(name: AxisValue, group: str = "tcp") -> Settings:

@@ -67,7 +67,12 @@ class Blocking(Experiment):
     metrics = (
         *(_tps(group) for group in OTHERS),
         *(_latency(group) for group in OTHERS),
-        *(m.drops_at(EDGE, flows=group, name=f"{group.replace(' ', '_')}_lost", label=f"{group}: frames lost at the edge") for group in OTHERS),
+        *(
+            m.drops_at(
+                EDGE, flows=group, name=f"{group.replace(' ', '_')}_lost", label=f"{group}: frames lost at the edge"
+            )
+            for group in OTHERS
+        ),
         m.stopped("sn->es1", name="neighbour_stopped", label="neighbour's link stopped"),
         m.stopped("st1->es1", name="host_stopped", label="bulk sender's link stopped"),
         Metric("limited", "mean queue of the rate limiters at the edge", "kB", _pool),
@@ -152,8 +157,16 @@ class Blocking(Experiment):
                 "derived",
                 managed["carried"] > 99,
             ),
-            Claim.comparison("K9", "The neighbour's latency.", "ours", results["neighbour_latency"], "the slides have no such figure"),
-            Claim.comparison("K10", "The same of the exchange from the bulk sender's host, whose link is stopped with either memory.", "ours", results["same_host_latency"], "the slides have no such figure"),
+            Claim.comparison(
+                "K9", "The neighbour's latency.", "ours", results["neighbour_latency"], "the slides have no such figure"
+            ),
+            Claim.comparison(
+                "K10",
+                "The same of the exchange from the bulk sender's host, whose link is stopped with either memory.",
+                "ours",
+                results["same_host_latency"],
+                "the slides have no such figure",
+            ),
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tailback.gallery.design import Point, ProfileName, Settings
-from tailback.gallery.internet import blue, dumbbell, subtcp
+from tailback.gallery.internet import blue, dumbbell, subtcp, testbed
 from tailback.gallery.internet.internet_e08.experiment import BUFFER_KB as TESTBED_KB
 from tailback.gallery.internet.internet_e08.experiment import MAX_KB, MIN_KB, PACKET_BYTES
 from tailback.gallery.internet.internet_e14.experiment import DISCIPLINES
@@ -81,7 +81,7 @@ def _testbed(max_p: float, sources: int, adaptive: dict[str, Value] | None = Non
         packet_bytes=PACKET_BYTES,
         adaptive=adaptive,
     )
-    change = {**red, "links[0].delay": "50ms"}
+    change = {**testbed.FREEBSD, **testbed.LARGE_SOCKETS, **red, "links[0].delay": "50ms"}
     return Arm("internet-e08", change, {"tcp": sources}, ("80s", "20s"), ("220s", "20s"), workloads=("persistent",))
 
 
@@ -104,7 +104,7 @@ def _understanding(name: str) -> Arm:
 
 
 def _blue_testbed(name: str) -> Arm:
-    change: Settings = {"switches.a.ports.b.discipline": DISCIPLINES[name]}
+    change: Settings = {**testbed.FREEBSD, "switches.a.ports.b.discipline": DISCIPLINES[name]}
     return Arm("internet-e14", change, {"tcp": 100}, ("80s", "40s"), ("250s", "50s"))
 
 
