@@ -10,7 +10,8 @@ from tailback.errors import UsageError
 from tailback.gallery.claims import CONFIDENCE, WORDS, Claim, Kind, Verdict, undecided_points
 from tailback.gallery.design import HOPS_PER_CPU_S, Experiment, Point, ProfileName
 from tailback.gallery.results import Results, Sample
-from tailback.parallel import Outcome, Pool, Task
+from tailback.gallery.store import Store
+from tailback.parallel import Done, Outcome, Pool, Task
 from tailback.report import Report
 from tailback.scenario import Scenario
 from tailback.stats import mean_interval
@@ -42,6 +43,8 @@ class Study:
     cpu_s: float = 0.0
     imprecise: int = 0
     """Of `full`: at how many points the budget ended before the precision targets were met."""
+    resumed: int = 0
+    """How many replications were not run, since an earlier reproduction had finished them."""
     _scenarios: dict[Point, Scenario] = field(default_factory=dict)
 
     def take(self, outcome: Outcome[Key, Sample]) -> None:
@@ -51,6 +54,19 @@ class Study:
             self.samples[done.key[0]].append(done.value)
         for samples in self.samples.values():
             samples.sort(key=lambda sample: sample.replication)
+
+    def resume(self, tasks: Iterable[Task[Key]], store: Store) -> list[Task[Key]]:
+        """Take in the replications that are in the store, and return the others."""
+        missing = []
+        for task in tasks:
+            point, replication = task.key
+            found = store.find(task.scenario.hash, task.seed, point, replication)
+            if found is None:
+                missing.append(task)
+            else:
+                self.samples[point].append(found)
+                self.resumed += 1
+        return missing
 
     @property
     def results(self) -> Results:
@@ -110,11 +126,13 @@ def run(
     only: Collection[Point] | None = None,
     *,
     seed: int | None = None,
+    store: Store | None = None,
 ) -> Study:
     """Run one experiment until its claims are decided, its targets are met, or its budget is spent.
 
     With `only`, run no other points; claims that depend on others stay undecided. With `seed`, replication k has
-    the seed `seed + k` at every point, whatever the scenarios say.
+    the seed `seed + k` at every point, whatever the scenarios say. Replications that are in `store` are not run again,
+    and those that finish are put there at once; the results are the same.
     """
     effort = experiment.profile(profile)
     study = plan(experiment, profile, seed)
@@ -129,7 +147,10 @@ def run(
             break
         if watch:
             watch(f"{experiment.id}: {note}", 0, len(tasks))
-        outcome = pool.run(tasks, _Keep(experiment), _relay(watch, f"{experiment.id}: {note}"))
+        if store is not None:
+            tasks = study.resume(tasks, store)
+        save = None if store is None else _saver(study, store)
+        outcome = pool.run(tasks, _Keep(experiment), _relay(watch, f"{experiment.id}: {note}"), save)
         study.take(outcome)
         if outcome.interrupted:
             study.interrupted = True
@@ -195,6 +216,7 @@ def _sample(experiment: Experiment, point: Point, replication: int, report: Repo
         values={metric.name: metric.value(report) for metric in experiment.metrics},
         events={metric.name: metric.events(report) for metric in experiment.metrics if metric.events},
         traces={name: keep(report) for name, keep in experiment.traces.items()} if replication == 0 else {},
+        traced=replication == 0,
     )
 
 
@@ -208,6 +230,11 @@ def _imprecise(study: Study) -> set[Point]:
             if values and not mean_interval(values, CONFIDENCE).is_precise(relative, absolute):
                 found.add(point)
     return found
+
+
+def _saver(study: Study, store: Store) -> Callable[[Done[Key, Sample]], object]:
+    """Return what puts a replication into the store as soon as it has finished."""
+    return lambda done: store.add(study.scenario(done.key[0]).hash, done.value)
 
 
 def _relay(watch: Watch | None, note: str) -> Callable[[float, int], object] | None:
