@@ -35,10 +35,10 @@ __all__ = ["reproduce"]
 def _complete(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> Sequence[CompletionItem]:
     from click.shell_completion import CompletionItem
 
-    from tailback.gallery.registry import EXPERIMENTS, GROUPS
+    from tailback.gallery.registry import EVERY, GROUPS
 
     del ctx, parameter
-    return [CompletionItem(name) for name in ("all", *GROUPS, *EXPERIMENTS) if name.startswith(incomplete)]
+    return [CompletionItem(name) for name in ("all", *GROUPS, *EVERY) if name.startswith(incomplete)]
 
 
 @click.command(

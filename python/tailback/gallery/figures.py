@@ -93,7 +93,7 @@ def compare(
                     plot.curve(axes, along, intervals, label=label + _nothing(quantity), index=index)
                     ticks += [tick for tick in along if tick not in ticks]
                 _say_zero(axes, here)
-                over = "" if panel is None or value is None else f"{panel} {first.axis(panel).text(value)}"
+                over = "" if panel is None or value is None else _panel_title(first, panel, value)
                 _finish(axes, first, x, ticks, y_scale, over, y=y)
         _share(figure)
         return figure
@@ -196,6 +196,14 @@ def _say_zero(axes: Axes, quantities: Sequence[Quantity]) -> None:
     if seen is not None and seen[0] == 0 < seen[1]:
         where: dict[str, Any] = {"transform": axes.transAxes, "ha": "center", "va": "center"}
         axes.text(0.5, 0.6, f"0 of {seen[1]:,} packets,\nall curves", color="#57606a", fontsize=11, **where)
+
+
+def _panel_title(quantity: Quantity, panel: str, value: AxisValue) -> str:
+    """Words speak for themselves; a number stands before what is counted, or after what is measured."""
+    axis = quantity.axis(panel)
+    if isinstance(value, str):
+        return value
+    return f"{axis.label} {axis.text(value)}" if axis.unit else f"{axis.text(value)} {axis.label}"
 
 
 def _share(figure: Drawing) -> None:

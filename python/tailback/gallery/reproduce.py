@@ -16,6 +16,7 @@ from tailback import _native
 from tailback.executors import Backend
 from tailback.gallery.design import Experiment, ProfileName
 from tailback.gallery.figures import Figure
+from tailback.gallery.networks import networks
 from tailback.gallery.page import Drawn, Entry, page
 from tailback.gallery.provenance import commit, provenance
 from tailback.gallery.runner import Study, Watch, check_seed, run, verdicts, words
@@ -195,8 +196,10 @@ def _within(watch: Watch | None, place: str) -> Watch | None:
 
 
 def _figures(study: Study) -> list[Figure]:
-    """The figures, unless the study was interrupted: then whole curves could be missing."""
-    return [] if study.interrupted else list(study.experiment.figures(study.results))
+    """The network, then the figures, unless the study was interrupted: then whole curves could be missing."""
+    if study.interrupted:
+        return []
+    return [*networks(study.experiment, study.profile), *study.experiment.figures(study.results)]
 
 
 def _together(figures: Sequence[Figure]) -> list[list[Figure]]:
