@@ -13,7 +13,7 @@ pub use limited::{LimitedTransmit, WhenLimited};
 pub use rdma::Rdma;
 pub use recovery::{Exit, GoBackN, NewReno, Pipe, Recovery, Reno, Sack, Tahoe};
 pub use reservation::{Acknowledgement, Delayed, Reservation, ReservedWindow, Timed, Transmission};
-pub use timers::{Clock, DelayedAck, Timers};
+pub use timers::{AckClock, Clock, DelayedAck, Timers};
 pub use window::{InitialWindow, WindowRule};
 
 use crate::line::Line;
