@@ -150,7 +150,18 @@ fn scenarios() -> Vec<(&'static str, Net)> {
         ("fill-rate", pressed(BackPressure { detection: forecast, ..PLAIN })),
         ("shared-memory", fabric(Fabric::SharedMemory { memory: 40_000, alpha: 1.0 })),
         ("input-fifo", fabric(Fabric::InputFifo { buffer: 10_000 })),
-        ("virtual-output-queues", fabric(Fabric::VirtualOutputQueues { buffer: 10_000, speedup: 1.5 })),
+        ("input-fifo-pressed", with(fabric(Fabric::InputFifo { buffer: 10_000 }), |net| net.press(1, PLAIN))),
+        (
+            "virtual-output-queues-pressed",
+            with(
+                fabric(Fabric::VirtualOutputQueues { buffer: UNLIMITED, output_buffer: 10_000, speedup: 1.0 }),
+                |net| net.press(1, scope(Scope::ClassDestination)),
+            ),
+        ),
+        (
+            "virtual-output-queues",
+            fabric(Fabric::VirtualOutputQueues { buffer: 10_000, output_buffer: UNLIMITED, speedup: 1.5 }),
+        ),
         ("cut-through", fabric(Fabric::CutThrough { header: 64 })),
         (
             "loss-and-jitter",
