@@ -122,6 +122,10 @@ pub trait Build {
     fn needs_line(&self) -> bool {
         false
     }
+    /// Whether [`Tcp::line`] should have the longest round trip of all ways of its group of flows, not its own way's.
+    fn shares_base_rtt(&self) -> bool {
+        false
+    }
 }
 
 /// What a sender does when the network asks for less than one segment per round trip.
@@ -190,6 +194,10 @@ pub trait CongestionControl {
     /// the first for a segment.
     fn halves_window(&self) -> bool {
         false
+    }
+    /// Whether each expiry of the timer counts, not only the first for a segment.
+    fn hears_each_expiry(&self) -> bool {
+        self.halves_window()
     }
     /// Whether it does its own reductions on ECE (DCTCP), so that the sender does none.
     fn handles_ecn(&self) -> bool {

@@ -37,7 +37,7 @@ impl Sender {
         let own = self.control.controls_recovery();
         // RFC 5681 section 3.1: once for each segment, however often it times out.
         let again = self.state == State::Loss && self.expired_at == self.una;
-        if !again || self.control.halves_window() {
+        if !again || self.control.hears_each_expiry() {
             if self.state != State::Loss {
                 self.keep_window();
             }
