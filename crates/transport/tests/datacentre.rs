@@ -212,12 +212,12 @@ fn timely_may_be_updated_once_in_a_round_trip() {
 }
 
 #[test]
-fn hpcc_adds_what_its_target_leaves_free_shared_by_a_hundred_senders() {
+fn hpcc_adds_what_its_target_leaves_free_shared_by_the_senders() {
     // Section 3.3 of the paper: W_AI = W_init (1 − eta)/N; at 100 Gbit/s, 13 us and N = 100 that is its 80 B.
     for (rate, flows, bytes) in [(100_000, 100, 81.25), (10_000, 100, 8.125), (10_000, 15, 54.1667)] {
         let line = Line { rate: Rate::mbit(rate), wire: 1000, hops: 4, base_rtt: Dur::from_us(13) };
         let tcp = Tcp { line: Some(line), ..known() };
-        let params = hpcc::Params { flows, ..hpcc::Params::default() };
+        let params = hpcc::Params { flows: Some(flows), ..hpcc::Params::default() };
         let mut control = params.build(&tcp, rng());
         let mut window = window();
         control.begin(&mut window);
