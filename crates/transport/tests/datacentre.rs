@@ -223,7 +223,7 @@ fn hpcc_adds_what_its_target_leaves_free_shared_by_the_senders() {
         control.begin(&mut window);
         // A link that sends nothing with a whole product waiting: U = 1, and W = 0.95 W_c + W_AI.
         let product = rate as f64 * 1e6 / 8.0 * 13e-6;
-        let queue = product as u32;
+        let queue = product.round() as u32;
         for at in [0, 13] {
             control.on_telemetry(&[Hop { port: 1, queue, at: at_us(at), busy: Dur::ZERO, rate: Rate::mbit(rate) }]);
             control.on_ack(&mut window, &Acked { round: true, ..acked(at_us(at), Dur::from_us(13), false) });
@@ -306,7 +306,7 @@ fn swift_cuts_by_the_excess_at_most_by_half_and_once_a_round_trip() {
     let target = shown(&control, "target");
     // 20 us, two hops, and scaling for a window of ten.
     let root = |w: f64| 1.0 / w.sqrt();
-    let scaling = 80e-6 * (root(10.0) - root(100.0)) / (root(0.1) - root(100.0));
+    let scaling = 100e-6 * (root(10.0) - root(100.0)) / (root(0.1) - root(100.0));
     near(target, 20e-6 + 2.0 * 3.053e-6 + scaling, 1e-9);
     let delay = Dur::from_secs_f64(target * 1.5);
     control.on_ack(&mut window, &acked(at_us(1000), delay, false));
