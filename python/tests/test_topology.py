@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 from tailback import Scenario
-from tailback.cli import main
 from tailback.gallery.networks import networks
 from tailback.gallery.registry import EXPERIMENTS, experiment
 from tailback.scenario import source
@@ -85,9 +85,8 @@ def test_a_network_too_large_to_draw_is_told_in_words() -> None:
     assert f"{MOST_DRAWN + 6} hosts, 2 switches" in text.get_text()
 
 
-def test_plot_draws_the_network_of_a_scenario_file(tmp_path: Path) -> None:
-    file = tmp_path / "merging.toml"
-    file.write_text(merging(3).to_toml(), encoding="utf-8")
-    result = CliRunner().invoke(main, ["plot", str(file)])
-    assert result.exit_code == 0, result.output
-    assert (tmp_path / "merging.png").read_bytes().startswith(b"\x89PNG")
+def test_plot_draws_the_network_of_a_scenario_file(tailback: Callable[..., Any], merge: Path) -> None:
+    found = tailback("plot", merge)
+    drawing = merge.with_suffix(".png")
+    assert (found.code, found.out.strip()) == (0, str(drawing))
+    assert drawing.read_bytes().startswith(b"\x89PNG")
