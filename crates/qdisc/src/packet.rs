@@ -233,6 +233,21 @@ impl Packet {
         self.code = self.code & 0x3f | difference << 6;
         self.beyond = self.beyond & BEYOND | (difference & 0b100) << 5;
     }
+    /// What a rate-limited tag has above the code point's byte: 256 or 0.
+    #[inline]
+    pub(crate) fn tag_high_bit(&self) -> u16 {
+        u16::from(self.beyond & !BEYOND) << 1
+    }
+    /// Sets it.
+    #[inline]
+    pub(crate) fn set_tag_high_bit(&mut self, high: bool) {
+        self.beyond = self.beyond & BEYOND | if high { !BEYOND } else { 0 };
+    }
+    /// Makes it longer, in buffers and on the wire. A frame that was padded stays so.
+    #[inline]
+    pub fn grow(&mut self, bytes: u16) {
+        self.size = self.size.saturating_add(bytes);
+    }
     /// Whether its colour is the one of the four values of two bits that is none.
     #[inline]
     pub(crate) fn has_spare_colour(&self) -> bool {

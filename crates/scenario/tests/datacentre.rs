@@ -177,3 +177,144 @@ fn hpcc_uses_the_link_to_its_target_and_leaves_no_queue() {
         assert!(jain(&goodputs(&report)) > 0.98, "W_AI makes them even: {:?}", goodputs(&report));
     }
 }
+
+/// Zhu and others, CoNEXT 2016: TIMELY's rates have no fixed point of their own, since any rates whose sum is C keep the
+/// gradient at 0. Which they end at is decided by noise; here the sender with the higher rate has samples that are closer
+/// together, so that its cuts are smaller, and it takes nearly all.
+#[test]
+fn timely_leaves_nearly_all_of_the_link_to_one_of_two_senders_that_began_alike() {
+    let report = marked_incast(0.1, "{ kind = \"timely\", start = 0.5 }", 2, ["500ms", "900ms"], "");
+    let shares = goodputs(&report);
+    let (least, most) = (shares[0].min(shares[1]), shares[0].max(shares[1]));
+    println!("{:.1} to 1, {:.3} used", most / least, port(&report, "s->sink").utilisation);
+    assert!(most > 10.0 * least, "{shares:?}");
+}
+
+/// The same with algorithm 2 of that paper: equal rates at a queue of q* = q' (1 + N δ/(β C)), that is at a round trip of
+/// RTT_ref (1 + N δ/(β C)) where the error is taken on round trips.
+#[test]
+fn patched_timely_settles_at_its_fixed_point_with_equal_rates() {
+    for senders in [2, 4, 8] {
+        let control = "{ kind = \"timely\", variant = \"patched\", start = 0.1 }";
+        let report = marked_incast(0.1, control, senders, ["300ms", "500ms"], "");
+        let out = &port(&report, "s->sink").classes[0];
+        // Wire bytes of 1086 per segment of 1000; beta 0.008, delta 10 Mbit/s, RTT_ref 50 us.
+        let expected = 50e-6 * (1.0 + f64::from(senders) * 10e6 / (0.008 * 1e10));
+        // Idle: twice two links of 1 us, two transmissions of a segment and two of an acknowledgement of 86 B.
+        let idle = 4e-6 + 2.0 * (1086.0 + 86.0) * 8.0 / 1e10;
+        let rtt = idle + out.mean_bytes * (1086.0 / 1066.0) * 8.0 / 1e10;
+        let fair = jain(&goodputs(&report));
+        println!("{senders} senders: {:.1} us for {:.1}, Jain {fair:.4}", rtt * 1e6, expected * 1e6);
+        assert!((rtt / expected - 1.0).abs() < 0.1, "{senders} senders: {rtt} s for {expected}");
+        assert!(fair > 0.98, "{senders} senders: {fair}");
+    }
+}
+
+/// Two leaves and a spine; `near` sends from the receiver's leaf, `far` from the other, three hosts each.
+fn unequal_ways(control: &str) -> [Vec<f64>; 2] {
+    let text = format!(
+        r#"
+tailback = 1
+run = {{ duration = "80ms", warmup = "20ms" }}
+network = {{ buffer = "8MB" }}
+[hosts]
+near = {{ count = 3 }}
+far = {{ count = 3 }}
+sink = {{}}
+[switches]
+leaf = {{ count = 2, latency = "1us" }}
+spine = {{ latency = "1us" }}
+[[links]]
+between = ["near*", "leaf1"]
+rate = "10Gbit/s"
+delay = "1us"
+[[links]]
+between = ["sink", "leaf1"]
+rate = "10Gbit/s"
+delay = "1us"
+[[links]]
+between = ["far*", "leaf2"]
+rate = "10Gbit/s"
+delay = "1us"
+[[links]]
+between = ["leaf*", "spine"]
+rate = "40Gbit/s"
+delay = "1us"
+[[flows]]
+name = "f"
+from = "[nf]*"
+to = "sink"
+source = {{ kind = "bulk" }}
+start-spread = "100us"
+transport = {{ kind = "rdma", congestion-control = {control} }}
+"#
+    );
+    let scenario = Scenario::from_toml(&text, "unequal.toml").unwrap_or_else(|e| panic!("{e}"));
+    let mut world = World::new(build(&scenario, 1, None));
+    world.run_to_end();
+    let report = world.report();
+    let of = |name: &str| {
+        let flows = report.flows.iter().filter(|flow| flow.from.starts_with(name));
+        flows.map(|flow| flow.delivered.bytes as f64).collect()
+    };
+    [of("near"), of("far")]
+}
+
+/// HPCC sends W/T: with one T for all, equal windows are equal rates. With each sender's own, near ones get less.
+#[test]
+fn hpcc_senders_with_ways_of_different_length_share_a_link_equally_if_their_t_is_the_groups() {
+    let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
+    let [near, far] = unequal_ways("{ kind = \"hpcc\" }");
+    let all: Vec<f64> = near.iter().chain(&far).copied().collect();
+    println!("one T: near {:.3} of far, Jain {:.4}", mean(&near) / mean(&far), jain(&all));
+    assert!(jain(&all) > 0.99, "{near:?} {far:?}");
+    let [near, far] = unequal_ways("{ kind = \"hpcc\", own-rtt = true }");
+    println!("own T: near {:.3} of far", mean(&near) / mean(&far));
+    assert!(mean(&near) < 0.8 * mean(&far), "{near:?} {far:?}");
+}
+
+/// 128 hosts at eight leaves and so many spines, each output port of a switch with a congestion point: 8 (16 + spines) +
+/// 8 spines of them. Eight hosts send to the last.
+fn leaf_spine(law: &str, spines: u32) -> Result<Report, String> {
+    let text = format!(
+        r#"
+tailback = 1
+run = {{ duration = "2ms" }}
+network = {{ buffer = "150kB" }}
+fabric = {{ kind = "leaf-spine", leaves = 8, spines = {spines}, hosts-per-leaf = 16, rate = "10Gbit/s" }}
+[switches]
+leaf = {{ congestion-notification = {{ kind = "{law}" }} }}
+spine = {{ congestion-notification = {{ kind = "{law}" }} }}
+[hosts]
+h = {{ rate-limiters = {{ law = {{ kind = "{law}" }}, buffer = "150kB" }} }}
+[[flows]]
+name = "incast"
+from = "h[2-9]"
+to = "h128"
+source = {{ kind = "uniform-fixed", burst = "1500B", rate = "9Gbit/s" }}
+"#
+    );
+    let scenario = Scenario::from_toml(&text, "leaf-spine.toml").map_err(|error| error.to_string())?;
+    let mut world = World::new(build(&scenario, 1, None));
+    world.run_to_end();
+    Ok(world.report())
+}
+
+#[test]
+fn congestion_points_are_told_apart_at_all_ports_of_a_leaf_spine_of_128_hosts() {
+    let report = leaf_spine("bcn", 16).expect("384 points");
+    let found = report.congestion.as_ref().expect("points");
+    let most = found.points.iter().map(|point| point.number).max();
+    assert_eq!((found.points.len(), most), (384, Some(384)));
+    // The one at the receiver has a number that takes more than a byte, and limiters obey its increases: they know it again
+    // by their frames' tags.
+    let point = found.points.iter().find(|point| point.port.ends_with("->h128")).expect("the receiver's port");
+    assert!(point.number > 255 && point.faster > 0, "{point:?}");
+    let faster: u64 = found.limiters.iter().map(|limiter| limiter.faster).sum();
+    assert!(faster > 0 && faster + 20 > point.faster, "{faster} of {}", point.faster);
+
+    let error = leaf_spine("bcn", 24).expect_err("tags tell 511 apart");
+    assert!(error.contains("512 congestion points") && error.contains("511"), "{error}");
+    let report = leaf_spine("qcn", 24).expect("QCN looks at no tags");
+    assert_eq!(report.congestion.expect("points").points.len(), 512);
+}

@@ -2,7 +2,7 @@
 
 use crate::ledger::Count;
 use tailback_qdisc::cn::point::{Arrival, Point, Spec, Watch};
-use tailback_qdisc::cn::{Feedback, Tag};
+use tailback_qdisc::cn::{Feedback, Tag, wire};
 use tailback_qdisc::law::Backlog;
 use tailback_random::Rng;
 
@@ -11,8 +11,10 @@ use tailback_random::Rng;
 pub(crate) struct CongestionPoint {
     law: Point,
     rng: Rng,
-    /// Its number in tags, 1 to 255.
-    pub number: u8,
+    /// Its number in messages and tags, from 1.
+    pub number: u16,
+    /// The format of its messages.
+    pub format: wire::Format,
     /// Messages since the start.
     pub said: u64,
     pub counters: Counters,
@@ -33,7 +35,7 @@ pub(crate) struct Counters {
 
 impl CongestionPoint {
     pub fn new(spec: &Spec, rng: Rng) -> CongestionPoint {
-        CongestionPoint { law: spec.build(), rng, number: 0, said: 0, counters: Counters::default() }
+        CongestionPoint { law: spec.build(), rng, number: 0, format: wire::Format::of(spec), said: 0, counters: Counters::default() }
     }
 
     /// A frame of `size` buffer bytes arrives at a queue of so much: what its source should be told.

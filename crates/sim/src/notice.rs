@@ -38,12 +38,14 @@ pub(crate) enum Notice {
 /// A message of a congestion point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Message {
-    /// Number of the congestion point, 1 to 255.
-    pub point: u8,
+    /// Number of the congestion point, from 1.
+    pub point: u16,
     pub feedback: Feedback,
     /// The frame that it is about, and who sent that.
     pub frame: Frame,
     pub source: u16,
+    /// Bytes of its frame, check sequence included.
+    pub length: u16,
 }
 
 /// Cause and scope of an idealised notification.
@@ -69,11 +71,12 @@ const OVERHEAD: usize = 20;
 pub(crate) const MIN_WIRE: u16 = (MIN_FRAME + OVERHEAD) as u16;
 
 impl Notice {
-    /// Bytes on the wire: 84, or as many as the address list needs.
+    /// Bytes on the wire: 84, or as many as the address list or a congestion point's message needs.
     pub fn wire(&self) -> u16 {
         let frame = match self {
             Notice::Off(body) | Notice::On(body) => HEADER + LIST_HEAD + 6 * body.destinations.len(),
-            Notice::Pause(_) | Notice::PriorityPause { .. } | Notice::Feedback(_) => MIN_FRAME,
+            Notice::Pause(_) | Notice::PriorityPause { .. } => MIN_FRAME,
+            Notice::Feedback(message) => usize::from(message.length),
         };
         u16::try_from(frame.max(MIN_FRAME) + OVERHEAD).expect("an address list is split over frames of 1518 bytes")
     }

@@ -131,7 +131,7 @@ pub struct SwitchPlan {
     /// What it does about congestion; none does nothing but drop.
     pub backpressure: Option<BackPressure>,
     /// The congestion points at its output queues, but for those with rate limiters; none has none. In all
-    /// the network there are at most [`Tag::MAX_POINTS`] of them.
+    /// the network there are at most [`Tag::MAX_POINTS`] of them, or 65535 if their law reads no tags.
     pub notification: Option<Box<point::Spec>>,
     /// Rate limiters in its ports towards other switches; none has no reaction points.
     pub limiters: Option<Box<LimitersSpec>>,

@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use tailback_measure::statistics::jain;
-use tailback_qdisc::cn::{Filter, LimitersSpec, point, reaction};
+use tailback_qdisc::cn::{Filter, LimitersSpec, Memory, point, reaction};
 use tailback_sim::plan::*;
 use tailback_sim::{CongestionPointReport, Report};
 use tailback_units::{Dur, Rate, Time};
@@ -19,6 +19,8 @@ fn limiters() -> LimitersSpec {
         aqm: None,
         discipline: tailback_qdisc::Spec::default(),
         buffer: 150_000,
+        memory: Memory::Own,
+        tag_bytes: 0,
     }
 }
 

@@ -8,7 +8,7 @@ use std::fmt::Write;
 use std::path::Path;
 use tailback_qdisc::{Spec, discipline::drop_head};
 use tailback_sim::plan::*;
-use tailback_traffic::{Distribution, Model, OnOff, SelfSimilar, Truncation, UniformFixed, Video};
+use tailback_traffic::{Distribution, Model, OnOff, Peak, SelfSimilar, Truncation, UniformFixed, Video};
 use tailback_units::{Dur, Rate, Size};
 
 const ADVICE: &str = "
@@ -81,6 +81,8 @@ fn sources() -> Net {
             burst: Size(6_000),
             rate: Rate::mbit(3),
             sources: 20,
+            peak: Some(Peak::Batch),
+            packet: Size(1_500),
             alpha_size: 1.4,
             alpha_gap: 1.4,
             truncate: Truncation::At(Size(5_000_000)),

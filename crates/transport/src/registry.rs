@@ -50,6 +50,10 @@ macro_rules! controls {
             pub fn needs_line(&self) -> bool {
                 match self { $(Cc::$variant(params) => params.needs_line(),)+ }
             }
+            /// Whether [`Tcp::line`] should have the longest round trip of its group's ways.
+            pub fn shares_base_rtt(&self) -> bool {
+                match self { $(Cc::$variant(params) => params.shares_base_rtt(),)+ }
+            }
         }
 
         impl CongestionControl for Control {
@@ -92,6 +96,9 @@ macro_rules! controls {
             }
             fn controls_recovery(&self) -> bool {
                 match self { $(Control::$variant(c) => c.controls_recovery(),)+ }
+            }
+            fn hears_each_expiry(&self) -> bool {
+                match self { $(Control::$variant(c) => c.hears_each_expiry(),)+ }
             }
             fn halves_window(&self) -> bool {
                 match self { $(Control::$variant(c) => c.halves_window(),)+ }

@@ -7,7 +7,7 @@ use serde_json::json;
 use std::cell::Cell;
 use std::sync::Arc;
 use tailback_random::Rng;
-use tailback_transport::cc::{Acked, Build, CongestionControl, Window, dcqcn, hpcc, swift, timely};
+use tailback_transport::cc::{Acked, Build, Congestion, CongestionControl, Window, dcqcn, hpcc, swift, timely};
 use tailback_transport::{Cc, EcnMode, Hop, Line, Rdma, Receiver, Sender, Tcp};
 use tailback_units::{Dur, Rate, Time};
 
@@ -176,6 +176,62 @@ fn timely_steps_five_times_as_far_after_five_events_without_a_rising_round_trip(
     }
 }
 
+#[test]
+fn patched_timely_weighs_its_step_and_its_error_by_the_gradient() {
+    let params = timely::Params { variant: timely::Variant::Patched, ..timely::Params::default() };
+    let mut control = params.build(&known(), rng());
+    complete(&mut control, 100);
+    complete(&mut control, 102);
+    // Difference 2 us, weight 0.875, by 20 us: gradient 0.0875, w = 2 · 0.0875 + 1/2; error 102/50 − 1; beta 0.008.
+    let (w, error) = (0.675, 1.04);
+    let mut rate = 10e6 * (1.0 - w) + LINE * (1.0 - 0.008 * w * error);
+    near(shown(&control, "rate"), rate, 1e-9);
+    // Steeply down: w = 0, the step alone; steeply up: w = 1, the error alone.
+    complete(&mut control, 80);
+    rate += 10e6;
+    near(shown(&control, "rate"), rate.min(LINE), 1e-9);
+    rate = shown(&control, "rate");
+    complete(&mut control, 200);
+    near(shown(&control, "rate"), rate * (1.0 - 0.008 * 3.0), 1e-9);
+}
+
+#[test]
+fn timely_may_be_updated_once_in_a_round_trip() {
+    let params = timely::Params { update: timely::Update::RoundTrip, ..timely::Params::default() };
+    let mut control = params.build(&known(), rng());
+    let mut window = window();
+    let mut told = |rtt: u64, round: bool| {
+        control.on_ack(&mut window, &Acked { round, ..acked(at_us(0), Dur::from_us(rtt), false) });
+        shown(&control, "rate")
+    };
+    assert_eq!(told(100, true), LINE, "the first sample has none before it");
+    for _ in 0..100 {
+        assert_eq!(told(110, false), LINE, "100 segments are six chunks, and no round trip");
+    }
+    near(told(110, true), LINE * (1.0 - 0.8 * 0.4375), 1e-9);
+}
+
+#[test]
+fn hpcc_adds_what_its_target_leaves_free_shared_by_a_hundred_senders() {
+    // Section 3.3 of the paper: W_AI = W_init (1 − eta)/N; at 100 Gbit/s, 13 us and N = 100 that is its 80 B.
+    for (rate, flows, bytes) in [(100_000, 100, 81.25), (10_000, 100, 8.125), (10_000, 15, 54.1667)] {
+        let line = Line { rate: Rate::mbit(rate), wire: 1000, hops: 4, base_rtt: Dur::from_us(13) };
+        let tcp = Tcp { line: Some(line), ..known() };
+        let params = hpcc::Params { flows, ..hpcc::Params::default() };
+        let mut control = params.build(&tcp, rng());
+        let mut window = window();
+        control.begin(&mut window);
+        // A link that sends nothing with a whole product waiting: U = 1, and W = 0.95 W_c + W_AI.
+        let product = rate as f64 * 1e6 / 8.0 * 13e-6;
+        let queue = product as u32;
+        for at in [0, 13] {
+            control.on_telemetry(&[Hop { port: 1, queue, at: at_us(at), busy: Dur::ZERO, rate: Rate::mbit(rate) }]);
+            control.on_ack(&mut window, &Acked { round: true, ..acked(at_us(at), Dur::from_us(13), false) });
+        }
+        near(1000.0 * shown(&control, "reference") - 0.95 * product, bytes, 1e-3);
+    }
+}
+
 /// N equal HPCC senders at a link: each acknowledgement comes a round trip after its segment, and tells a
 /// queue of what is more than a product in flight.
 #[test]
@@ -335,6 +391,12 @@ fn parameters_out_of_range_are_refused_by_name() {
         (json!({ "kind": "hpcc", "target": 1.0 }), "target"),
         (json!({ "kind": "swift", "scaling-from": 200.0 }), "scaling-from"),
         (json!({ "kind": "swift", "least": 1.0 }), "least"),
+        (json!({ "kind": "swift", "most": 0.5 }), "most"),
+        (json!({ "kind": "swift", "reset-after": 0 }), "reset-after"),
+        (json!({ "kind": "timely", "reference": "60us" }), "reference"),
+        (json!({ "kind": "timely", "variant": "patched", "reference": "20us" }), "reference"),
+        (json!({ "kind": "hpcc", "flows": 0 }), "flows"),
+        (json!({ "kind": "hpcc", "base-rtt": "8us", "own-rtt": true }), "own-rtt"),
     ] {
         // Either the type or the check refuses it; both name the key.
         let error = match tailback_document::decode::<Tcp>(json!({ "congestion-control": control.clone() })) {
@@ -345,4 +407,35 @@ fn parameters_out_of_range_are_refused_by_name() {
     }
     assert!(Rdma { acknowledge_every: 0, ..Rdma::default() }.check().is_err());
     assert!(tcp(json!({ "congestion-control": { "kind": "hpcc" } })).congestion_control.telemetry());
+}
+
+#[test]
+fn swift_cuts_once_a_round_trip_for_losses_too_and_falls_to_its_least_window_at_the_fifth_expiry_in_a_row() {
+    let mut control = swift::Params::default().build(&known(), rng());
+    let mut window = window();
+    control.on_ack(&mut window, &acked(at_us(0), Dur::from_us(10), false));
+    let start = window.cwnd;
+    let mut lose = |at: u64, why| {
+        control.on_congestion(&mut window, why, at_us(at), 10);
+        (shown(&control, "fraction"), window.cwnd)
+    };
+    near(lose(100, Congestion::Loss).0, start / 2.0, 1e-9);
+    near(lose(105, Congestion::Loss).0, start / 2.0, 1e-9);
+    near(lose(111, Congestion::Loss).0, start / 4.0, 1e-9);
+    // Four expiries within a round trip cut nothing more; the fifth resets.
+    for _ in 0..4 {
+        near(lose(115, Congestion::Timeout).0, start / 4.0, 1e-9);
+    }
+    assert_eq!(lose(116, Congestion::Timeout), (0.01, 1.0));
+    // What is acknowledged ends the count.
+    control.on_ack(&mut window, &acked(at_us(200), Dur::from_us(10), false));
+    let after = shown(&control, "fraction");
+    control.on_congestion(&mut window, Congestion::Timeout, at_us(300), 10);
+    near(shown(&control, "fraction"), after / 2.0, 1e-9);
+
+    let mut capped = swift::Params { most: Some(12.0), ..swift::Params::default() }.build(&known(), rng());
+    for at in 0..200 {
+        capped.on_ack(&mut window, &acked(at_us(at), Dur::from_us(10), false));
+    }
+    assert_eq!(window.cwnd, 12.0);
 }

@@ -33,6 +33,7 @@ COMMANDS = {
     "export": ("router", "export", "Write a scenario's policy as Cisco MQC or Linux tc."),
     "verdict": ("router", "verdict", "Will my voice survive? A configuration's classes against their targets."),
     "tune": ("tune", "tune", "Search the cheapest settings that keep targets."),
+    "watch": ("watch", "watch", "Compare every interval with service levels; forecast when they break."),
     "reproduce": ("gallery", "reproduce", "Reproduce published figures and check their claims."),
     "headroom": ("tools", "headroom", "Compute the buffer headroom that back-pressure needs."),
     "bench": ("tools", "bench", "Measure packet-hops per processor second."),

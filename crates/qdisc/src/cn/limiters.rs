@@ -5,6 +5,8 @@ use super::filter::hashed;
 use super::reaction::{self, React, Reaction};
 use super::{Aqm, Feedback, Filter, Frame, Origin, Origins, Tag};
 use crate::{Cx, Discipline, Gate, Packet, Qdisc, Reason, Site, Spec};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Time};
@@ -24,6 +26,22 @@ pub struct LimitersSpec {
     pub discipline: Spec,
     /// Memory that all limiters' queues share, buffer bytes; `u64::MAX` is unbounded.
     pub buffer: u64,
+    /// Whose memory that is.
+    pub memory: Memory,
+    /// Bytes that a frame's tag adds to it.
+    pub tag_bytes: u16,
+}
+
+/// Whose memory a reaction point's buffer is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Memory {
+    /// The limiters': the default path has the port's own buffer.
+    #[default]
+    Own,
+    /// That of the limiters and the default path together, so that limited frames can take the room of all others. The
+    /// port's own limits hold for the default path besides.
+    Shared,
 }
 
 /// What a reaction point has counted since it was last reset.
@@ -63,7 +81,8 @@ pub enum Heard {
     Ignored,
 }
 
-/// A reaction point: a default path with the port's limits, and rate limiters with a pool of memory of their own.
+/// A reaction point: a default path with the port's limits, and rate limiters with a pool of memory of their own or with one
+/// that the default path shares.
 #[derive(Debug)]
 pub struct Limiters {
     spec: LimitersSpec,
@@ -84,6 +103,8 @@ pub struct Limiters {
     /// Packets in all queues, and buffer bytes in those of limiters.
     packets: u64,
     limited: u64,
+    /// Buffer bytes in the default path's queue.
+    unlimited: u64,
     /// While the line idles although something waits: when the next limiter may send.
     idle_until: Option<Time>,
     counters: Counters,
@@ -127,6 +148,7 @@ impl Limiters {
             turn: 0,
             packets: 0,
             limited: 0,
+            unlimited: 0,
             idle_until: None,
             counters: Counters::default(),
             touched: Time::ZERO,
@@ -152,6 +174,32 @@ impl Limiters {
     pub fn limited_bytes(&self) -> u64 {
         self.limited
     }
+    /// Buffer bytes in the memory that `buffer` bounds: what back-pressure of the switch watches.
+    #[inline]
+    pub fn pool_bytes(&self) -> u64 {
+        self.limited + if self.spec.memory == Memory::Shared { self.unlimited } else { 0 }
+    }
+    fn has_room(&self, size: u64) -> bool {
+        self.pool_bytes() + size <= self.spec.buffer
+    }
+    /// A packet is about to be queued: makes it as long as it will be with a tag, if it will have one and has none yet.
+    pub fn lengthen(&mut self, now: Time, packet: &mut Packet) {
+        if self.spec.tag_bytes > 0 && packet.tag().is_none() && self.limiter_of(now, packet).is_some() {
+            packet.grow(self.spec.tag_bytes);
+        }
+    }
+    /// The limiter of a packet that is about to be queued, if it has one by then.
+    fn limiter_of(&mut self, now: Time, packet: &Packet) -> Option<usize> {
+        if self.active.is_empty() {
+            return None;
+        }
+        let at = self.index.get(&self.key(Frame::of(packet))).copied()?;
+        if let Some(law) = &mut self.slots[at].law {
+            law.advance(now, &mut self.rng);
+        }
+        self.retire(at);
+        self.slots[at].law.is_some().then_some(at)
+    }
     /// What it is made of.
     pub fn spec(&self) -> &LimitersSpec {
         &self.spec
@@ -166,7 +214,7 @@ impl Limiters {
     }
 
     /// A message of congestion point `point` about a frame.
-    pub fn hear(&mut self, now: Time, frame: Frame, point: u8, feedback: Feedback) -> Heard {
+    pub fn hear(&mut self, now: Time, frame: Frame, point: u16, feedback: Feedback) -> Heard {
         self.settle(now);
         let key = self.key(frame);
         let at = match self.index.get(&key) {
@@ -264,9 +312,12 @@ impl Limiters {
         for dropped in &cx.dropped[before..] {
             let (size, tcp) = (u64::from(dropped.packet.size), self.origin(dropped.packet.flow()).tcp);
             self.packets -= 1;
-            if let Some(at) = from {
-                self.limited -= size;
-                *self.slots[at].counter(tcp) -= 1;
+            match from {
+                Some(at) => {
+                    self.limited -= size;
+                    *self.slots[at].counter(tcp) -= 1;
+                }
+                None => self.unlimited -= size,
             }
         }
     }
@@ -274,7 +325,7 @@ impl Limiters {
     /// Queues a packet at a limiter, unless its queue management is against it.
     fn enqueue_limited(&mut self, now: Time, at: usize, mut packet: Packet, cx: &mut Cx<'_>) {
         let (size, tcp) = (u64::from(packet.size), self.origin(packet.flow()).tcp);
-        if self.limited + size > self.spec.buffer {
+        if !self.has_room(size) {
             return cx.drop(packet, Reason::BufferFull);
         }
         if let Some(Aqm::Simple(aqm)) = &self.spec.aqm {
@@ -313,7 +364,7 @@ impl Limiters {
             return None;
         }
         let law = slot.law.as_mut()?;
-        law.advance(now);
+        law.advance(now, &mut self.rng);
         Some(slot.next.max(law.stopped_until()))
     }
 
@@ -322,7 +373,10 @@ impl Limiters {
         let before = cx.dropped.len();
         let taken = self.default.dequeue(now, gate, cx);
         self.forget(before, None, cx);
-        self.packets -= u64::from(taken.is_some());
+        if let Some(packet) = &taken {
+            self.packets -= 1;
+            self.unlimited -= u64::from(packet.size);
+        }
         taken
     }
 
@@ -342,7 +396,7 @@ impl Limiters {
             // A frame that has waited for the line is made up for, by one frame's time at most.
             let apart = Dur((f64::from(packet.wire()) * 8e12 / law.rate()) as u64);
             slot.next = slot.next.max(Time(now.0.saturating_sub(apart.0))) + apart;
-            law.sent(now, packet.wire());
+            law.sent(now, packet.wire(), &mut self.rng);
         }
         self.retire(at);
         Some(packet)
@@ -352,18 +406,15 @@ impl Limiters {
 impl Qdisc for Limiters {
     fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut Cx<'_>) {
         self.settle(now);
-        if !self.active.is_empty()
-            && let Some(at) = self.index.get(&self.key(Frame::of(&packet))).copied()
-        {
-            if let Some(law) = &mut self.slots[at].law {
-                law.advance(now);
-            }
-            self.retire(at);
-            if self.slots[at].law.is_some() {
-                return self.enqueue_limited(now, at, packet, cx);
-            }
+        if let Some(at) = self.limiter_of(now, &packet) {
+            return self.enqueue_limited(now, at, packet, cx);
+        }
+        let size = u64::from(packet.size);
+        if self.spec.memory == Memory::Shared && !self.has_room(size) {
+            return cx.drop(packet, Reason::BufferFull);
         }
         self.packets += 1;
+        self.unlimited += size;
         self.entered += 1;
         let before = cx.dropped.len();
         self.default.enqueue(now, packet, cx);

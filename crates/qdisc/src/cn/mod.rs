@@ -22,10 +22,11 @@ mod limiters;
 pub mod point;
 pub mod reaction;
 mod tag;
+pub mod wire;
 
 pub use aqm::{Aqm, Simple};
 pub use filter::{Filter, Frame, Origin, Origins};
-pub use limiters::{Counters, Heard, Limiters, LimitersSpec};
+pub use limiters::{Counters, Heard, Limiters, LimitersSpec, Memory};
 pub use tag::Tag;
 
 /// What a congestion point asks of the source of a frame.

@@ -56,6 +56,7 @@ impl<'a> Builder<'a> {
             }
             let tcp = group.transport.as_ref().map(Transport::connection);
             let mut transports = Transports::new(tcp, among.as_deref(), links, routes, nodes, self.document);
+            transports.look(pairs.iter().map(|[from, to]| (*from, *to)));
             let source = group.source.clone().unwrap_or(Model::Bulk(Bulk { size: None }));
             let single = pairs.len() == 1;
             // Flows with the same line have all but their names and ends in common.

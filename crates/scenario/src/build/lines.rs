@@ -3,7 +3,7 @@
 use super::links::LinkOf;
 use super::nodes::Nodes;
 use crate::document::Document;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use tailback_sim::plan::{Among, NO_ROUTE, NodeId, Routes};
 use tailback_transport::{Line, Tcp};
@@ -18,6 +18,10 @@ pub(super) struct Transports<'a> {
     made: BTreeMap<Line, Arc<Tcp>>,
     /// The line of all, where it is not known yet which hosts will be joined.
     longest: Option<Line>,
+    /// Whether connections take the round trip of the longest way of their group for that of their own.
+    shares: bool,
+    /// That, once it is known.
+    base_rtt: Option<Dur>,
     network: Network<'a>,
 }
 
@@ -46,7 +50,15 @@ impl<'a> Transports<'a> {
             let lines = pairs.filter(|(from, to)| from != to).filter_map(|(from, to)| network.line(tcp, from, to));
             lines.max_by_key(|line| line.base_rtt)
         });
-        Transports { tcp, common, made: BTreeMap::new(), longest, network }
+        let shares = tcp.as_ref().is_some_and(|tcp| tcp.congestion_control.shares_base_rtt());
+        Transports { tcp, common, made: BTreeMap::new(), longest, shares, base_rtt: None, network }
+    }
+
+    /// Looks at all ways of the group, where connections need to know the longest of them.
+    pub fn look(&mut self, ends: impl Iterator<Item = (NodeId, NodeId)>) {
+        let Some(tcp) = self.tcp.as_ref().filter(|_| self.shares && self.longest.is_none()) else { return };
+        let pairs: BTreeSet<(NodeId, NodeId)> = ends.collect();
+        self.base_rtt = pairs.into_iter().filter_map(|(from, to)| Some(self.network.line(tcp, from, to)?.base_rtt)).max();
     }
 
     /// That of a flow between two hosts.
@@ -56,6 +68,7 @@ impl<'a> Transports<'a> {
         }
         let tcp = self.tcp.as_ref()?;
         let line = self.longest.or_else(|| self.network.line(tcp, from, to)).unwrap_or_default();
+        let line = Line { base_rtt: self.base_rtt.unwrap_or(line.base_rtt), ..line };
         let made = || Arc::new(Tcp { line: Some(line), ..tcp.clone() });
         Some(self.made.entry(line).or_insert_with(made).clone())
     }

@@ -20,6 +20,8 @@ impl RateLimiters {
             aqm: self.aqm.clone(),
             discipline: self.discipline.clone(),
             buffer: self.buffer.0,
+            memory: self.memory,
+            tag_bytes: self.tag_bytes,
         }
     }
 }
@@ -34,7 +36,7 @@ fn limiters<'a>(node: &Node<'a>) -> Option<&'a RateLimiters> {
 impl<'a> Builder<'a> {
     /// Checks what there is of congestion notification.
     pub(super) fn notification(&mut self, nodes: &Nodes<'a>, links: &[LinkOf<'a>], framing: &FramingTable) {
-        let (mut first_point, mut first_limiter, mut points) = (None, None, 0);
+        let (mut first_point, mut first_limiter, mut points, mut tagged) = (None, None, 0, false);
         for id in nodes.ids() {
             let node = nodes.get(id);
             if let Some(found) = limiters(node) {
@@ -58,13 +60,14 @@ impl<'a> Builder<'a> {
                     |link: &&LinkOf<'_>| switch.rate_limiters.is_some() && !nodes.get(link.other(id)).is_host();
                 let ports = links.iter().filter(|link| link.ends.contains(&id)).filter(|link| !limited(link)).count();
                 points += ports * usize::from(self.document.network.classes);
-                if points > Tag::MAX_POINTS {
+                tagged |= law.reads_tags();
+                let most = if tagged { Tag::MAX_POINTS } else { usize::from(u16::MAX) };
+                if points > most {
                     self.complaints.key(
                         path.clone(),
                         format!("with `{}` there are {points} congestion points", node.name),
                         format!(
-                            "a tag tells {} apart, one for each class of each output port; have them at fewer switches",
-                            Tag::MAX_POINTS
+                            "{most} can be told apart, one for each class of each output port; have them at fewer switches"
                         ),
                     );
                     return;

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
 use tailback_qdisc::Spec;
-use tailback_qdisc::cn::{Aqm, Filter, reaction};
+use tailback_qdisc::cn::{Aqm, Filter, Memory, reaction};
 use tailback_units::Size;
 
 /// Rate limiters at an output port: frames of the sources that a congestion point has slowed wait there, each kind in a
@@ -30,6 +30,14 @@ pub struct RateLimiters {
     pub queues: Option<u32>,
     /// Memory that the queues of all limiters at a port share, class by class.
     pub buffer: Size,
+    /// Whose memory `buffer` is: the limiters' "own", or "shared" with the default path of the port, whose frames then
+    /// find no room when limited ones have taken it all. Default "own".
+    #[serde(default)]
+    pub memory: Memory,
+    /// Bytes that a tag adds to each frame from its limiter on, 0 to 64: 8 are BCN's tag, 4 the one of 802.1Qau. Default 0.
+    #[serde(default, skip_serializing_if = "is_none")]
+    #[schemars(range(max = 64))]
+    pub tag_bytes: u16,
     /// Queue management before each limiter's queue. Absent, there is none but that of `discipline`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aqm: Option<Aqm>,
@@ -38,12 +46,19 @@ pub struct RateLimiters {
     pub discipline: Spec,
 }
 
+fn is_none(bytes: &u16) -> bool {
+    *bytes == 0
+}
+
 impl RateLimiters {
     /// What has no check of its own.
     pub fn check(&self) -> Result<(), Invalid> {
-        if self.queues.is_none_or(|n| (1..=65_536).contains(&n)) {
-            return Ok(());
+        if self.queues.is_some_and(|n| !(1..=65_536).contains(&n)) {
+            return Err(Invalid::new("queues", "the number of limiters is out of range; write a number from 1 to 65536"));
         }
-        Err(Invalid::new("queues", "the number of limiters is out of range; write a number from 1 to 65536"))
+        if self.tag_bytes > 64 {
+            return Err(Invalid::new("tag-bytes", format!("{} is out of range; write 0 to 64", self.tag_bytes)));
+        }
+        Ok(())
     }
 }

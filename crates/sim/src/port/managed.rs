@@ -146,10 +146,10 @@ impl Waiting {
             Waiting::ByDestination(_) => None,
         }
     }
-    /// Bytes in rate limiters' queues, where there are any; else none.
+    /// Bytes in the memory of rate limiters, where there are any; else none.
     #[inline]
-    pub fn limited_bytes(&self) -> Option<u64> {
-        if let Waiting::Limited(q) = self { Some(q.limited_bytes()) } else { None }
+    pub fn pool_bytes(&self) -> Option<u64> {
+        if let Waiting::Limited(q) = self { Some(q.pool_bytes()) } else { None }
     }
     /// The instant that it asked for has come.
     pub fn wake(&mut self, now: Time, cx: &mut Cx<'_>) {

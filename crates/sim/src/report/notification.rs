@@ -25,7 +25,7 @@ pub struct CongestionPointReport {
     /// Its class.
     pub class: u8,
     /// Its number in tags.
-    pub number: u8,
+    pub number: u16,
     /// Frames that arrived.
     pub arrived: u64,
     /// Of these, sampled.

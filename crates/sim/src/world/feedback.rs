@@ -17,10 +17,11 @@ impl World {
         let queue = &mut m.queues[usize::from(packet.class())];
         let Some(point) = &mut queue.point else { return };
         let Some(feedback) = point.judge(queue.backlog, packet.size, packet.tag()) else { return };
+        let length = point.format.length(packet.size, packet.tag().is_some());
         let (point, frame) = (point.number, Frame::of(packet));
         let source = self.origins[frame.flow as usize].source;
         let node = self.ports[port as usize].from;
-        self.pass_back(node, Message { point, feedback, frame, source });
+        self.pass_back(node, Message { point, feedback, frame, source, length });
     }
 
     /// Sends a message on from a switch towards the source of the frame that it is about.

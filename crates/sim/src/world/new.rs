@@ -311,7 +311,7 @@ fn number_points(ports: &mut [Port]) -> usize {
         let Queue::Managed(m) = &mut port.queue else { continue };
         for point in m.queues.iter_mut().filter_map(|queue| queue.point.as_mut()) {
             count += 1;
-            point.number = u8::try_from(count).expect("at most 255 congestion points");
+            point.number = u16::try_from(count).expect("at most 65535 congestion points");
         }
     }
     count

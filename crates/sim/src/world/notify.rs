@@ -18,11 +18,11 @@ pub(super) fn has_addresses(scope: Scope) -> bool {
 }
 
 /// What a detector is fed: the bytes that share a limit with a packet to `destination`; of a reaction point those in the
-/// pool of its rate limiters.
+/// memory of its rate limiters.
 fn level(queue: &ClassQueue, destination: u16) -> (u64, Option<u16>) {
     match &queue.waiting {
         Waiting::ByDestination(q) if q.is_partitioned() => (q.bytes_to(destination), Some(destination)),
-        Waiting::Limited(q) => (q.limited_bytes(), None),
+        Waiting::Limited(q) => (q.pool_bytes(), None),
         _ => (queue.backlog.bytes, None),
     }
 }

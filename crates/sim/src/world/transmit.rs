@@ -61,6 +61,11 @@ impl World {
             self.judge_arrival(port, &packet);
         }
         let class = usize::from(packet.class());
+        if let Queue::Managed(m) = &mut self.ports[port as usize].queue
+            && let Waiting::Limited(limiters) = &mut m.queues[class].waiting
+        {
+            limiters.lengthen(now, &mut packet);
+        }
         let (size, destination) = (u64::from(packet.size), packet.dst);
         let slot = via.map_or(0, |via| self.slots[via as usize ^ 1]);
         let from = usize::from(self.ports[port as usize].from);
@@ -104,9 +109,9 @@ impl World {
             egress.arrived(&packet);
         }
         let cx = &mut Cx { rng: &mut m.rng, dropped: &mut self.dropped, marked: &mut account.marked };
-        let limited = queue.waiting.limited_bytes();
+        let limited = queue.waiting.pool_bytes();
         queue.waiting.enqueue(now, packet, cx);
-        let feeds = limited.is_none_or(|before| queue.waiting.limited_bytes() > Some(before));
+        let feeds = limited.is_none_or(|before| queue.waiting.pool_bytes() > Some(before));
         let wakeup = queue.waiting.next_wakeup();
         if let (Some(detector), Some(via)) = (&mut queue.detector, via)
             && feeds

@@ -3,7 +3,7 @@
 
 use super::{Acked, Build, Congestion, CongestionControl, Window};
 use crate::line::{Hop, Line};
-use crate::params::{Tcp, duration, factor, rate};
+use crate::params::{Tcp, duration, factor, number, rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -21,17 +21,24 @@ pub struct Params {
     pub target: f64,
     /// maxStage, round trips of additive increase before the next multiplicative one, 0 to 1000. Default 5.
     pub stages: u32,
-    /// Rate that additive increase adds per round trip; the window grows by its product with `base-rtt`.
-    /// Default 50 Mbit/s.
-    pub additive: Rate,
-    /// T, a round trip without queues, 1 ns to 10 s. Absent, that of the idle way.
+    /// Rate that additive increase adds per round trip; the window grows by its product with T. Absent, the paper's rule
+    /// (section 3.3): W_AI = W_init (1 − eta)/N, which is 5 Mbit/s at 10 Gbit/s and 50 Mbit/s at 100.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub additive: Option<Rate>,
+    /// N of that rule, the senders of one link that together add what eta leaves free, 1 to 1000000. Default 100, which
+    /// makes the paper's 80 B at 100 Gbit/s.
+    pub flows: u32,
+    /// T, a round trip without queues, 1 ns to 10 s. Absent, that of the longest idle way of the group's flows, since senders
+    /// with different T share a link unequally.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base_rtt: Option<Dur>,
+    /// Whether T is, for each flow, that of its own idle way. Default false.
+    pub own_rtt: bool,
 }
 
 impl Default for Params {
     fn default() -> Params {
-        Params { target: 0.95, stages: 5, additive: Rate::mbit(50), base_rtt: None }
+        Params { target: 0.95, stages: 5, additive: None, flows: 100, base_rtt: None, own_rtt: false }
     }
 }
 
@@ -42,7 +49,11 @@ impl Params {
         if self.stages > 1000 {
             return Err(Invalid::new("stages", format!("{} is out of range; write 0 to 1000", self.stages)));
         }
-        rate("additive", self.additive)?;
+        self.additive.map_or(Ok(()), |additive| rate("additive", additive))?;
+        number("flows", self.flows, 1, 1_000_000)?;
+        if self.own_rtt && self.base_rtt.is_some() {
+            return Err(Invalid::new("own-rtt", "`base-rtt` says what T is; leave out one of the two"));
+        }
         self.base_rtt.map_or(Ok(()), |base| duration("base-rtt", base))
     }
 }
@@ -51,10 +62,12 @@ impl Build for Params {
     type Control = Hpcc;
     fn build(&self, tcp: &Tcp, _: Rng) -> Hpcc {
         let line = Line { base_rtt: self.base_rtt.unwrap_or(tcp.line().base_rtt), ..tcp.line() };
+        let rule = line.rate.0 as f64 * (1.0 - self.target) / f64::from(self.flows);
+        let additive = self.additive.map_or(rule, |additive| additive.0 as f64);
         Hpcc {
             target: self.target,
             stages: self.stages,
-            step: line.segments(self.additive.0 as f64) * line.base_rtt.as_secs(),
+            step: line.segments(additive) * line.base_rtt.as_secs(),
             line,
             reference: line.product(),
             window: line.product(),
@@ -69,6 +82,9 @@ impl Build for Params {
     }
     fn needs_line(&self) -> bool {
         true
+    }
+    fn shares_base_rtt(&self) -> bool {
+        self.base_rtt.is_none() && !self.own_rtt
     }
 }
 

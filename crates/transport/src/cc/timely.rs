@@ -1,5 +1,6 @@
 //! TIMELY: a rate that follows the gradient of the round-trip time (Mittal and others, *TIMELY:
-//! RTT-based Congestion Control for the Datacenter*, SIGCOMM 2015).
+//! RTT-based Congestion Control for the Datacenter*, SIGCOMM 2015), and the same with a place to settle (Zhu and others,
+//! *ECN or Delay: Lessons Learnt from Analysis of DCQCN and TIMELY*, CoNEXT 2016).
 
 use super::{Acked, Build, Congestion, CongestionControl, Window};
 use crate::line::Line;
@@ -12,20 +13,32 @@ use tailback_units::{Dur, Fraction, Rate, Size, Time};
 
 /// TIMELY (SIGCOMM 2015): a sender's rate grows by steps while the round-trip time falls or is short
 /// and shrinks in proportion to its gradient while it rises, once for each `chunk` acknowledged. It has
-/// no window and begins at line rate: for networks that lose nothing.
+/// no window and begins at line rate: for networks that lose nothing. Its senders do not even out: between `low` and `high`
+/// a slow one's samples are far apart, so that their differences and its cuts are large, and one or two take nearly all.
+/// `variant = "patched"` has one fixed point, and there all are equal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
+    /// What is done between `low` and `high`. Default "gradient", the paper's.
+    pub variant: Variant,
+    /// When the rate is set: at each "chunk" acknowledged (the paper), or once in a "round-trip" (as the simulation of
+    /// HPCC's authors has it). Default "chunk".
+    pub update: Update,
     /// Payload of a completion event, 1 B to 1 GB. Default 16 kB.
     pub chunk: Size,
     /// alpha, the weight of a new difference in the average, above 0 and below 1. Default 0.875.
     pub weight: f64,
-    /// beta, the multiplicative decrease, above 0 and below 1. Default 0.8.
-    pub beta: f64,
+    /// beta, the multiplicative decrease, above 0 and below 1. Absent, 0.8, or 0.008 if "patched": each paper's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub beta: Option<f64>,
     /// Round-trip time below which the rate always grows, 1 ns to 10 s. Default 50 us.
     pub low: Dur,
     /// Round-trip time above which the rate always shrinks, `low` to 10 s. Default 500 us.
     pub high: Dur,
+    /// RTT_ref of the "patched" variant, the round-trip time at which it neither errs up nor down, `low` to `high`.
+    /// Absent, `low`, as the paper's q' = C T_low.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reference: Option<Dur>,
     /// By what differences are divided to make a gradient, 1 ns to 10 s. Default 20 us.
     pub min_rtt: Dur,
     /// delta, the additive increase. Default 10 Mbit/s.
@@ -39,15 +52,45 @@ pub struct Params {
     pub start: Fraction,
 }
 
+/// What TIMELY does between its thresholds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Variant {
+    /// Follows the gradient alone (algorithm 1 of the paper of 2015). Every rate is a fixed point when the gradient is 0.
+    #[default]
+    Gradient,
+    /// Patched TIMELY (Zhu and others 2016, algorithm 2): R ← δ (1 − w) + R (1 − β w e), with the error e = RTT/RTT_ref − 1
+    /// and the weight w of the gradient g: 0 up to −1/4, 2 g + 1/2, 1 from 1/4 on. No hyperactive increase. N senders
+    /// settle at equal rates and RTT = RTT_ref (1 + N δ/(β C)).
+    Patched,
+}
+
+/// How often TIMELY sets its rate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Update {
+    /// With each chunk that has been acknowledged.
+    #[default]
+    Chunk,
+    /// With the first sample after a segment has been acknowledged that was sent after the last time.
+    RoundTrip,
+}
+
+/// beta of the two papers.
+const BETA: [f64; 2] = [0.8, 0.008];
+
 /// N of the paper: the steps of hyperactive increase.
 const HYPER: f64 = 5.0;
 
 impl Default for Params {
     fn default() -> Params {
         Params {
+            variant: Variant::Gradient,
+            update: Update::Chunk,
             chunk: Size(16_000),
             weight: 0.875,
-            beta: 0.8,
+            beta: None,
+            reference: None,
             low: Dur::from_us(50),
             high: Dur::from_us(500),
             min_rtt: Dur::from_us(20),
@@ -66,12 +109,22 @@ impl Params {
             return Err(Invalid::new("chunk", format!("{} is out of range; write 1B to 1GB", self.chunk)));
         }
         factor("weight", self.weight)?;
-        factor("beta", self.beta)?;
+        self.beta.map_or(Ok(()), |beta| factor("beta", beta))?;
         duration("low", self.low)?;
         duration("high", self.high)?;
         duration("min-rtt", self.min_rtt)?;
         if self.high < self.low {
             return Err(Invalid::new("high", format!("{} is below `low`; write {} or more", self.high, self.low)));
+        }
+        match (self.variant, self.reference) {
+            (Variant::Gradient, Some(_)) => {
+                let advice = "nothing but the \"patched\" variant has one; leave it out, or write variant = \"patched\"";
+                return Err(Invalid::new("reference", advice));
+            }
+            (Variant::Patched, Some(at)) if at < self.low || at > self.high => {
+                return Err(Invalid::new("reference", format!("{at} is not from `low` to `high`, {} to {}", self.low, self.high)));
+            }
+            _ => {}
         }
         rate("additive", self.additive)?;
         number("hyper-after", self.hyper_after, 1, 1000)?;
@@ -88,11 +141,13 @@ impl Build for Params {
     fn build(&self, tcp: &Tcp, _: Rng) -> Timely {
         let line = tcp.line();
         Timely {
+            beta: self.beta.unwrap_or(BETA[usize::from(self.variant == Variant::Patched)]),
             params: self.clone(),
             line,
             payload: u64::from(tcp.payload()),
             rate: line.rate.0 as f64 * self.start.0,
             acked: 0,
+            due: false,
             before: None,
             difference: 0.0,
             falling: 0,
@@ -107,11 +162,14 @@ impl Build for Params {
 #[derive(Debug)]
 pub struct Timely {
     params: Params,
+    beta: f64,
     line: Line,
     payload: u64,
     rate: f64,
     /// Payload acknowledged since the last completion event.
     acked: u64,
+    /// Whether a round trip has ended since that event.
+    due: bool,
     /// Round-trip time at that event, seconds.
     before: Option<f64>,
     /// Average of the differences, seconds.
@@ -121,7 +179,7 @@ pub struct Timely {
 }
 
 impl Timely {
-    /// Algorithm 1 of the paper.
+    /// Algorithm 1 of the paper, or algorithm 2 of the second.
     fn complete(&mut self, rtt: f64) {
         let p = &self.params;
         let Some(before) = self.before.replace(rtt) else { return };
@@ -133,10 +191,14 @@ impl Timely {
         if rtt < low {
             self.rate += step;
         } else if rtt > high {
-            self.rate *= 1.0 - p.beta * (1.0 - high / rtt);
+            self.rate *= 1.0 - self.beta * (1.0 - high / rtt);
+        } else if p.variant == Variant::Patched {
+            let weight = (2.0 * gradient + 0.5).clamp(0.0, 1.0);
+            let error = rtt / p.reference.unwrap_or(p.low).as_secs() - 1.0;
+            self.rate = step * (1.0 - weight) + self.rate * (1.0 - self.beta * weight * error);
         } else if rising {
             // Above 1 it would ask for a rate below what any round-trip time does.
-            self.rate *= 1.0 - p.beta * gradient.min(1.0);
+            self.rate *= 1.0 - self.beta * gradient.min(1.0);
         } else {
             self.rate += if self.falling >= p.hyper_after { HYPER * step } else { step };
         }
@@ -152,10 +214,15 @@ impl CongestionControl for Timely {
         // A lost SYN has set it to one segment.
         window.cwnd = super::NO_WINDOW;
         self.acked += u64::from(acked.delivered) * self.payload;
+        self.due |= acked.round;
+        let due = match self.params.update {
+            Update::Chunk => self.acked >= self.params.chunk.0,
+            Update::RoundTrip => self.due,
+        };
         if let Some(rtt) = acked.rtt
-            && self.acked >= self.params.chunk.0
+            && due
         {
-            self.acked = 0;
+            (self.acked, self.due) = (0, false);
             self.complete(rtt.as_secs());
         }
     }

@@ -61,6 +61,13 @@ macro_rules! points {
             }
         }
 
+        impl Spec {
+            /// Whether it looks at the congestion point's number in the tags of frames.
+            pub fn reads_tags(&self) -> bool {
+                !matches!(self, Spec::Qcn(_))
+            }
+        }
+
         impl Watch for Point {
             #[inline]
             fn judge(&mut self, arrival: &Arrival, rng: &mut Rng) -> Answer {

@@ -14,7 +14,8 @@ pub const MOST: f64 = 63.0;
 
 /// Quantised congestion notification (IEEE 802.1Qau-2010): after some bytes have arrived, one frame is sampled,
 /// Fb = −(Q − Qeq + w ΔQ) is worked out, ΔQ being the queue's growth since the sample before, and if it is negative its
-/// source is told |Fb| in six bits. The next sample comes the sooner the larger |Fb| was. No one is told to go faster.
+/// source is told |Fb| in six bits. The next sample comes the sooner the larger |Fb| was: after 150, 75,
+/// 50, 37.5, 30, 25, 21.5 or 18.5 kB, as the upper three of these bits say (R. Pan's pseudo-code for the standard). No one is told to go faster.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
@@ -22,10 +23,12 @@ pub struct Params {
     pub equilibrium: Size,
     /// w, above 0 and at most 100. Default 2.
     pub weight: f64,
-    /// Bytes between samples while there is no feedback, above 0. Default 150 kB.
+    /// Bytes between samples while there is no feedback, above 0; the other distances are in proportion. Default 150 kB.
     pub sample: Size,
-    /// Share of `sample` between samples at the largest feedback, above 0. Default 0.1.
-    pub least: Fraction,
+    /// Share of `sample` between samples at the largest feedback, above 0: the distance then falls in a straight line
+    /// with |Fb|, not by the standard's table. Absent, it is the table's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub least: Option<Fraction>,
     /// Each distance is drawn from so much below to so much above, as a share of it. Default 0.15.
     pub jitter: Fraction,
 }
@@ -36,7 +39,7 @@ impl Default for Params {
             equilibrium: Size(26_000),
             weight: 2.0,
             sample: Size(150_000),
-            least: Fraction(0.1),
+            least: None,
             jitter: Fraction(0.15),
         }
     }
@@ -55,8 +58,16 @@ impl Params {
             }
         }
         check::above("weight", self.weight, 0.0, 100.0)?;
-        check::some("least", self.least)
+        self.least.map_or(Ok(()), |least| check::some("least", least))
     }
+}
+
+/// Bytes until the next sample by the upper three of the feedback's six bits, kB (R. Pan's pseudo-code for 802.1Qau).
+const TABLE: [f64; 8] = [150.0, 75.0, 50.0, 37.5, 30.0, 25.0, 21.5, 18.5];
+
+/// The same as a share of the distance without feedback.
+fn step(quantised: f64) -> f64 {
+    TABLE[(quantised as usize >> 3).min(7)] / TABLE[0]
 }
 
 /// QCN's congestion point.
@@ -81,7 +92,7 @@ impl Watch for Qcn {
         self.last = queue;
         let most = equilibrium * (1.0 + 2.0 * weight);
         let quantised = (excess.clamp(0.0, most) * MOST / most).floor();
-        let apart = sample.0 as f64 * (1.0 - (1.0 - least.0) * quantised / MOST);
+        let apart = sample.0 as f64 * least.map_or_else(|| step(quantised), |least| 1.0 - (1.0 - least.0) * quantised / MOST);
         self.left = apart * (1.0 + jitter.0 * (2.0 * rng.uniform() - 1.0));
         Answer { sampled: true, feedback: (quantised > 0.0).then_some(Feedback::Change(-quantised)) }
     }

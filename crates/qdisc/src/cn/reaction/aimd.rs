@@ -63,7 +63,7 @@ pub struct Aimd {
     line: f64,
     rate: f64,
     until: Time,
-    point: u8,
+    point: u16,
     /// Stops since the last increase.
     hits: u32,
     /// The last step of the drift.
@@ -79,8 +79,8 @@ impl Aimd {
 }
 
 impl React for Aimd {
-    fn hear(&mut self, now: Time, point: u8, feedback: Feedback, rng: &mut Rng) -> bool {
-        self.advance(now);
+    fn hear(&mut self, now: Time, point: u16, feedback: Feedback, rng: &mut Rng) -> bool {
+        self.advance(now, rng);
         let c = &self.constants;
         match feedback {
             Feedback::Stop => {
@@ -110,7 +110,7 @@ impl React for Aimd {
         }
         true
     }
-    fn advance(&mut self, now: Time) {
+    fn advance(&mut self, now: Time, _rng: &mut Rng) {
         let Some(drift) = &self.constants.drift else { return };
         let steps = now.since(self.drifted).0 / drift.every.0;
         if steps > 0 {
@@ -124,7 +124,7 @@ impl React for Aimd {
     fn stopped_until(&self) -> Time {
         self.until
     }
-    fn point(&self) -> u8 {
+    fn point(&self) -> u16 {
         self.point
     }
     fn solicits(&self) -> bool {

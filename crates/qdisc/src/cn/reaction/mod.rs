@@ -11,18 +11,18 @@ use tailback_units::{Rate, Time};
 
 /// A law of a reaction point, for one limiter. It starts at the line's rate.
 pub trait React {
-    /// A message of congestion point `point` (1 to 255); whether it was obeyed.
-    fn hear(&mut self, now: Time, point: u8, feedback: Feedback, rng: &mut Rng) -> bool;
+    /// A message of congestion point `point` (from 1); whether it was obeyed.
+    fn hear(&mut self, now: Time, point: u16, feedback: Feedback, rng: &mut Rng) -> bool;
     /// A frame of so many wire bytes has left the limiter.
-    fn sent(&mut self, _now: Time, _bytes: u16) {}
+    fn sent(&mut self, _now: Time, _bytes: u16, _rng: &mut Rng) {}
     /// Brings what changes by time alone up to `now`.
-    fn advance(&mut self, _now: Time) {}
+    fn advance(&mut self, _now: Time, _rng: &mut Rng) {}
     /// The rate, bit/s, above 0 and at most the line's.
     fn rate(&self) -> f64;
     /// Nothing is sent before this instant.
     fn stopped_until(&self) -> Time;
-    /// The congestion point that last slowed it, none before any has.
-    fn point(&self) -> u8;
+    /// What its frames' tags name: the congestion point that last slowed it, 0 before any has.
+    fn point(&self) -> u16;
     /// Whether frames should ask for more rate.
     fn solicits(&self) -> bool {
         false
@@ -56,16 +56,16 @@ macro_rules! reactions {
         }
 
         impl React for Reaction {
-            fn hear(&mut self, now: Time, point: u8, feedback: Feedback, rng: &mut Rng) -> bool {
+            fn hear(&mut self, now: Time, point: u16, feedback: Feedback, rng: &mut Rng) -> bool {
                 match self { $(Reaction::$variant(law) => law.hear(now, point, feedback, rng),)+ }
             }
             #[inline]
-            fn sent(&mut self, now: Time, bytes: u16) {
-                match self { $(Reaction::$variant(law) => law.sent(now, bytes),)+ }
+            fn sent(&mut self, now: Time, bytes: u16, rng: &mut Rng) {
+                match self { $(Reaction::$variant(law) => law.sent(now, bytes, rng),)+ }
             }
             #[inline]
-            fn advance(&mut self, now: Time) {
-                match self { $(Reaction::$variant(law) => law.advance(now),)+ }
+            fn advance(&mut self, now: Time, rng: &mut Rng) {
+                match self { $(Reaction::$variant(law) => law.advance(now, rng),)+ }
             }
             #[inline]
             fn rate(&self) -> f64 {
@@ -76,7 +76,7 @@ macro_rules! reactions {
                 match self { $(Reaction::$variant(law) => law.stopped_until(),)+ }
             }
             #[inline]
-            fn point(&self) -> u8 {
+            fn point(&self) -> u16 {
                 match self { $(Reaction::$variant(law) => law.point(),)+ }
             }
             #[inline]

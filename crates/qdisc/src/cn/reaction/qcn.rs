@@ -13,10 +13,17 @@ use tailback_units::{Dur, Fraction, Rate, Size, Time};
 /// Cycles of fast recovery.
 const FAST: u32 = 5;
 
-/// Reaction to QCN's messages (IEEE 802.1Qau-2010): a message remembers the rate as the target and takes `decrease`
-/// × |Fb| of it, at most half. Then cycles of a byte counter and of a timer bring it back: five of fast recovery
-/// halve the distance to the target; after those of either the target grows by `increase` (active), after those of both
-/// by a multiple of `hyper`. Cycles are half as long when they are not of fast recovery.
+/// A target of more than so many times the rate is too far away (the standard's constant).
+const FAR: f64 = 10.0;
+/// What a target that is so far above the rate is divided by in the first cycle.
+const NEARER: f64 = 8.0;
+
+/// Reaction to QCN's messages (IEEE 802.1Qau-2010; R. Pan's pseudo-code for it): a message takes `decrease` × |Fb| of the
+/// rate, at most half, and what the rate was becomes the target, unless the byte counter has ended no cycle since the
+/// message before. Then cycles of that counter and of a timer bring it back: five of fast recovery halve the distance to
+/// the target; after those of either the target grows by `increase` (active), after those of both by a multiple of
+/// `hyper`. At a cycle's end with either count at one, a target of more than ten times the rate is divided by eight
+/// instead. Cycles are half as long when they are not of fast recovery.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
@@ -32,6 +39,9 @@ pub struct Params {
     pub bytes: Size,
     /// Time of a cycle of the timer, above 0s. Default 15 ms.
     pub timer: Dur,
+    /// Each cycle's length is drawn from so much below to so much above, as a share of it, so that limiters do not
+    /// step together. Default 0.15.
+    pub jitter: Fraction,
 }
 
 impl Default for Params {
@@ -43,6 +53,7 @@ impl Default for Params {
             floor: Rate::mbit(10),
             bytes: Size(150_000),
             timer: Dur::from_ms(15),
+            jitter: Fraction(0.15),
         }
     }
 }
@@ -56,8 +67,7 @@ impl Params {
             line,
             target: line,
             rate: line,
-            point: 0,
-            sent: 0,
+            left: self.bytes.0 as f64,
             by_bytes: 0,
             due: now + self.timer,
             by_time: 0,
@@ -83,9 +93,8 @@ pub struct Qcn {
     line: f64,
     target: f64,
     rate: f64,
-    point: u8,
-    /// Bytes sent in this cycle, and cycles of bytes and of time since the last message.
-    sent: u64,
+    /// Bytes to send until this cycle of the byte counter ends, and cycles of bytes and of time since the last message.
+    left: f64,
     by_bytes: u32,
     /// When this cycle of the timer ends.
     due: Time,
@@ -96,7 +105,9 @@ impl Qcn {
     /// A cycle has ended.
     fn step(&mut self) {
         let both = self.by_bytes.min(self.by_time);
-        if both > FAST {
+        if (self.by_bytes == 1 || self.by_time == 1) && self.target > FAR * self.rate {
+            self.target /= NEARER;
+        } else if both > FAST {
             self.target += self.params.hyper.0 as f64 * f64::from(both - FAST);
         } else if self.by_bytes.max(self.by_time) > FAST {
             self.target += self.params.increase.0 as f64;
@@ -108,45 +119,52 @@ impl Qcn {
             self.rate = self.line;
         }
     }
-    fn byte_cycle(&self) -> u64 {
-        self.params.bytes.0 / if self.by_bytes < FAST { 1 } else { 2 }
+    /// Bytes of the byte counter's next cycle.
+    fn byte_cycle(&self, rng: &mut Rng) -> f64 {
+        self.params.bytes.0 as f64 * self.share(self.by_bytes, rng)
     }
-    fn time_cycle(&self) -> Dur {
-        Dur(self.params.timer.0 / if self.by_time < FAST { 1 } else { 2 })
+    /// Time of the timer's next cycle.
+    fn time_cycle(&self, rng: &mut Rng) -> Dur {
+        Dur((self.params.timer.0 as f64 * self.share(self.by_time, rng)) as u64)
+    }
+    /// The length of a cycle after so many, as a share of the first ones'.
+    fn share(&self, cycles: u32, rng: &mut Rng) -> f64 {
+        let jitter = 1.0 + self.params.jitter.0 * (2.0 * rng.uniform() - 1.0);
+        if cycles < FAST { jitter } else { 0.5 * jitter }
     }
 }
 
 impl React for Qcn {
-    fn hear(&mut self, now: Time, point: u8, feedback: Feedback, _rng: &mut Rng) -> bool {
-        self.advance(now);
+    fn hear(&mut self, now: Time, _point: u16, feedback: Feedback, rng: &mut Rng) -> bool {
+        self.advance(now, rng);
         let Feedback::Change(amount) = feedback else { return false };
         if amount >= 0.0 {
             return false;
         }
-        self.point = point;
-        // A message before the first cycle has ended leaves the target as it is.
-        if self.by_bytes + self.by_time > 0 {
+        // Messages before the byte counter's first cycle has ended leave the target as it is, whatever the timer did.
+        if self.by_bytes > 0 {
             self.target = self.rate;
         }
         let taken = (-amount * self.params.decrease.0).min(0.5);
         self.rate = (self.rate * (1.0 - taken)).max((self.params.floor.0 as f64).min(self.line));
-        (self.sent, self.by_bytes, self.by_time, self.due) = (0, 0, 0, now + self.params.timer);
+        (self.by_bytes, self.by_time) = (0, 0);
+        self.left = self.byte_cycle(rng);
+        self.due = now + self.time_cycle(rng);
         true
     }
-    fn sent(&mut self, _now: Time, bytes: u16) {
-        self.sent += u64::from(bytes);
-        let cycle = self.byte_cycle();
-        if self.sent >= cycle {
-            self.sent -= cycle;
+    fn sent(&mut self, _now: Time, bytes: u16, rng: &mut Rng) {
+        self.left -= f64::from(bytes);
+        if self.left <= 0.0 {
             self.by_bytes += 1;
             self.step();
+            self.left += self.byte_cycle(rng);
         }
     }
-    fn advance(&mut self, now: Time) {
+    fn advance(&mut self, now: Time, rng: &mut Rng) {
         while self.due <= now && !self.is_over() {
             self.by_time += 1;
             self.step();
-            self.due += self.time_cycle();
+            self.due += self.time_cycle(rng);
         }
     }
     fn rate(&self) -> f64 {
@@ -155,8 +173,9 @@ impl React for Qcn {
     fn stopped_until(&self) -> Time {
         Time::ZERO
     }
-    fn point(&self) -> u8 {
-        self.point
+    /// The standard's tag names the limiter, and no congestion point looks at it: all have the same here.
+    fn point(&self) -> u16 {
+        1
     }
     fn is_over(&self) -> bool {
         self.rate >= self.line

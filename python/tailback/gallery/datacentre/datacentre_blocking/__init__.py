@@ -1,0 +1,1 @@
+"""Limited frames that exhaust the edge's memory, and queue management against it."""
