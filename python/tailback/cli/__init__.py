@@ -28,7 +28,7 @@ COMMANDS = {
     "run": ("simulate", "run", "Run a scenario and show losses, delays and throughput."),
     "sweep": ("sweep", "sweep", "Run a study, or a grid of settings; goes on where it stopped."),
     "compare": ("simulate", "compare", "Compare two runs or scenarios, paired by seed."),
-    "plot": ("simulate", "plot", "Draw a run directory."),
+    "plot": ("simulate", "plot", "Draw a run directory, or the network of a scenario."),
     "import": ("router", "import_", "Make a scenario of a router's configuration: Cisco MQC or Linux tc."),
     "export": ("router", "export", "Write a scenario's policy as Cisco MQC or Linux tc."),
     "verdict": ("router", "verdict", "Will my voice survive? A configuration's classes against their targets."),

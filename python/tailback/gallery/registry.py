@@ -18,12 +18,14 @@ GROUPS = {
 }
 
 EXPERIMENTS = (
+    "lan-traffic",
     "lan-a1",
     "lan-a2",
     "lan-b1",
     "lan-thresholds",
     "lan-buffers",
     "lan-models",
+    "lan-queues",
     "lan-alternatives",
     "lan-c1",
     "lan-c2",

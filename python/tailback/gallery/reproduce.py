@@ -10,11 +10,13 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tailback import _native
 from tailback.executors import Backend
 from tailback.gallery.design import Experiment, ProfileName
 from tailback.gallery.figures import Figure
+from tailback.gallery.networks import networks
 from tailback.gallery.page import Drawn, Entry, page
 from tailback.gallery.provenance import commit, provenance
 from tailback.gallery.runner import Study, Watch, check_seed, run, verdicts, words
@@ -22,6 +24,9 @@ from tailback.gallery.scoreboard import Headline, headlines
 from tailback.gallery.store import Store
 from tailback.parallel import Pool
 from tailback.rundir import write_file
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
 
 __all__ = ["Reproduction", "reproduce"]
 
@@ -138,7 +143,7 @@ def reproduce(
         write_file(folder / "results.json", json.dumps({"profile": profile, "experiments": []}) + "\n")
     # Figures are drawn beside the next experiment's runs, by one thread: matplotlib's settings are global.
     artist = ThreadPoolExecutor(1, thread_name_prefix="tailback-figures")
-    pictures: list[tuple[Entry, Future[Drawn]]] = []
+    pictures: list[tuple[Entry, Future[list[Drawn]]]] = []
     try:
         with Pool(threads, executor) as pool:
             for number, experiment in enumerate(experiments, 1):
@@ -152,7 +157,10 @@ def reproduce(
                     if folder is not None:
                         _write(entry, folder / experiment.id)
                         home = folder / experiment.id
-                        pictures += [(entry, artist.submit(_draw, figure, home)) for figure in entry.figures]
+                        made = provenance(study)
+                        about = f"{made.command}, digest {made.digest}, version {made.version}"
+                        groups = _together(entry.figures)
+                        pictures += [(entry, artist.submit(_draw, group, home, about)) for group in groups]
                 if study.interrupted:
                     break
                 if finished:
@@ -160,7 +168,9 @@ def reproduce(
         if watch and pictures:
             watch("drawing figures", 0, 0)
         for entry, picture in pictures:
-            entry.drawn.append(picture.result())
+            entry.drawn.extend(picture.result())
+            order = [figure.name for figure in entry.figures]
+            entry.drawn.sort(key=lambda drawn: order.index(drawn.figure.name))
     except KeyboardInterrupt:
         found.interrupted = True
     finally:
@@ -186,24 +196,44 @@ def _within(watch: Watch | None, place: str) -> Watch | None:
 
 
 def _figures(study: Study) -> list[Figure]:
-    """The figures, unless the study was interrupted: then whole curves could be missing."""
-    return [] if study.interrupted else list(study.experiment.figures(study.results))
+    """The network, then the figures, unless the study was interrupted: then whole curves could be missing."""
+    if study.interrupted:
+        return []
+    return [*networks(study.experiment, study.profile), *study.experiment.figures(study.results)]
 
 
-def _draw(figure: Figure, home: Path) -> Drawn:
-    from tailback import plot
+def _together(figures: Sequence[Figure]) -> list[list[Figure]]:
+    """Return the figures in groups that share a scale; those that share none are alone."""
+    groups: dict[str, list[Figure]] = {}
+    for figure in figures:
+        groups.setdefault(f"share {figure.share}" if figure.share else f"alone {figure.name}", []).append(figure)
+    return list(groups.values())
 
-    picture = figure.draw()
+
+def _draw(figures: Sequence[Figure], home: Path, about: str) -> list[Drawn]:
+    """Draw figures that belong together."""
+    from tailback import placement
+
+    pictures = [figure.draw() for figure in figures]
+    if len(pictures) > 1:
+        placement.share_scale(pictures)
+    return [_save(figure, picture, home, about) for figure, picture in zip(figures, pictures, strict=True)]
+
+
+def _save(figure: Figure, picture: Drawing, home: Path, about: str) -> Drawn:
+    from tailback import placement, plot
+
     with plot.style():
         # A letter of the title is about a ninth of an inch wide.
         lines = textwrap.wrap(figure.title, int(9 * picture.get_figwidth()))
         picture.suptitle("\n".join(lines), x=0.01, ha="left")
+        placement.settle(picture)
         # Once for both files.
         picture.draw_without_rendering()
         picture.set_layout_engine("none")
-    drawn = Drawn(figure, plot.to_bytes(picture, "svg"))
+    drawn = Drawn(figure, plot.to_bytes(picture, "svg", about))
     write_file(home / f"{figure.name}.svg", drawn.svg)
-    write_file(home / f"{figure.name}.png", plot.to_bytes(picture, "png"))
+    write_file(home / f"{figure.name}.png", plot.to_bytes(picture, "png", about))
     return drawn
 
 

@@ -8,6 +8,7 @@ from tailback.scenario import Table
 
 __all__ = [
     "ADAPTIVE",
+    "BACKOFF",
     "BOUNDED",
     "DROP_TAIL",
     "HOSTS",
@@ -28,13 +29,15 @@ DROP_TAIL, RED, RED_ECN, ADAPTIVE = "drop-tail", "RED", "RED, ECN", "adaptive RE
 BOUNDED = "adaptive RED, ECN, max_p at most 1"
 """The thesis and its code in ns-2.35 have no upper bound of max_p (`ADAPTIVE`); with this one, RED marks less than all
 packets up to the upper threshold, above which it drops them."""
+BACKOFF = "TCP, RFC 3168, doubled"
 TCP, RULE, NS2, SUBTCP = "TCP", "TCP, RFC 3168", "TCP, ns-2.35", "SubTCP"
 """TCP without, with RFC 3168's and with ns-2.35's rule for an echo at a small window; SubTCP with intervals, which
-need no such rule."""
+need no such rule. `BACKOFF` doubles the timeout with each echo in a row, which RFC 3168 does not ask for."""
 SUBTCP_RULE, SUBTCP_PLAIN = "SubTCP, RFC 3168", "SubTCP, plain timer"
 HOSTS: dict[str, tuple[Table, str]] = {
     TCP: ({"kind": "reno"}, "none"),
     RULE: ({"kind": "reno"}, "rfc3168"),
+    BACKOFF: ({"kind": "reno"}, "backoff"),
     NS2: ({"kind": "reno"}, "ns-2"),
     SUBTCP: ({"kind": "subtcp", "back-off": "interval"}, "none"),
     SUBTCP_RULE: ({"kind": "subtcp", "back-off": "rfc3168"}, "rfc3168"),

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 BSD = "FreeBSD 2.2"
-RULE, PLAIN, EVERY, OWN, FAST = (
+RULE, PLAIN, EVERY, BEAT, FAST = (
     "rule of RFC 3168",
     "retransmissions not ECN-capable",
     "acks at once",
-    "a timer per connection",
+    "acks on a heartbeat",
     "fast timers",
 )
 RED, BLUE, ALTQ = "RED", "Blue", "Blue of ALTQ"
@@ -69,10 +69,10 @@ SENSITIVITY: dict[str, tuple[str, str, Settings]] = {
         "where every segment is acknowledged at once",
         {"flows[tcp].transport.delayed-ack": {"every": 1}},
     ),
-    OWN: (
-        "own",
-        "where each connection delays its acknowledgements by a timer of its own, of 200 ms",
-        {"flows[tcp].transport.delayed-ack": {"every": 2, "timeout": "200ms"}},
+    BEAT: (
+        "beat",
+        "where delayed acknowledgements of all connections leave together, every 200 ms",
+        testbed.HEARTBEAT,
     ),
     FAST: (
         "fast",
