@@ -118,7 +118,7 @@ class TrafficModels(Experiment):
         Axis("mechanism", "mechanism"),
         Axis("load", "load", "Mbit/s"),
     )
-    quick = Profile(duration="140s", warmup="20s", replications=5, max_replications=20, cpu_s=16)
+    quick = Profile(duration="140s", warmup="20s", replications=5, max_replications=20, cpu_s=26)
     full = Profile(duration="620s", warmup="20s", replications=5, max_replications=20, cpu_s=300)
     metrics = (
         Metric("hurst", "Hurst parameter of the bytes", "", _hurst),
