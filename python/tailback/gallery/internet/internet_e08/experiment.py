@@ -270,12 +270,12 @@ class Testbed(Experiment):
             {kind: at["utilisation"] for kind, at in bsd.items()},
             "utilisation",
             "Utilisation over the number of connections",
-            f"{adaptive} The axis begins at 85 %.",
+            f"{adaptive} The axis begins at 92 %.",
             x="sources",
             panel="path",
             claims=("C2", "C4", "C6", "C6-0s"),
         )
-        yield replace(used, draw=lambda: dumbbell.from_level(used, 85))
+        yield replace(used, draw=lambda: dumbbell.from_level(used, 92))
         yield Figure(
             "freeze",
             "What the freeze does, over a path of 100 ms",
