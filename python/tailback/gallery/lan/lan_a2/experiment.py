@@ -189,9 +189,9 @@ class RateMismatch(Experiment):
             *(
                 Claim.comparison(
                     name,
-                    f"Loss at 5 Mbit/s and bursts of 24 kB, {traffic}, {words}.",
+                    f"Loss at 8 Mbit/s and bursts of 24 kB, {traffic}, {words}.",
                     "slides Rate Mismatch, self-similar, whose curves are lost",
-                    at.where(traffic=traffic, rate=5, burst=24)["loss"],
+                    at.where(traffic=traffic, rate=8, burst=24)["loss"],
                     "how much self-similar traffic loses depends on the peak rate of its sources, which the deck does "
                     "not give",
                 )

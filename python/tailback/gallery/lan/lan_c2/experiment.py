@@ -57,7 +57,7 @@ class MergingOverTheBackbone(Experiment):
         Axis("rate", "data rate per source", "Mbit/s"),
         Axis("burst", "mean burst size", "kB"),
     )
-    quick = Profile(duration="60s", warmup="20s", replications=5, max_replications=30, cpu_s=36)
+    quick = Profile(duration="60s", warmup="20s", replications=5, max_replications=30, cpu_s=34)
     full = Profile(duration="260s", warmup="60s", replications=10, max_replications=100, cpu_s=1200)
     metrics = (
         m.loss(),
@@ -74,7 +74,8 @@ class MergingOverTheBackbone(Experiment):
         bursts: tuple[int, ...] = (6, 24, 48) if profile == "quick" else (6, 12, 24, 48)
         rates: tuple[int, ...] = (2, 6, 9) if profile == "quick" else (2, 4, 6, 8, 9)
         uniform = grid(traffic=[UNIFORM], pairs=[PAIRS], mechanism=MECHANISMS, rate=(*rates, 10), burst=(*bursts, 96))
-        similar = grid(traffic=READINGS, pairs=[PAIRS], mechanism=MECHANISMS, rate=rates, burst=bursts)
+        few = bursts[:2] if profile == "quick" else bursts
+        similar = grid(traffic=READINGS, pairs=[PAIRS], mechanism=MECHANISMS, rate=rates, burst=few)
         shared = Point(traffic=UNIFORM, pairs=PAIRS, mechanism=SHARED, rate=9, burst=48)
         more = grid(traffic=[UNIFORM], pairs=range(2, 9), mechanism=MECHANISMS, rate=[9], burst=[48])
         return [*uniform, *similar, shared, *(more if profile == "full" else [])]
@@ -85,10 +86,10 @@ class MergingOverTheBackbone(Experiment):
         source = data_source(point["traffic"], point["burst"], point["rate"])
         longer: Settings = {}
         if point["traffic"] in READINGS:
-            longer = {"run.duration": "460s" if profile == "full" else "70s"}
+            longer = {"run.duration": "460s" if profile == "full" else "60s"}
         elif point["rate"] == OVERLOAD and profile == "quick":
             # The excess of 0.25 to 0.3 Mbit/s takes up to 18 s to fill 550 kB, and chance may take as long again.
-            longer = {"run.warmup": "40s", "run.duration": "140s"}
+            longer = {"run.warmup": "40s", "run.duration": "110s"}
         return {
             "backpressure.scope": "destination" if point["mechanism"] == SHARED else point["mechanism"],
             "backpressure.partition": point["mechanism"] != SHARED,
@@ -167,10 +168,10 @@ class MergingOverTheBackbone(Experiment):
             ),
             Claim(
                 "C7",
-                "At 10 Mbit/s no mechanism loses less than a link that is never idle must, to 0.4 points.",
+                "At 10 Mbit/s no mechanism loses less than a link that is never idle must, to 0.65 points.",
                 "derived: 10 · 1500/1538 Mbit/s is all that a slow link carries; 550 kB that were full at the start "
-                "and are empty at the end are 0.4 % of what is offered in 100 s",
-                _overloaded(deck)["loss"] - _overloaded(deck)["floor"] >= -0.4,
+                "and are empty at the end are 0.63 % of what is offered in 70 s",
+                _overloaded(deck)["loss"] - _overloaded(deck)["floor"] >= -0.65,
             ),
             *_similar(deck, none),
         ]
@@ -268,9 +269,9 @@ def _similar(deck: Results, uniform: Results) -> Iterable[Claim]:
             )
             yield Claim(
                 "B4",
-                "No control saves all of them with bursts of 24 kB or more on average: some exceed all buffers.",
+                "At 9 Mbit/s and with bursts of 24 kB or more no control saves all: some exceed all buffers.",
                 "derived: Pareto bursts of mean 24 kB and shape 1.4 have a sixth of their bytes in those above 600 kB",
-                destination.where(**large)["loss"] > 0,
+                destination.where(**large, rate=9)["loss"] > 0,
             )
         else:
             yield Claim(
@@ -281,15 +282,15 @@ def _similar(deck: Results, uniform: Results) -> Iterable[Claim]:
             )
         yield Claim(
             f"{letter}2",
-            f"Stopping destinations loses less than no control, {traffic}.",
+            f"At 9 Mbit/s, stopping destinations loses less than no control, {traffic}.",
             slides + "; derived: 550 kB hold more than 50 kB",
-            (destination["loss"] < none["loss"]).where_both_positive(),
+            destination.where(rate=9)["loss"] < none.where(rate=9)["loss"],
         )
         yield Claim(
             f"{letter}3",
-            f"Stopping destinations loses less than stopping the backbone, {traffic}.",
+            f"At 9 Mbit/s, stopping destinations loses less than stopping the backbone, {traffic}.",
             slides + "; derived as C1",
-            (destination["loss"] < plain["loss"]).where_both_positive(),
+            destination.where(rate=9)["loss"] < plain.where(rate=9)["loss"],
         )
         yield Claim(
             f"{letter}5",

@@ -17,6 +17,7 @@ from tailback.gallery import (
     Point,
     Profile,
     ProfileName,
+    Quantity,
     Results,
     Settings,
     grid,
@@ -27,7 +28,6 @@ from tailback.gallery.lan.lan_traffic.memory import hurst, variance_time
 from tailback.gallery.lan.traffic_models import BATCHES, SELF_SIMILAR, UNIFORM, UNIFORM_FIXED, data_source
 from tailback.report import Report
 from tailback.scenario import Table
-from tailback.stats import mean_interval
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -118,7 +118,7 @@ class TrafficModels(Experiment):
         Axis("mechanism", "mechanism"),
         Axis("load", "load", "Mbit/s"),
     )
-    quick = Profile(duration="140s", warmup="20s", replications=5, max_replications=20, cpu_s=16)
+    quick = Profile(duration="140s", warmup="20s", replications=5, max_replications=20, cpu_s=26)
     full = Profile(duration="620s", warmup="20s", replications=5, max_replications=20, cpu_s=300)
     metrics = (
         Metric("hurst", "Hurst parameter of the bytes", "", _hurst),
@@ -310,7 +310,7 @@ class TrafficModels(Experiment):
             "hurst",
             "Hurst parameter of the bytes, from 1 s to a fiftieth of a run",
             "Dashed: 0.5, no memory, and 0.8, that of the sum of many sources with Pareto periods of shape 1.4.",
-            lambda: _draw_hurst({name: memory.where(traffic=name)["hurst"].cells for name in MEASURED}),
+            lambda: _draw_hurst({name: memory.where(traffic=name)["hurst"] for name in MEASURED}),
             claims=("H1", "H2", "H3", "H4", "H5a", "H5b", "H5c", "H5d"),
         )
         yield Figure(
@@ -399,20 +399,17 @@ def _draw_variance_time(results: Results) -> Drawing:
     return figure
 
 
-def _draw_hurst(cells: Mapping[str, Mapping[object, object]]) -> Drawing:
+def _draw_hurst(quantities: Mapping[str, Quantity]) -> Drawing:
     from tailback import plot
-    from tailback.gallery.quantity import Cell
 
     figure = plot.new(width=7.0, height=3.2)
     (axes,) = figure.axes
     with plot.style():
-        for row, found in enumerate(cells.values()):
-            (cell,) = found.values()
-            values = list(cast(Cell, cell).values.values())
-            interval = mean_interval(values, 0.99)
+        for row, quantity in enumerate(quantities.values()):
+            ((_, interval),) = quantity.intervals()
             reach = [[interval.mean - interval.lo], [interval.hi - interval.mean]]
             axes.errorbar([interval.mean], [row], xerr=reach, fmt="o", color=plot.COLOURS[row % 8])
-        axes.set_yticks(range(len(cells)), list(cells))
+        axes.set_yticks(range(len(quantities)), list(quantities))
         axes.invert_yaxis()
         for level in (0.5, 0.8):
             axes.axvline(level, linestyle="--", linewidth=0.9, color="#666666")
