@@ -13,6 +13,7 @@ from typing import ClassVar
 
 import pytest
 
+from tailback.errors import OutputError
 from tailback.gallery import Axis, Claim, Experiment, Figure, Metric, Point, Profile, Results, Settings, grid
 from tailback.gallery import metrics as m
 from tailback.gallery.reproduce import reproduce
@@ -105,6 +106,14 @@ def test_a_torn_line_is_cut_off_and_everything_else_is_taken(tmp_path: Path) -> 
     told: list[int] = []
     reproduce([Long()], "full", tmp_path, threads=1, finished=lambda study, _: told.append(study.resumed))
     assert (told, lines(tmp_path)) == ([len(kept)], kept)
+
+
+def test_a_line_that_is_no_replication_is_named(tmp_path: Path) -> None:
+    file = tmp_path / FILE
+    file.write_text("\0\0\n")
+    with pytest.raises(OutputError, match="line 1 cannot be read; delete the file"):
+        Store(tmp_path, Long())
+    assert file.exists()
 
 
 def test_traces_and_what_is_not_a_number_come_back(tmp_path: Path) -> None:

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use tailback_qdisc::cn::point::{Answer, Arrival, Watch, bcn, ecm, qcn};
 use tailback_qdisc::cn::reaction::{React, Spec as LawSpec};
-use tailback_qdisc::cn::{Aqm, Feedback, Filter, Frame, Heard, Limiters, LimitersSpec, Memory, Origin, Simple, Tag, reaction};
+use tailback_qdisc::cn::{
+    Aqm, Feedback, Filter, Frame, Heard, Limiters, LimitersSpec, Memory, Origin, Simple, Tag, reaction,
+};
 use tailback_qdisc::law::Backlog;
 use tailback_qdisc::{Cx, Dropped, Ecn, Gate, Packet, Qdisc, Reason, Site, Spec, Traits};
 use tailback_random::Rng;
@@ -400,13 +402,22 @@ fn qcn_quantises_to_six_bits() {
 #[test]
 fn qcn_samples_by_the_table_of_eight_steps() {
     // Frames at rest, |Fb| = (1500 n − 26000) · 63/130000 without its fraction, and the table's bytes for its upper three bits.
-    for (packets, feedback, apart) in
-        [(10, 0, 150_000), (25, 5, 150_000), (34, 12, 75_000), (45, 20, 50_000), (62, 32, 30_000), (78, 44, 25_000), (200, 63, 18_500)]
-    {
+    for (packets, feedback, apart) in [
+        (10, 0, 150_000),
+        (25, 5, 150_000),
+        (34, 12, 75_000),
+        (45, 20, 50_000),
+        (62, 32, 30_000),
+        (78, 44, 25_000),
+        (200, 63, 18_500),
+    ] {
         let (_, later, count) = qcn_samples(&qcn::Params::default(), packets);
         assert_eq!(later, (feedback > 0).then_some(Feedback::Change(f64::from(-feedback))), "{packets} frames");
         let each = (apart as usize).div_ceil(1500);
-        assert!(count.abs_diff(100_000 / each) <= 10, "|Fb| {feedback}: {count} samples, one in {each} frames expected");
+        assert!(
+            count.abs_diff(100_000 / each) <= 10,
+            "|Fb| {feedback}: {count} samples, one in {each} frames expected"
+        );
     }
     // The straight line, for |Fb| = 44: 150 kB (1 − 0.9 · 44/63) are 55.7 kB, 38 frames.
     let line = qcn::Params { least: Some(Fraction(0.1)), ..qcn::Params::default() };
@@ -512,7 +523,8 @@ fn limited_frames_take_the_default_paths_room_only_in_a_shared_memory() {
         assert_eq!((b.limiters.pool_bytes(), b.limiters.limited_bytes()), (pool, 150_000));
     }
     // The other way round: what waits in the default path leaves limited frames no room, and gives it back.
-    let mut b = bench_of(LimitersSpec { memory: Memory::Shared, ..limiters(Filter::Destination, None, Spec::default()) });
+    let mut b =
+        bench_of(LimitersSpec { memory: Memory::Shared, ..limiters(Filter::Destination, None, Spec::default()) });
     b.slow(0, 5, 1);
     (0..100).for_each(|_| b.put(Time::ZERO, 1, 6));
     b.put(Time::ZERO, 0, 5);

@@ -2,7 +2,7 @@
 
 use tailback_qdisc::cn::point::{Spec, bcn, qcn};
 use tailback_qdisc::cn::wire::{
-    BcnMessage, COPIED, CN_TAG_LENGTH, Cnm, Format, Malformed, RATE_LIMITED_LENGTH, RateLimitedTag, check_sequence,
+    BcnMessage, CN_TAG_LENGTH, COPIED, Cnm, Format, Malformed, RATE_LIMITED_LENGTH, RateLimitedTag, check_sequence,
 };
 
 const HOST: [u8; 6] = [0x02, 0, 0, 0, 0, 0x01];

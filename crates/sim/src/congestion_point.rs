@@ -35,7 +35,14 @@ pub(crate) struct Counters {
 
 impl CongestionPoint {
     pub fn new(spec: &Spec, rng: Rng) -> CongestionPoint {
-        CongestionPoint { law: spec.build(), rng, number: 0, format: wire::Format::of(spec), said: 0, counters: Counters::default() }
+        CongestionPoint {
+            law: spec.build(),
+            rng,
+            number: 0,
+            format: wire::Format::of(spec),
+            said: 0,
+            counters: Counters::default(),
+        }
     }
 
     /// A frame of `size` buffer bytes arrives at a queue of so much: what its source should be told.

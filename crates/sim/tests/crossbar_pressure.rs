@@ -94,9 +94,11 @@ fn queues_with_limits_of_their_own_stop_a_destination_without_holding_up_the_oth
     let end_stations = |scope_of| Some(BackPressure { end_stations: true, ..scope(scope_of) });
     let limited = |scope_of| aside(&merging(&LIMITED, end_stations(scope_of)).run());
     let (plain, destination) = (limited(Scope::Plain), limited(Scope::Destination));
-    // Of 600 B over 100 and 10 Mbit/s twice, and a frame before it at most: 3 ms.
-    assert!(destination < 0.003, "{destination} s");
-    assert!(plain > 10.0 * destination, "{plain} s");
+    // As if there were room for everything: what is stopped takes turns with it at the crossing there too.
+    let unlimited = Fabric::VirtualOutputQueues { buffer: UNLIMITED, output_buffer: UNLIMITED, speedup: 1.0 };
+    let free = aside(&merging(&unlimited, None).run());
+    assert!(destination < 1.3 * free, "{destination} s for {free} s");
+    assert!(plain > 5.0 * destination, "{plain} s for {destination} s");
     let classes = limited(Scope::ClassDestination);
     assert!((classes / destination - 1.0).abs() < 0.3, "{classes} {destination}");
 }
@@ -124,8 +126,9 @@ fn one_memory_for_all_outputs_loses_what_goes_to_an_idle_one_and_limits_save_it(
     assert_eq!((limited.dropped.packets, limited.offered.packets > 30_000), (0, true));
 }
 
-/// h sends 20 Mbit/s to d1, whose link is down, and 5 to d2, over s1 of some model and s2, which stops destinations.
-fn behind(fabric: Fabric) -> Report {
+/// h sends 20 Mbit/s to d1, whose link is down (or mended after 500 ms), and 5 to d2, over s1 of some model and s2, which
+/// stops destinations.
+fn behind(fabric: Fabric, mended: bool) -> Report {
     let mut net = Net::new(ETHERNET);
     let (h, s1, s2, d1, d2) = (net.host("h"), net.switch("s1"), net.switch("s2"), net.host("d1"), net.host("d2"));
     net.at_switch(s1).fabric = fabric;
@@ -136,7 +139,9 @@ fn behind(fabric: Fabric) -> Report {
     net.limit(s2, d1, 50_000);
     net.press(s2, scope(Scope::Destination));
     net.change(ms(0), ChangeKind::LinkDown(drain));
-    net.change(ms(800), ChangeKind::LinkUp(drain));
+    if mended {
+        net.change(ms(500), ChangeKind::LinkUp(drain));
+    }
     net.flow(h, d1, 0, cbr(1500, 20_000_000));
     net.flow(h, d2, 0, cbr(1500, 5_000_000));
     net.run()
@@ -146,13 +151,13 @@ fn behind(fabric: Fabric) -> Report {
 fn virtual_output_queues_pass_over_a_destination_that_is_stopped_behind_them_and_a_fifo_does_not() {
     let unlimited = |output_buffer| Fabric::VirtualOutputQueues { buffer: UNLIMITED, output_buffer, speedup: 1.0 };
     for fabric in [Fabric::OutputQueued, unlimited(UNLIMITED), unlimited(10_000_000)] {
-        let report = behind(fabric.clone());
+        let report = behind(fabric.clone(), false);
         assert!(max_s(&report.flows.row(1)) < 1e-3, "{fabric:?}: {}", max_s(&report.flows.row(1)));
-        assert!(max_s(&report.flows.row(0)) > 0.7, "it is stopped");
+        assert_eq!(report.flows.row(0).delivered.packets, 0, "it is stopped");
         assert!(report.flows.iter().all(|flow| flow.reordered == 0 && flow.dropped.packets == 0));
     }
-    let blocked = behind(Fabric::InputFifo { buffer: UNLIMITED });
-    assert!(max_s(&blocked.flows.row(1)) > 0.7, "the head of the line waits for d1");
+    let blocked = behind(Fabric::InputFifo { buffer: UNLIMITED }, true);
+    assert!(max_s(&blocked.flows.row(1)) > 0.4, "the head of the line waits for d1");
     assert_eq!(blocked.flows.row(1).dropped.packets, 0);
     // What waited is sent when the way is free.
     assert!(blocked.flows.row(1).in_network.packets < 10);

@@ -85,7 +85,7 @@ fn sources() -> Net {
             packet: Size(1_500),
             alpha_size: 1.4,
             alpha_gap: 1.4,
-            truncate: Truncation::At(Size(5_000_000)),
+            truncate: Truncation::None,
         }),
         Model::Video(Video {
             rate: Rate(1_500_000),

@@ -53,7 +53,7 @@ fn the_time_series_has_each_instant_and_adds_up_to_the_total() {
         // The first stop of the hand calculation.
         let us = at * 1e6;
         if us < 9_770.0 {
-            assert_eq!((*stopped, *held), (us > 3_766.72 && us < 9_766.72, us > 3_840.5 && us < 9_766.72), "{us} us");
+            assert_eq!((*stopped, *held), (us > 3_766.72 && us < 9_766.72, us > 3_839.5 && us < 9_766.72), "{us} us");
         }
     }
     let last = |values: &[f64]| *values.last().unwrap();

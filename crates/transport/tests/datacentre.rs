@@ -212,18 +212,18 @@ fn timely_may_be_updated_once_in_a_round_trip() {
 }
 
 #[test]
-fn hpcc_adds_what_its_target_leaves_free_shared_by_a_hundred_senders() {
+fn hpcc_adds_what_its_target_leaves_free_shared_by_the_senders() {
     // Section 3.3 of the paper: W_AI = W_init (1 − eta)/N; at 100 Gbit/s, 13 us and N = 100 that is its 80 B.
     for (rate, flows, bytes) in [(100_000, 100, 81.25), (10_000, 100, 8.125), (10_000, 15, 54.1667)] {
         let line = Line { rate: Rate::mbit(rate), wire: 1000, hops: 4, base_rtt: Dur::from_us(13) };
         let tcp = Tcp { line: Some(line), ..known() };
-        let params = hpcc::Params { flows, ..hpcc::Params::default() };
+        let params = hpcc::Params { flows: Some(flows), ..hpcc::Params::default() };
         let mut control = params.build(&tcp, rng());
         let mut window = window();
         control.begin(&mut window);
         // A link that sends nothing with a whole product waiting: U = 1, and W = 0.95 W_c + W_AI.
         let product = rate as f64 * 1e6 / 8.0 * 13e-6;
-        let queue = product as u32;
+        let queue = product.round() as u32;
         for at in [0, 13] {
             control.on_telemetry(&[Hop { port: 1, queue, at: at_us(at), busy: Dur::ZERO, rate: Rate::mbit(rate) }]);
             control.on_ack(&mut window, &Acked { round: true, ..acked(at_us(at), Dur::from_us(13), false) });
@@ -306,7 +306,7 @@ fn swift_cuts_by_the_excess_at_most_by_half_and_once_a_round_trip() {
     let target = shown(&control, "target");
     // 20 us, two hops, and scaling for a window of ten.
     let root = |w: f64| 1.0 / w.sqrt();
-    let scaling = 80e-6 * (root(10.0) - root(100.0)) / (root(0.1) - root(100.0));
+    let scaling = 100e-6 * (root(10.0) - root(100.0)) / (root(0.1) - root(100.0));
     near(target, 20e-6 + 2.0 * 3.053e-6 + scaling, 1e-9);
     let delay = Dur::from_secs_f64(target * 1.5);
     control.on_ack(&mut window, &acked(at_us(1000), delay, false));

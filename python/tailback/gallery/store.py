@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from tailback import _native
+from tailback.errors import OutputError
 from tailback.gallery.design import Experiment, Point
 from tailback.gallery.registry import GROUPS
 from tailback.gallery.results import Sample
@@ -47,9 +48,14 @@ class Store:
         with writing(folder):
             folder.mkdir(parents=True, exist_ok=True)
             whole = 0
-            for line in self._lines():
+            for number, line in enumerate(self._lines(), 1):
                 whole += len(line)
-                self._take(line)
+                try:
+                    self._take(line)
+                except (ValueError, KeyError, TypeError) as error:
+                    raise OutputError(
+                        f"{self._file}: line {number} cannot be read; delete the file to run all of it again"
+                    ) from error
             if self._file.exists():
                 # What was being written when the program was killed is no replication.
                 with self._file.open("r+b") as file:

@@ -243,7 +243,20 @@ impl Cnm {
         let length = usize::from(r.u16()?);
         let msdu = r.0.get(..length).ok_or(Malformed::Short)?.to_vec();
         let (version, feedback) = ((first >> 12) as u8, (first & 0x3f) as u8);
-        let rest = Cnm { destination, source, control, flow, version, feedback, point, offset, growth, priority, sampled_destination, msdu };
+        let rest = Cnm {
+            destination,
+            source,
+            control,
+            flow,
+            version,
+            feedback,
+            point,
+            offset,
+            growth,
+            priority,
+            sampled_destination,
+            msdu,
+        };
         Ok(rest)
     }
 }

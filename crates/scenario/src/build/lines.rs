@@ -58,7 +58,8 @@ impl<'a> Transports<'a> {
     pub fn look(&mut self, ends: impl Iterator<Item = (NodeId, NodeId)>) {
         let Some(tcp) = self.tcp.as_ref().filter(|_| self.shares && self.longest.is_none()) else { return };
         let pairs: BTreeSet<(NodeId, NodeId)> = ends.collect();
-        self.base_rtt = pairs.into_iter().filter_map(|(from, to)| Some(self.network.line(tcp, from, to)?.base_rtt)).max();
+        self.base_rtt =
+            pairs.into_iter().filter_map(|(from, to)| Some(self.network.line(tcp, from, to)?.base_rtt)).max();
     }
 
     /// That of a flow between two hosts.

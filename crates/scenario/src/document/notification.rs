@@ -54,7 +54,10 @@ impl RateLimiters {
     /// What has no check of its own.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.queues.is_some_and(|n| !(1..=65_536).contains(&n)) {
-            return Err(Invalid::new("queues", "the number of limiters is out of range; write a number from 1 to 65536"));
+            return Err(Invalid::new(
+                "queues",
+                "the number of limiters is out of range; write a number from 1 to 65536",
+            ));
         }
         if self.tag_bytes > 64 {
             return Err(Invalid::new("tag-bytes", format!("{} is out of range; write 0 to 64", self.tag_bytes)));

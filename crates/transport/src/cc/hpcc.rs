@@ -21,13 +21,14 @@ pub struct Params {
     pub target: f64,
     /// maxStage, round trips of additive increase before the next multiplicative one, 0 to 1000. Default 5.
     pub stages: u32,
-    /// Rate that additive increase adds per round trip; the window grows by its product with T. Absent, the paper's rule
-    /// (section 3.3): W_AI = W_init (1 − eta)/N, which is 5 Mbit/s at 10 Gbit/s and 50 Mbit/s at 100.
+    /// Rate that additive increase adds per round trip; the window grows by its product with T. Absent, what `flows` says,
+    /// and without that 50 Mbit/s: the paper's 80 B at 100 Gbit/s and 13 us.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub additive: Option<Rate>,
-    /// N of that rule, the senders of one link that together add what eta leaves free, 1 to 1000000. Default 100, which
-    /// makes the paper's 80 B at 100 Gbit/s.
-    pub flows: u32,
+    /// N of the paper's rule for W_AI (section 3.3), the senders of one link that together add what eta leaves free: W_AI =
+    /// W_init (1 − eta)/N, 1 to 1000000. In place of `additive`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flows: Option<u32>,
     /// T, a round trip without queues, 1 ns to 10 s. Absent, that of the longest idle way of the group's flows, since senders
     /// with different T share a link unequally.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -36,9 +37,12 @@ pub struct Params {
     pub own_rtt: bool,
 }
 
+/// W_AI/T without anything said.
+const ADDITIVE: Rate = Rate::mbit(50);
+
 impl Default for Params {
     fn default() -> Params {
-        Params { target: 0.95, stages: 5, additive: None, flows: 100, base_rtt: None, own_rtt: false }
+        Params { target: 0.95, stages: 5, additive: None, flows: None, base_rtt: None, own_rtt: false }
     }
 }
 
@@ -50,7 +54,10 @@ impl Params {
             return Err(Invalid::new("stages", format!("{} is out of range; write 0 to 1000", self.stages)));
         }
         self.additive.map_or(Ok(()), |additive| rate("additive", additive))?;
-        number("flows", self.flows, 1, 1_000_000)?;
+        self.flows.map_or(Ok(()), |flows| number("flows", flows, 1, 1_000_000))?;
+        if self.flows.is_some() && self.additive.is_some() {
+            return Err(Invalid::new("flows", "`additive` says what is added; leave out one of the two"));
+        }
         if self.own_rtt && self.base_rtt.is_some() {
             return Err(Invalid::new("own-rtt", "`base-rtt` says what T is; leave out one of the two"));
         }
@@ -62,8 +69,10 @@ impl Build for Params {
     type Control = Hpcc;
     fn build(&self, tcp: &Tcp, _: Rng) -> Hpcc {
         let line = Line { base_rtt: self.base_rtt.unwrap_or(tcp.line().base_rtt), ..tcp.line() };
-        let rule = line.rate.0 as f64 * (1.0 - self.target) / f64::from(self.flows);
-        let additive = self.additive.map_or(rule, |additive| additive.0 as f64);
+        let additive = match self.flows {
+            Some(flows) => line.rate.0 as f64 * (1.0 - self.target) / f64::from(flows),
+            None => self.additive.unwrap_or(ADDITIVE).0 as f64,
+        };
         Hpcc {
             target: self.target,
             stages: self.stages,

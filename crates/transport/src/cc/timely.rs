@@ -118,11 +118,15 @@ impl Params {
         }
         match (self.variant, self.reference) {
             (Variant::Gradient, Some(_)) => {
-                let advice = "nothing but the \"patched\" variant has one; leave it out, or write variant = \"patched\"";
+                let advice =
+                    "nothing but the \"patched\" variant has one; leave it out, or write variant = \"patched\"";
                 return Err(Invalid::new("reference", advice));
             }
             (Variant::Patched, Some(at)) if at < self.low || at > self.high => {
-                return Err(Invalid::new("reference", format!("{at} is not from `low` to `high`, {} to {}", self.low, self.high)));
+                return Err(Invalid::new(
+                    "reference",
+                    format!("{at} is not from `low` to `high`, {} to {}", self.low, self.high),
+                ));
             }
             _ => {}
         }

@@ -35,13 +35,7 @@ pub struct Params {
 
 impl Default for Params {
     fn default() -> Params {
-        Params {
-            equilibrium: Size(26_000),
-            weight: 2.0,
-            sample: Size(150_000),
-            least: None,
-            jitter: Fraction(0.15),
-        }
+        Params { equilibrium: Size(26_000), weight: 2.0, sample: Size(150_000), least: None, jitter: Fraction(0.15) }
     }
 }
 
@@ -92,7 +86,8 @@ impl Watch for Qcn {
         self.last = queue;
         let most = equilibrium * (1.0 + 2.0 * weight);
         let quantised = (excess.clamp(0.0, most) * MOST / most).floor();
-        let apart = sample.0 as f64 * least.map_or_else(|| step(quantised), |least| 1.0 - (1.0 - least.0) * quantised / MOST);
+        let apart =
+            sample.0 as f64 * least.map_or_else(|| step(quantised), |least| 1.0 - (1.0 - least.0) * quantised / MOST);
         self.left = apart * (1.0 + jitter.0 * (2.0 * rng.uniform() - 1.0));
         Answer { sampled: true, feedback: (quantised > 0.0).then_some(Feedback::Change(-quantised)) }
     }

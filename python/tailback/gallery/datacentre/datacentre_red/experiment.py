@@ -114,7 +114,10 @@ class Red(Experiment):
         long = results.where(floor=list(FLOORS_MS))
         dropping, marking = long.where(signal="drop"), long.where(signal="mark")
         simple, red = (dropping.where(management=name) for name in PAIR)
-        none = dropping.where(management="none", recovery="NewReno")
+        longest = results.where(floor=FLOORS_MS[-1], signal="drop", recovery="NewReno")
+        none_longest, simple_longest, red_longest = (
+            longest.where(management=name) for name in ("none", "simple", "RED")
+        )
         by_floor = results.where(signal="drop", recovery="NewReno")
         slide = "slide 7: RED does not work well in these queues (stated); the measure is ours"
         return [
@@ -127,22 +130,23 @@ class Red(Experiment):
             ),
             Claim(
                 "R2",
-                "Dropping, it gives them less than no management at all.",
+                "Dropping, with a least timeout of 50 ms it gives them less than no management at all.",
                 slide,
-                red.where(recovery="NewReno")["onoff_tps"] < none["onoff_tps"],
+                red_longest["onoff_tps"] < none_longest["onoff_tps"],
             ),
             Claim(
                 "R3",
-                "Dropping, it leaves the bottleneck idle for longer than the simple management does.",
+                "There it leaves the bottleneck idle for longer than the simple management does.",
                 slide,
-                red.where(recovery="NewReno")["idle"] > simple.where(recovery="NewReno")["idle"],
+                red_longest["idle"] > simple_longest["idle"],
             ),
             Claim.unasserted(
                 "R4",
                 "Marking, RED gives on/off connections less than the simple management does.",
                 "slide 7: RED (mark/drop), stated; the measure is ours",
                 marking.where(management="RED")["onoff_tps"] < marking.where(management="simple")["onoff_tps"],
-                "a mark costs no timeout, so that little is lost by too many of them",
+                "a mark costs no timeout: the difference is some 2.5 Tps, a third of that with drops, which few "
+                "replications may or may not tell from none",
             ),
             Claim.comparison(
                 "R5",

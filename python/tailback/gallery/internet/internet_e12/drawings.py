@@ -82,6 +82,9 @@ def draw_headline(results: Results, rows: Sequence[tuple[str, str, str, int]]) -
                     )
                     for artist in axes.containers[-1].get_children():
                         artist.set_alpha(other)
+                    if len(along) < 3:
+                        axes.containers[-1][0].set_linestyle("none")
+                        axes.containers[-1][0].set_fillstyle("none" if dashed else "full")
             plot.finish(
                 axes,
                 title="persistent connections" if load == PERSISTENT else "on/off sources",
@@ -90,6 +93,7 @@ def draw_headline(results: Results, rows: Sequence[tuple[str, str, str, int]]) -
                 y_scale="symlog",
                 y_threshold=0.01,
                 y_top=40,
+                ticks=sorted({n for floor, _, of, n in rows if of == load and floor in FLOORS}),
             )
     _one_legend(figure)
     return figure

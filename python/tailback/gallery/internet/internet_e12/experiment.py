@@ -269,8 +269,8 @@ class BlueEvaluation(Experiment):
         yield Figure(
             "headline",
             "The headline: Blue with 100 kB against RED with 1000 kB",
-            "Left: persistent connections, by rule. Right: the publication's on/off sources. Zero is on the axis; the "
-            "scale is linear below 0.01 %.",
+            "Left: persistent connections, by rule. Right: the publication's on/off sources. Fewer than three numbers "
+            "are not joined; RED is then hollow. Zero is on the axis; the scale is linear below 0.01 %.",
             lambda: draw_headline(results, rows),
             claims=tuple(
                 dict.fromkeys(

@@ -226,7 +226,7 @@ def _draw_saturation(fifo: Quantity) -> Drawing:
 def _draw_throughput(saturated: Quantity) -> Drawing:
     from tailback import plot
 
-    figure = plot.new(height=2.6)
+    figure = plot.new(width=7.4, height=2.6)
     (axes,) = figure.axes
     rows = list(saturated.intervals())
     names = [str(point["model"]) for point, _ in rows]

@@ -68,7 +68,7 @@ CONTROLS: dict[AxisValue, tuple[str, ...]] = {
     LIMITS: (NONE, PLAIN, DESTINATION),
 }
 TRACED = ((OUTPUT, PLAIN), (VOQ1, PLAIN), (LIMITS, PLAIN), (OUTPUT, DESTINATION))
-TRACE_S = 1.0
+TRACE_S = 0.4
 TRACE_RATE, TRACE_BURST = 6, 48
 
 
@@ -130,9 +130,10 @@ class QueueStructures(Experiment):
     def points(self, profile: ProfileName) -> Iterable[Point]:
         """Every structure with the mechanisms that it can follow."""
         rates = (2, 4, 6, 8, 9) if profile == "full" else (6, 9)
+        bursts = (24, 48) if profile == "full" else (48,)
         found: list[Point] = []
         for queues, controls in CONTROLS.items():
-            found += grid(to=[OWN], queues=[queues], mechanism=controls, rate=rates, burst=(24, 48))
+            found += grid(to=[OWN], queues=[queues], mechanism=controls, rate=rates, burst=bursts)
             found += grid(to=[ALL], queues=[queues], mechanism=controls, rate=rates, burst=[48])
         return found
 
@@ -261,7 +262,7 @@ class QueueStructures(Experiment):
             for queues, mechanism in TRACED
         }
         title = "Throughput of all sources, one destination each, bursts of 48 kB"
-        yield fig.compare(by_rate, "throughput", title, x="rate", y="throughput of all sources (Mbit/s)")
+        yield fig.compare(by_rate, "throughput", title, x="rate", y="throughput of all sources")
 
 
 TABLE = tuple((queues, mechanism) for queues, controls in CONTROLS.items() for mechanism in controls)
@@ -289,10 +290,10 @@ def _draw_rows(at: Results, name: str) -> Drawing:
                 axes.errorbar(means, ys, xerr=reach, fmt="osD"[place], color=colour, label=mechanism)
             axes.set_yticks(range(len(rows)), [str(queues) for queues in rows])
             axes.set_title(f"destinations of a source: {to}")
-            axes.set_xlabel(f"{at[name].label} ({at[name].unit})")
-            axes.set_xlim(left=0)
+            axes.set_xlabel(f"{at[name].label.partition(' [')[0]} ({at[name].unit})")
             axes.grid(visible=False, axis="y")
     figure.axes[0].set_ylim(len(rows) - 0.5, -0.5)
+    figure.axes[0].set_xlim(left=0)
     with plot.style():
         figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return figure
@@ -317,5 +318,5 @@ def _draw_stops(kept: Mapping[tuple[str, str], object]) -> Drawing:
             axes.set_xlim(times[0], times[-1])
     with plot.style():
         figure.axes[-1].set_xlabel("time after the warm-up (s)")
-        figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside upper right", ncols=2)
+        figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower right", ncols=2)
     return figure
