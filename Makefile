@@ -64,6 +64,13 @@ $(OUT)/.reproduced: $(VENV)/.installed $(PYTHON_SOURCES)
 	$(BIN)/tailback reproduce all --quick --out $(OUT)
 	@touch $@
 
+# Hours. Stopped or killed and called again, it goes on where it was. Code 5 says that claims failed or are undecided:
+# the pages are there to tell that.
+.PHONY: results
+results: $(VENV)/.installed ## Reproduce every experiment at full length (hours) and write docs/results
+	$(BIN)/tailback reproduce all --full --out $(OUT)/full || [ $$? -eq 5 ]
+	$(BIN)/python tools/docs_results.py $(OUT)/full
+
 # --- Tests ------------------------------------------------------------------------------------------------------
 
 .PHONY: test

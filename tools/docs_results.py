@@ -1,81 +1,229 @@
-"""Writes docs/results/internet.md from runs of the Internet group's experiments at full length.
+"""Writes docs/results from what `tailback reproduce` has left in a folder; `make results` does both.
 
-    for id in internet-e01 internet-e02 ...; do tailback reproduce $id --full --out FOLDER/$id; done
-    python tools/docs_results.py FOLDER
+    tailback reproduce all --full --out out/full
+    python tools/docs_results.py out/full
 
-Experiments that are not there are named as such on the page.
+One page per group, with every claim (its word, what was expected, what was measured at all points, its source, and why
+it is not asserted) and every figure, and an index that opens with the scoreboard of headlines. Experiments that are not
+in the folder, or were interrupted, are named as missing. Nothing else in docs/results stays.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import shutil
+import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from tailback.gallery.registry import EXPERIMENTS
+from tailback.gallery.claims import WORDS
+from tailback.gallery.registry import EXPERIMENTS, GROUPS
+from tailback.gallery.scoreboard import measured_text, number
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "results"
-LARGEST = 400_000
-"""Bytes of a drawing above which it is left to the report."""
-VERDICTS = {True: "pass", False: "**fail**", None: "\N{EN DASH}"}
-HEAD = """# The Internet group at full length
+LARGEST_DRAWING = 150_000
+"""Bytes of a vector drawing above which a picture of pixels takes its place."""
+LARGEST_FILE = 2_000_000
+LARGEST_FOLDER = 40_000_000
 
-`tailback reproduce ID --full` of the experiments below: what was measured, as means with their 99 % intervals over the
-replications. A claim passes when the whole interval satisfies it ([statistics](../statistics.md)); a dash is reported
-and not judged, and the experiment's page says why. The numbers do not depend on the machine.
-`python tools/docs_results.py FOLDER` writes this page.
-"""
+Json = dict[str, Any]
 
-
-def measured(claim: dict[str, Any]) -> str:
-    """Lay out the two cells of a claim's interval and its number of replications."""
-    found = claim["measured"] or {}
-    if found.get("mean") is None:
-        return "| |"
-    numbers = "{mean:.4g} [{lo:.4g}, {hi:.4g}] {unit}".format(**found)
-    return f"| {numbers.strip()} | {found['n']} |"
+_HELD = {"pass": "holds", "fail": "does not hold", "undecided": "undecided", "not asserted": "not asserted"}
+_NUMBERS = re.compile(rb'(?<= d=")[^"]*')
+_DIGITS = re.compile(rb"(\d+\.\d\d)\d+")
+WORDS_MEAN = """Every interval is a 99 % interval over replications ([statistics](../statistics.md#verdicts-of-claims)).
+*Reproduced*: the whole interval satisfies the claim. *Not reproduced*: the whole interval violates it. *Undecided*: it
+holds both outcomes. *Calibrated*: something was chosen after the result was seen, so that meeting it proves nothing
+about the source. *Comparison*: shown beside others; there is nothing that it should be. The numbers do not depend on
+the machine."""
 
 
-def section(folder: Path, experiment: dict[str, Any]) -> list[str]:
-    """Lay out one experiment: its claims, and its first figure that is small enough."""
-    name = experiment["id"]
-    lines = [f"## {name}: {experiment['title']}", "", "| claim | measured | n | |", "|---|---:|---:|---|"]
-    for claim in experiment["claims"]:
-        text = claim["text"].replace("|", "\\|")
-        lines.append(f"| {text} {measured(claim)} {VERDICTS[claim['pass']]} |")
-    drawings = [folder / figure["file"] for figure in experiment["figures"]]
-    drawing = next((file for file in drawings if file.stat().st_size < LARGEST), None)
-    if drawing:
-        shutil.copyfile(drawing, TARGET / f"{name}.svg")
-        lines += ["", f"![{drawing.stem.replace('-', ' ')}]({name}.svg)"]
+def cell(text: object) -> str:
+    """Return text that a table's cell can hold."""
+    escaped = str(text).replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*").replace("_", "\\_")
+    return escaped.replace("\n", " ")
+
+
+def found(claim: Json) -> str:
+    """Lay out what decides a claim: the interval at its worst point, or that there are several to look at."""
+    if claim["verdict"] == "comparison" and claim["points"] > 1:
+        return f"{claim['points']} points, below"
+    where = f" at {claim['at']}" if claim["at"] else ""
+    of = f", the deciding one of {claim['points']} points" if claim["points"] > 1 else ""
+    seen = f", {claim['packets']:,} packets seen" if "packets" in claim else ""
+    return cell(f"{measured_text(claim['measured'])}, n = {claim['measured']['n']}{seen}{where}{of}")
+
+
+def details(claim: Json) -> list[str]:
+    """Lay out what stands behind a claim: its source, why it is not asserted, and all its points."""
+    lines = [f"**{claim['id']}**: source: {cell(claim['source'])}."]
+    if "why" in claim:
+        lines[0] += f" {cell(claim['why'])}."
+    checks = claim["checks"]
+    if len(checks) > 1:
+        judged = claim["verdict"] != "comparison"
+        lines += [
+            "",
+            "| point | mean | interval | n |" + (" |" if judged else ""),
+            "|---|---:|---|---:|" + "---|" * judged,
+        ]
+        for check in checks:
+            at, seen = check["measured"], f", {check['packets']:,} packets seen" if "packets" in check else ""
+            ends = f"[{number(at['lo'])}, {number(at['hi'])}] {at['unit']}{seen}"
+            row = f"| {cell(check['at'])} | {number(at['mean'])} | {cell(ends)} | {at['n']} |"
+            why = f": {check['why']}" if "why" in check else ""
+            lines.append(row + (f" {cell(_HELD[check['verdict']] + why)} |" if judged else ""))
     return [*lines, ""]
 
 
-def main() -> None:
-    """Write the page."""
+def made(experiment: Json) -> str:
+    """Lay out the command, the digest, the version and the commit of an experiment's results."""
+    origin = experiment["provenance"]
+    where = f", commit `{origin['commit']}`" if origin["commit"] else ""
+    return f"`{origin['command']}`, digest `{origin['digest']}`, version {origin['tailback']}{where}"
+
+
+def picture(folder: Path, experiment: str, name: str) -> str:
+    """Copy a figure to the documentation and return its address there."""
+    source = folder / experiment / f"{name}.svg"
+    drawing = _NUMBERS.sub(lambda path: _DIGITS.sub(rb"\1", path[0]), source.read_bytes())
+    home = TARGET / experiment
+    home.mkdir(parents=True, exist_ok=True)
+    if len(drawing) <= LARGEST_DRAWING:
+        (home / f"{name}.svg").write_bytes(drawing)
+        return f"{experiment}/{name}.svg"
+    shutil.copyfile(source.with_suffix(".png"), home / f"{name}.png")
+    return f"{experiment}/{name}.png"
+
+
+def section(folder: Path, experiment: Json) -> list[str]:
+    """Lay out one experiment."""
+    name = experiment["id"]
+    page = f"../../python/tailback/gallery/{name.split('-', 1)[0]}/{name.replace('-', '_')}/README.md"
+    low, high = experiment["replications"]["least"], experiment["replications"]["most"]
+    effort = f"{low} to {high} replications" if high > low else f"{low} replications"
+    late = experiment["imprecise_points"]
+    missed = f"; the precision target is missed at {late} points" if late else ""
+    lines = [
+        f"## {name}: {experiment['title']}",
+        "",
+        f"[The experiment's page]({page}). {made(experiment)}; {effort}{missed}.",
+        "",
+        "| word | claim | expected | measured |",
+        "|---|---|---|---|",
+    ]
+    for claim in experiment["claims"]:
+        text = f"{claim['id']}: {cell(claim['text'])}"
+        if "headline" in claim:
+            text += f" *Headline: {cell(claim['headline'])}*"
+        lines.append(f"| {claim['verdict']} | {text} | {cell(claim['expected'])} | {found(claim)} |")
+    lines += ["", "<details><summary>Sources, reasons and all points</summary>", ""]
+    for claim in experiment["claims"]:
+        lines += details(claim)
+    lines += ["</details>", ""]
+    for figure in experiment["figures"]:
+        shown = f", shows {', '.join(figure['claims'])}" if figure["claims"] else ""
+        caption = f" {figure['caption']}" if figure["caption"] else ""
+        lines += [
+            f"**{figure['title']}**{shown}.{caption}",
+            "",
+            f"![{figure['title'].replace('[', '(').replace(']', ')')}]({picture(folder, name, figure['name'])})",
+            "",
+            f"*{made(experiment)}*",
+            "",
+        ]
+    return lines
+
+
+def counted(experiments: Iterable[Json]) -> list[int]:
+    """Count claims by word."""
+    words = [claim["verdict"] for experiment in experiments for claim in experiment["claims"]]
+    return [words.count(word) for word in WORDS]
+
+
+def board(experiments: Sequence[Json]) -> list[str]:
+    """Lay out the scoreboard of headlines and the counts of words."""
+    lines = ["## Headlines", "", "| experiment | the source | measured here | word |", "|---|---|---|---|"]
+    for experiment in experiments:
+        name = experiment["id"]
+        link = f"[{name}]({name.split('-', 1)[0]}.md#{anchor(experiment)})"
+        lines += [
+            f"| {link} | {cell(claim['headline'])} | {found(claim)} | {claim['verdict']} |"
+            for claim in experiment["claims"]
+            if "headline" in claim
+        ]
+    lines += ["", "## Words by experiment", "", f"| experiment | title | {' | '.join(WORDS)} |"]
+    lines.append("|---|---|" + "---:|" * len(WORDS))
+    for experiment in experiments:
+        name = experiment["id"]
+        link = f"[{name}]({name.split('-', 1)[0]}.md#{anchor(experiment)})"
+        lines.append(f"| {link} | {cell(experiment['title'])} | {' | '.join(map(str, counted([experiment])))} |")
+    lines.append(f"| | all | {' | '.join(map(str, counted(experiments)))} |")
+    return [*lines, ""]
+
+
+def anchor(experiment: Json) -> str:
+    """Return the fragment that leads to an experiment's heading, as GitHub makes it."""
+    heading = f"{experiment['id']}: {experiment['title']}".lower()
+    return re.sub(r"[^\w\- ]", "", heading).replace(" ", "-")
+
+
+def missing(known: Iterable[str], there: Iterable[Json]) -> list[str]:
+    """Say which experiments the folder has no results of."""
+    absent = [name for name in known if name not in {experiment["id"] for experiment in there}]
+    return [f"Not run for these pages: {', '.join(absent)}.", ""] if absent else []
+
+
+def write(folder: Path) -> int:
+    """Write all pages; returns how many bytes they and their pictures have."""
+    there: list[Json] = []
+    for name in EXPERIMENTS:
+        file = folder / name / "results.json"
+        experiment = json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
+        if experiment is not None and not experiment["interrupted"]:
+            there.append(experiment)
+    if not there:
+        raise SystemExit(f"{folder} holds no results: run `tailback reproduce all --full --out {folder}` first")
+    shutil.rmtree(TARGET, ignore_errors=True)
+    TARGET.mkdir(parents=True)
+    index = ["# Results", "", "`make results` writes these pages.", "", WORDS_MEAN, ""]
+    for group, title in GROUPS.items():
+        own = [experiment for experiment in there if experiment["id"].startswith(f"{group}-")]
+        if not own:
+            continue
+        lines = [f"# {title}: results", "", "[All groups](README.md). " + WORDS_MEAN, ""]
+        lines += missing([name for name in EXPERIMENTS if name.startswith(f"{group}-")], own)
+        for experiment in own:
+            lines += section(folder, experiment)
+        _page(f"{group}.md", lines)
+        index.append(f"- [{title}]({group}.md)")
+    index += ["", *missing(EXPERIMENTS, there), *board(there)]
+    _page("README.md", index)
+    sizes = {path: path.stat().st_size for path in TARGET.rglob("*") if path.is_file()}
+    for path, size in sizes.items():
+        if size > LARGEST_FILE:
+            raise SystemExit(f"{path} has {size} bytes, more than {LARGEST_FILE}")
+    return sum(sizes.values())
+
+
+def _page(name: str, lines: Sequence[str]) -> None:
+    (TARGET / name).write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
+
+
+def main() -> int:
+    """Write the pages."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, help="holds a folder for each experiment, as `reproduce` wrote it")
-    folder: Path = parser.parse_args().folder
-    TARGET.mkdir(parents=True, exist_ok=True)
-    known = [name for name in EXPERIMENTS if name.startswith("internet-")]
-    found: dict[str, dict[str, Any]] = {}
-    for name in known:
-        file = folder / name / name / "results.json"
-        if file.exists():
-            found[name] = json.loads(file.read_text(encoding="utf-8"))
-    verdicts = [claim["pass"] for experiment in found.values() for claim in experiment["claims"]]
-    lines = [HEAD]
-    told = f"{verdicts.count(True)} claims pass, {verdicts.count(False)} fail, {verdicts.count(None)} are reported."
-    missing = [name for name in known if name not in found]
-    if missing:
-        told += f" Not run at full length for this page: {', '.join(missing)}; `--quick` covers them."
-    lines += [told, ""]
-    for name, experiment in found.items():
-        lines += section(folder / name, experiment)
-    (TARGET / "internet.md").write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
+    parser.add_argument("folder", type=Path, help="what `--out` of `tailback reproduce` named")
+    total = write(parser.parse_args().folder)
+    print(f"{TARGET}: {total / 1e6:.1f} MB")
+    if total > LARGEST_FOLDER:
+        print(f"more than {LARGEST_FOLDER / 1e6:.0f} MB", file=sys.stderr)
+        return 1
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -106,6 +106,8 @@ class Scenario:
         """Run one replication as `run` does and return its packet-hops and events only, not a text about each flow."""
     def run_in_turn(self, seed: int, parts: int) -> str:
         """Run one replication in at most so many parts, one after the other on this thread: a test of parts."""
+    def network(self, seed: int) -> str:
+        """Return nodes, links and the pairs that flows join as JSON, patterns and counts spelled out."""
     def parts(self, most: int, seed: int) -> str:
         """Return the parts of a parallel run as JSON: nodes of each, links between them, look-ahead in seconds."""
 

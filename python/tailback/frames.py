@@ -79,6 +79,8 @@ TABLES: dict[str, dict[str, type]] = {
         "rate_bps": int,
         "utilisation_ratio": float,
         "stopped_s": float,
+        "slowed_s": float,
+        "held_s": float,
         "notifications_sent": int,
         "notifications_received": int,
         **{f"{c}_{u}": int for c in ("arrived", "sent", "dropped", "queued") for u in ("packets", "bytes")},
@@ -98,7 +100,11 @@ TABLES: dict[str, dict[str, type]] = {
     "metrics": {**_RUN, "scope": str, "name": str, "metric": str, "unit": str, "value": float},
 }
 """Columns of each table. One row per replication and flow, class, place of drops, port and class, node, sample or
-metric; `utilisation_ratio`, `stopped_s` and the notifications are a whole port's, repeated for its classes."""
+metric; `utilisation_ratio`, the times stopped, slowed and held and the notifications are a whole port's, repeated for
+its classes."""
+
+_RATIOS = {"stopped": "stopped_ratio", "held": "held_ratio"}
+"""Columns that are true or false, as numbers."""
 
 _SUFFIXES = {"packets": "packet", "bytes": "B", "s": "s", "bps": "bit/s", "ratio": "1", "count": "packet"}
 
@@ -175,6 +181,8 @@ def _ports(report: Report) -> Iterable[Row]:
             "rate_bps": p["rate_bps"],
             "utilisation_ratio": p["utilisation"],
             "stopped_s": p["stopped_s"],
+            "slowed_s": p["slowed_s"],
+            "held_s": p["held_s"],
             "notifications_sent": p["notifications_sent"],
             "notifications_received": p["notifications_received"],
         }
@@ -202,7 +210,7 @@ def _series(report: Report) -> Iterable[Row]:
     ]
     for scope, tables in (("port", series["ports"]), ("group", series["flows"]), ("flow", series["transports"])):
         for name, columns in cast("Mapping[str, Mapping[str, Sequence[float]]]", tables).items():
-            quantities = ((q if q != "stopped" else "stopped_ratio", v) for q, v in columns.items() if q != "state")
+            quantities = ((_RATIOS.get(q, q), v) for q, v in columns.items() if q != "state")
             named.extend((scope, name, quantity, values) for quantity, values in quantities)
     for name, port in series["ports"].items():
         named.extend(("port", name, quantity, values) for quantity, values in port["state"].items())

@@ -177,12 +177,15 @@ def image(data: bytes, kind: Literal["svg", "png"] = "svg") -> str:
     return f"data:{mime};base64,{base64.b64encode(data).decode()}"
 
 
-def to_bytes(figure: Figure, kind: Literal["svg", "png", "pdf"]) -> bytes:
-    """Write a figure without a date, so that equal figures are equal files."""
+def to_bytes(figure: Figure, kind: Literal["svg", "png", "pdf"], about: str = "") -> bytes:
+    """Write a figure without a date, so that equal figures are equal files; `about` becomes its description."""
     dates: Mapping[str, dict[str, None]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
+    description = {"Subject" if kind == "pdf" else "Description": about} if about else {}
     buffer = io.BytesIO()
     with style():
-        figure.savefig(buffer, format=kind, metadata=dates[kind], dpi=160 if kind == "png" else "figure")
+        figure.savefig(
+            buffer, format=kind, metadata={**dates[kind], **description}, dpi=160 if kind == "png" else "figure"
+        )
     return buffer.getvalue()
 
 

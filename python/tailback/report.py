@@ -74,6 +74,7 @@ class _Counted(TypedDict):
 # Words of Python cannot be class attributes, hence the other way of writing a TypedDict.
 _Class = TypedDict("_Class", {"class": int})
 _From = TypedDict("_From", {"from": str})
+_Stopped = TypedDict("_Stopped", {"class": int | None})
 
 
 class TransportRow(TypedDict):
@@ -233,8 +234,21 @@ class DeadlockRow(_Class):
     since_s: float
 
 
+class StopRow(_Stopped):
+    """What has been stopped at a port: a class (none is all), a destination (none is all), how often, how long."""
+
+    destination: str | None
+    times: int
+    stopped_s: float
+
+
 class PortRow(TypedDict):
-    """An output port; `stopped_s` is how long data waited while the transmitter idled."""
+    """An output port.
+
+    `stopped_s` is how long a notification was in force that stopped the port, a class or a destination, whether or not
+    data waited; `slowed_s` the same for one that keeps to a lower rate; `held_s` how long data waited while the
+    transmitter idled. `input_max_bytes` is the most at the input of a crossbar switch that the port sends to.
+    """
 
     name: str
     node: str
@@ -242,6 +256,10 @@ class PortRow(TypedDict):
     rate_bps: int
     utilisation: float
     stopped_s: float
+    slowed_s: float
+    held_s: float
+    stops: NotRequired[list[StopRow]]
+    input_max_bytes: NotRequired[int]
     notifications_sent: int
     notifications_received: int
     head_of_line: NotRequired[HeadOfLineRow]
@@ -300,10 +318,17 @@ class CongestionRow(TypedDict):
 
 
 class PortSeries(TypedDict):
-    """One port, sampled."""
+    """One port, sampled.
+
+    `stopped` says whether a stop is in force at the instant, `held` whether data waits while the transmitter idles;
+    `stopped_s` and `held_s` for how long that has been so since the start.
+    """
 
     queue_bytes: list[int]
     stopped: list[bool]
+    stopped_s: list[float]
+    held: list[bool]
+    held_s: list[float]
     sent_bytes: list[int]
     dropped_packets: list[int]
     marked_packets: list[int]
@@ -514,10 +539,27 @@ class Report:
         """Packets lost anywhere but at the ports that match `where`."""
         return sum(d["packets"] for d in self.drops(flows) if not _matches(d["where"], where))
 
-    def stopped_share(self, ports: str) -> float:
-        """Share of the measured time, 0 to 1, during which the matching ports were stopped, on average."""
+    def stopped_share(self, ports: str, destination: str | None = None, class_: int | None = None) -> float:
+        """Share of the measured time, 0 to 1, for which a stop was in force at the matching ports, on average.
+
+        Of any scope; or, with a destination or a class or both, of notifications that named exactly that. Whether data
+        waited for it makes no difference: see `held_share`.
+        """
         found = self.ports(ports)
-        return math.fsum(p["stopped_s"] for p in found) / len(found) / self.measured_s
+        if destination is None and class_ is None:
+            times = [p["stopped_s"] for p in found]
+        else:
+            stops = (stop for p in found for stop in p.get("stops", []))
+            times = [s["stopped_s"] for s in stops if (s["destination"], s["class"]) == (destination, class_)]
+        return math.fsum(times) / len(found) / self.measured_s
+
+    def held_share(self, ports: str) -> float:
+        """Share of the measured time, 0 to 1, in which data waited while the transmitter idled, on average.
+
+        For whatever reason: a stop, a rate limiter, a shaper, or a link that is down.
+        """
+        found = self.ports(ports)
+        return math.fsum(p["held_s"] for p in found) / len(found) / self.measured_s
 
     def max_queue_bytes(self, ports: str, class_: int | None = None) -> int:
         """Longest queue of the matching ports, of one class or of any, in buffer bytes."""

@@ -32,6 +32,7 @@ __all__ = [
     "read_table",
     "write",
     "write_file",
+    "writing",
 ]
 
 MANIFEST = "manifest.json"
@@ -89,7 +90,7 @@ def check_target(directory: str | PathLike[str], *, replace: bool = False) -> Pa
             raise OutputError(f"{target} is not a run directory (no {MANIFEST}); it is left alone")
     elif target.exists() and not target.is_dir():
         raise OutputError(f"{target} is a file; choose another name for the run directory")
-    with _sentences(target):
+    with writing(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=target.parent):
             pass
@@ -99,7 +100,7 @@ def check_target(directory: str | PathLike[str], *, replace: bool = False) -> Pa
 def new_directory(directory: str | PathLike[str], fill: Callable[[Path], None], *, replace: bool = False) -> Path:
     """Make a directory that is either whole or absent: filled under another name, synced, then renamed."""
     target = check_target(directory, replace=replace)
-    with _sentences(target):
+    with writing(target):
         aside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent))
         try:
             fill(aside)
@@ -123,7 +124,7 @@ def new_directory(directory: str | PathLike[str], fill: Callable[[Path], None], 
 
 def check_writable(directory: Path) -> None:
     """Make a directory and see that files can be made in it; raises OutputError."""
-    with _sentences(directory):
+    with writing(directory):
         directory.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=directory):
             pass
@@ -133,7 +134,7 @@ def write_file(path: str | PathLike[str], content: str | bytes, *, durable: bool
     """Write a file that is either whole or absent; `durable`, it also survives the machine's next failure."""
     target = Path(fspath(path)).absolute()
     data = content.encode() if isinstance(content, str) else content
-    with _sentences(target):
+    with writing(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent)
         aside = Path(name)
@@ -193,7 +194,7 @@ def _umask() -> int:
 
 
 @contextmanager
-def _sentences(target: Path) -> Iterator[None]:
+def writing(target: Path) -> Iterator[None]:
     """Turn what the system says about a disk into a sentence that says what to do."""
     try:
         yield

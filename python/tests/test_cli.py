@@ -81,12 +81,16 @@ def test_validate_shows_line_and_advice_also_as_json(tailback: Cli, tmp_path: Pa
 
 def test_list_and_explain_and_schema(tailback: Cli) -> None:
     found = tailback("list", "--json").json
-    assert {"id", "group", "title", "reference"} == set(found["experiments"][0])
+    assert {"id", "group", "title", "reference", "on_request"} == set(found["experiments"][0])
+    assert [e["id"] for e in found["experiments"] if e["on_request"]] == ["internet-1999"]
     assert "forward" in found["workloads"]
     for kinds in ("sources", "disciplines", "models"):
         for kind in found["kinds"][kinds]:
             assert tailback("explain", kind).code == 0, kind
-    assert "lan-a1" in tailback("list").out
+    groups, _, on_request = tailback("list").out.partition("On request only")
+    assert "lan-a1" in groups
+    assert "internet-1999" not in groups
+    assert "internet-1999" in on_request
     assert tailback("schema").json["title"]
     assert "Traffic merging" in tailback("explain", "lan-a1").out
 

@@ -8,21 +8,42 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable
+from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import ClassVar
 
 import pytest
 
-from tailback.gallery import Axis, Claim, Experiment, Figure, Metric, Point, Profile, Results, Settings, figures, grid
+from tailback.errors import UsageError
+from tailback.gallery import (
+    Axis,
+    Claim,
+    Experiment,
+    Figure,
+    Metric,
+    Point,
+    Profile,
+    Results,
+    Settings,
+    figures,
+    grid,
+    provenance,
+)
 from tailback.gallery import metrics as m
 from tailback.gallery.claims import Kind
-from tailback.gallery.registry import EXPERIMENTS, GROUPS, experiment, select
+from tailback.gallery.provenance import digest
+from tailback.gallery.registry import EVERY, EXPERIMENTS, GROUPS, ON_REQUEST, experiment, select
 from tailback.gallery.reproduce import reproduce
 from tailback.gallery.runner import plan, run
 from tailback.parallel import Pool
 from tailback.scenario import Scenario
 
+PAGE = """# Small
+
+A page with a | pipe and `code`, and links to [itself](../lan_small/README.md), [another](../lan_a1/README.md#notice),
+[a file](../../../docs/x.md), [a heading](#notice) and [the web](https://example.org/).
+"""
 MERGE = Path(__file__).with_name("merge.toml").read_text()
 
 
@@ -66,7 +87,7 @@ class Small(Experiment):
     def claims(self, results: Results) -> Iterable[Claim]:
         none = results.where(mechanism="none")
         loss = none.where(rate=4)["loss"]
-        yield Claim("C1", "Something is lost at 4 Mbit/s.", "made up", loss > 0)
+        yield Claim("C1", "Something is lost at 4 Mbit/s.", "made up", loss > 0, headline="<lost>")
         yield Claim("C2", "Hard to say: about as much as it is.", "made up", loss <= 4.4)
         yield Claim.comparison("C3", "The delay is shown.", "made up", none["delay"], "only shown <here>")
 
@@ -78,7 +99,7 @@ class Small(Experiment):
         yield figures.traces({"saw": ([0.0, 1.0], [1.0, 2.0])}, "traces", "Saw", y="queue (kB)", levels={"high": 1.5})
 
     def read(self, name: str) -> str:
-        return MERGE if name == "scenario.toml" else "# Small\n\nA page with a | pipe and `code`.\n"
+        return MERGE if name == "scenario.toml" else PAGE
 
 
 def test_undecided_points_get_replications_and_others_do_not() -> None:
@@ -99,6 +120,47 @@ def test_a_point_gives_the_same_numbers_alone_by_the_command_line_s_means() -> N
     alone = Scenario.from_toml(MERGE).set(settings | {"flows[data].source.rate": "4Mbit/s"}).native.run(sample.seed)
     assert json.loads(alone)["digest"] == sample.digest
     assert study.results.trace("digest", mechanism="plain", rate=4) == study.samples[sample.point][0].digest
+
+
+def test_a_base_seed_counts_up_with_the_replications_at_every_point() -> None:
+    with Pool() as pool:
+        study = run(Small(), "quick", pool, seed=3_000_000)
+        usual = run(Small(), "quick", pool)
+    for point, samples in study.samples.items():
+        assert [s.seed for s in samples] == list(range(3_000_000, 3_000_000 + len(samples)))
+        assert not {s.digest for s in samples} & {s.digest for s in usual.samples[point]}
+
+
+def test_the_seed_option_reaches_every_experiment_and_is_in_the_json(
+    tailback,  # type: ignore[no-untyped-def]
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    import polars as pl
+
+    class Other(Small):
+        id = "lan-other"
+
+    monkeypatch.setattr("tailback.gallery.registry.select", lambda _: [Small(), Other()])
+    found = tailback("reproduce", "all", "--seed", 7_000_000, "--out", tmp_path, "--json")
+    assert found.json["seed"] == 7_000_000
+    assert [shape["seed"] for shape in found.json["experiments"]] == [7_000_000, 7_000_000]
+    assert tailback("reproduce", "all", "--out", tmp_path / "own", "--json").json["seed"] is None
+    for name in ("lan-small", "lan-other"):
+        samples = pl.read_parquet(tmp_path / name / "samples.parquet")
+        assert (samples["seed"] == 7_000_000 + samples["replication"]).all()
+
+
+@pytest.mark.parametrize("seed", ["-1", str(2**63 - 1), "many"])
+def test_a_base_seed_that_replications_could_not_count_up_from_is_refused(
+    tailback,  # type: ignore[no-untyped-def]
+    tmp_path: Path,
+    seed: str,
+) -> None:
+    refused = tailback("reproduce", "lan-a1", "--seed", seed, "--out", tmp_path / "out")
+    assert refused.code == 2
+    assert seed in refused.err
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_spent_budget_ends_the_search_at_the_same_place_on_every_machine() -> None:
@@ -139,12 +201,17 @@ def test_only_chosen_points_are_run() -> None:
 class _Outside(HTMLParser):
     """Collects everything that a page would load from elsewhere."""
 
-    found: list[str]
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self.inside: list[str] = []
+        self.ids: set[str] = set()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         del tag
-        self.found = getattr(self, "found", [])
         self.found += [v for k, v in attrs if k in ("src", "href") and v and not v.startswith(("data:", "#"))]
+        self.inside += [v[1:] for k, v in attrs if k == "href" and v and v.startswith("#")]
+        self.ids |= {v for k, v in attrs if k == "id" and v}
 
 
 def test_the_report_stands_alone_holds_every_claim_and_repeats_itself(tmp_path: Path) -> None:
@@ -158,16 +225,97 @@ def test_the_report_stands_alone_holds_every_claim_and_repeats_itself(tmp_path: 
     assert pages[0] == pages[1]
     parser = _Outside()
     parser.feed(pages[0])
-    assert parser.found == []
-    for text in ("Something is lost", "undecided", "only shown &lt;here&gt;", "n = ", "<code>code</code>"):
+    assert parser.found == ["https://example.org/"]
+    assert "lan-small" in parser.inside
+    assert set(parser.inside) <= parser.ids
+    for text in (
+        "another",
+        "a file",
+        "a heading",
+        "Something is lost",
+        "undecided",
+        "only shown &lt;here&gt;",
+        "n = ",
+        "<code>code</code>",
+    ):
         assert text in pages[0], text
+    # The sources' headlines come first, then words, and what the exit code hangs on after them.
+    order = [pages[0].index(text) for text in ("Headlines", "&lt;lost&gt;", "Words by experiment", "that are asserted")]
+    assert order == sorted(order)
     (shape,) = found.as_json()["experiments"]  # type: ignore[misc]
+    origin = shape["provenance"]
+    assert origin["command"] == "tailback reproduce lan-small --quick"
+    # Once at the experiment and once at each figure.
+    shown = 1 + len(shape["figures"])
+    assert pages[0].count(origin["digest"]) == pages[0].count(f"<code>{origin['command']}</code>") == shown >= 5
+    assert origin["digest"].encode() in (tmp_path / "a" / "lan-small" / "both.svg").read_bytes()
+    (line,) = found.as_json()["headlines"]  # type: ignore[misc]
+    assert (line["experiment"], line["claim"], line["source"], line["verdict"]) == (
+        "lan-small",
+        "C1",
+        "<lost>",
+        "reproduced",
+    )
     assert {"id", "claims", "figures"} <= set(shape)
     for claim in shape["claims"]:
         assert {"text", "source", "expected", "measured", "pass"} <= set(claim)
         assert set(claim["measured"]) == {"mean", "lo", "hi", "n", "unit"}
         assert claim["pass"] is not None or claim["why"]
+        assert len(claim["checks"]) == claim["points"]
+        for check in claim["checks"]:
+            assert check["at"] or claim["points"] == 1
+            if claim["points"] > 1:
+                assert f"<td>{escape(check['at'])}</td>" in pages[0]
     assert json.loads((tmp_path / "a" / "results.json").read_text()) == found.as_json()
+
+
+def test_the_digest_of_an_experiment_is_that_of_its_runs_in_order() -> None:
+    with Pool() as pool:
+        study = run(Small(), "quick", pool)
+    first = digest(study)
+    point = Point(mechanism="none", rate=1)
+    samples = study.samples[point]
+    study.samples[point] = samples[:-1]
+    shorter = digest(study)
+    study.samples[point] = [samples[1], samples[0], *samples[2:]]
+    assert len({first, shorter, digest(study)}) == 3
+    study.samples[point] = samples
+    assert digest(study) == first
+    assert re.fullmatch(r"tb1e:[0-9a-f]{32}", first)
+
+
+def test_the_commit_is_that_of_the_sources_and_says_if_they_differ(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    package = tmp_path / "python" / "tailback" / "__init__.py"
+    package.parent.mkdir(parents=True)
+    package.touch()
+    (tmp_path / "Cargo.lock").touch()
+    monkeypatch.setattr("tailback.__file__", str(package))
+
+    def git(*arguments: str) -> str:
+        who = ("-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false")
+        done = subprocess.run(["git", *who, *arguments], cwd=tmp_path, check=True, capture_output=True, text=True)
+        return done.stdout.strip()
+
+    def named() -> str:
+        provenance.commit.cache_clear()
+        return provenance.commit()
+
+    try:
+        assert named() == ""
+        git("init")
+        git("add", ".")
+        git("commit", "-m", "all")
+        head = git("rev-parse", "HEAD")
+        assert named() == head
+        # A page that is not a source changes nothing; a source does.
+        (tmp_path / "README.md").write_text("new")
+        assert named() == head
+        package.write_text("new = 1")
+        assert named() == f"{head}+"
+    finally:
+        provenance.commit.cache_clear()
 
 
 def test_a_failed_claim_is_exit_5_and_an_undecided_one_in_twenty_is_not(
@@ -212,10 +360,19 @@ def test_groups_and_ids_select_and_nonsense_is_refused() -> None:
     assert [e.id for e in select("lan-a1")] == ["lan-a1"]
     assert [e.id for e in select("all")] == list(EXPERIMENTS)
     assert {e.group for e in select("lan")} == {"lan"}
-    assert all(id.split("-")[0] in GROUPS for id in EXPERIMENTS)  # noqa: A001
+    assert all(id.split("-")[0] in GROUPS for id in EVERY)  # noqa: A001
 
 
-@pytest.mark.parametrize("id", EXPERIMENTS)
+def test_what_is_on_request_runs_by_its_id_only() -> None:
+    assert not set(ON_REQUEST) & set(EXPERIMENTS)
+    for id in ON_REQUEST:  # noqa: A001
+        assert [e.id for e in select(id)] == [id]
+        assert id not in {e.id for what in ("all", *GROUPS) for e in select(what)}
+    with pytest.raises(UsageError, match="did you mean internet-1999"):
+        select("internet-199")
+
+
+@pytest.mark.parametrize("id", EVERY)
 def test_every_experiment_is_consistent(id: str) -> None:  # noqa: A002
     found = experiment(id)
     assert len({metric.name for metric in found.metrics}) == len(found.metrics)
@@ -249,3 +406,29 @@ def test_one_claim_of_every_experiment_is_decided(id: str) -> None:  # noqa: A00
         if told[-1]["pass"]:
             return
     pytest.fail(f"no claim is decided: {told}")
+
+
+def test_the_matrix_runs_what_the_experiments_run() -> None:
+    matrix, own = experiment("internet-1999"), experiment("internet-e12")
+    cell = Point(arm="e12 R2, 1000 kB, 400", floor="rfc3168", timers="10 ms, 0.2 s", workload="persistent")
+    shared = {"run.duration": "60s", "run.warmup": "35s"}
+    (point,) = (
+        p
+        for p in own.points("quick")
+        if dict(p).items()
+        >= {"floor": "rfc3168", "timers": "10 ms, 0.2 s", "set": "R2", "buffer": 1000, "sources": 400}.items()
+    )
+    assert matrix.at(cell, "quick").set(shared).document == own.at(point, "quick").set(shared).document
+
+
+def test_a_cell_of_the_matrix_has_a_word() -> None:
+    found = experiment("internet-1999")
+    # ns-2.35 loses 9.845 % here, with a TCP that has the rule: without it no fewer packets are sent.
+    id = "e04.persistent.none.0.2s"  # noqa: A001
+    (claim,) = (claim for claim in plan(found, "quick").claims if claim.id == id)
+    points = {point for check in claim.condition.checks for point in check.points}
+    with Pool() as pool:
+        study = run(found, "quick", pool, only=points)
+    (decided,) = (claim for claim in study.claims if claim.id == id)
+    assert decided.word == "reproduced"
+    assert decided.as_json("quick")["pass"] is None

@@ -10,6 +10,7 @@ import pytest
 
 import tailback
 from tailback import quality, service_levels
+from tailback.errors import UsageError
 from tailback.gallery import synchronisation
 from tailback.measures import measures
 from tailback.report import ReportData
@@ -118,6 +119,96 @@ def test_a_break_point_is_where_the_value_passes_its_limit() -> None:
     assert service_levels.break_point(lambda load: load**2, 0.25, 0.0, 1.0) == pytest.approx(0.5, abs=0.002)
     assert service_levels.break_point(lambda load: load, 2.0, 0.0, 1.0) is None
     assert service_levels.break_point(lambda load: load + 1, 0.5, 0.0, 1.0) == 0.0
+
+
+TWO = """
+tailback = 1
+run = { duration = "21s", warmup = "1s", replications = 3 }
+network = { framing = "none", buffer = "100packets" }
+hosts = { a = {}, b = {}, c = {} }
+switches = { sw = {} }
+links = [
+  { between = ["a", "sw"], rate = "100Mbit/s" },
+  { between = ["c", "sw"], rate = "100Mbit/s" },
+  { between = ["sw", "b"], rate = "10Mbit/s" },
+]
+[[flows]]
+name = "call"
+from = "a"
+to = "b"
+source = { kind = "cbr", packet = "200B", rate = "1Mbit/s" }
+[[flows]]
+name = "data"
+from = "c"
+to = "b"
+source = { kind = "cbr", packet = "1500B", rate = "4Mbit/s", wander = 0.1 }
+"""
+
+
+def test_a_forecast_is_the_load_at_which_the_link_is_full() -> None:
+    scenario = tailback.Scenario.from_toml(TWO)
+    promised = service_levels.targets(["call.loss<=1%", "data.delay<=5ms"])
+    assert promised == [Target("call", loss=0.01), Target("data", delay_s=0.005)]
+    kept = service_levels.watch(scenario, promised)
+    assert [(one.intervals, one.compliance.mean, one.missed) for one in kept] == [(60, 1.0, {})] * 2
+    assert all(one.is_kept(1.0) for one in kept)
+    call, data = service_levels.forecast(scenario, promised, ["data"])
+    # 1 + 4 f Mbit/s over 10: all lose 1 % at f = 2.275, and the queue fills from 2.25 on; steps are 3/64.
+    assert call.factor == pytest.approx(1 + 28 * 3 / 64)
+    assert data.factor == pytest.approx(1 + 27 * 3 / 64)
+    alone = service_levels.forecast(scenario, promised[:1], ["call"], most=1.5)
+    assert alone[0].factor is None
+    crowded = scenario.set({"flows[data].source.rate": "12Mbit/s"})
+    (missed,) = service_levels.watch(crowded, promised[:1])
+    assert (missed.compliance.mean, missed.missed, missed.is_kept(0.5)) == (0.0, {"loss": 60}, False)
+    assert service_levels.forecast(crowded, promised[:1], ["data"])[0].factor == 1.0
+
+
+def test_a_group_that_is_starved_keeps_no_delay() -> None:
+    # A higher class fills the link from 2 s on, and nothing of the lower one is lost: it waits for ever.
+    scenario = tailback.Scenario.from_toml(TWO).set(
+        {
+            "network.classes": 2,
+            "network.buffer": "unlimited",
+            "flows[data].source.rate": "20Mbit/s",
+            "flows[call].class": 1,
+            "run.replications": 2,
+        }
+    )
+    (found,) = service_levels.watch(scenario, [Target("call", delay_s=0.5, loss=0.01)])
+    # Packets are counted from the warm-up on, so in the first interval of each run none has been under way before.
+    assert (found.intervals, found.missed) == (40, {"delay": 38})
+
+
+@pytest.mark.parametrize(
+    ("texts", "words"),
+    [
+        (["call.mos>=4"], "delay, loss or jitter"),
+        (["call.loss>=1%"], "delay, loss or jitter"),
+        (["call.loss<=nan"], "is 0 or more"),
+        (["call.loss<=-1"], "is 0 or more"),
+        (["call.loss<=1%", "call.loss<=2%"], "second limit"),
+    ],
+)
+def test_targets_that_cannot_be_watched_are_refused(texts: list[str], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        service_levels.targets(texts)
+
+
+def test_what_cannot_be_watched_or_grown_is_refused() -> None:
+    scenario = tailback.Scenario.from_toml(TWO)
+    bulk = scenario.set({"flows[data].source": {"kind": "bulk"}, "flows[data].transport": {"kind": "tcp"}})
+    promised = [Target("call", loss=0.01)]
+    with pytest.raises(UsageError, match="no group of flows 'cal'"):
+        service_levels.watch(scenario, [Target("cal", loss=0.01)])
+    with pytest.raises(UsageError, match="do not fit"):
+        service_levels.watch(scenario, promised, "15s")
+    with pytest.raises(UsageError, match="is no interval"):
+        service_levels.watch(scenario, promised, "soon")
+    with pytest.raises(UsageError, match="no rate"):
+        service_levels.forecast(bulk, promised, ["data"])
+    with pytest.raises(UsageError, match="above 1"):
+        service_levels.forecast(scenario, promised, ["data"], most=1.0)
 
 
 def test_epochs_are_told_by_who_backs_off_within_one(report: tailback.Report) -> None:

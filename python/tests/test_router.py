@@ -18,6 +18,16 @@ from tailback.scenario import Scenario
 from tailback.verdict import judge, service
 
 SAMPLES = Path(__file__).parents[2] / "crates/router/tests"
+REFERENCE = Path(__file__).parents[2] / "docs/examples/edge-v.txt"
+"""Configuration v of the gallery's edge-configs, as a router has it."""
+NOT_READ_BACK = {
+    # htb lets the rates of classes exceed the link; a policy of a router may not promise more than there is.
+    ("flower-ports.sh", "mqc"): "reserve 350 %",
+    ("warnings-htb.sh", "mqc"): "reserve 200 %",
+    # A plain FIFO is no policy.
+    ("bfifo-root.sh", "mqc"): "no interface with a policy",
+}
+"""Exports that the importer refuses, with what it says; all others are read without an error."""
 TRAFFIC = "name,dscp,rate,packet,count,model\ncalls,ef,80kbit/s,200,10,cbr\nfiles,0,4Mbit/s,1500,1,poisson\n"
 LLQ = """
 class-map VOICE
@@ -51,7 +61,7 @@ def table_1() -> str:
 
 
 def samples() -> list[tuple[str, Path]]:
-    return [("mqc", f) for f in sorted((SAMPLES / "mqc").glob("*.txt"))] + [
+    return [("mqc", f) for f in [REFERENCE, *sorted((SAMPLES / "mqc").glob("*.txt"))]] + [
         ("tc", f) for f in sorted((SAMPLES / "tc").glob("*.sh"))
     ]
 
@@ -61,7 +71,7 @@ def run_cli(*arguments: str):
 
 
 def test_the_reference_configuration_in_cisco_text_gives_the_digest_of_the_native_scenario():
-    text = (SAMPLES / "mqc/reference-v.txt").read_text()
+    text = REFERENCE.read_text()
     imported = import_configuration("mqc", text, traffic=table_1()).check().document
     native = Scenario.from_toml(experiment("edge-configs").read("scenario.toml"))
     document = native.document
@@ -87,10 +97,13 @@ def test_every_sample_is_refused_with_a_reason_or_runs(language, file):
     assert report.utilisation("ce->sink") > 0
     for to in ("mqc", "tc"):
         written = export_configuration(to, found.scenario)
-        errors = [
-            n for n in import_configuration(to, written.text, rate="1Gbit/s").notices if n.source == "configuration"
-        ]
-        assert not [str(n) for n in errors if n.level == "error" and "reserve" not in n.message], written.text
+        again = import_configuration(to, written.text, rate="1Gbit/s")
+        errors = [str(notice) for notice in again.notices if notice.level == "error"]
+        known = NOT_READ_BACK.get((file.name, to))
+        if known:
+            assert [known in error for error in errors] == [True], errors
+        else:
+            assert not errors, written.text
 
 
 def test_voice_survives_within_its_priority_and_not_beyond():

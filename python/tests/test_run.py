@@ -153,3 +153,24 @@ def test_colours_are_counted_where_packets_get_them() -> None:
     rows = [colours for flow in report.flows("data") if (colours := flow["colours"]) is not None]
     assert sum(row["red"]["offered"]["packets"] for row in rows) == judged["policed"]["packets"]
     assert {drop["reason"] for drop in report.drops("data")} >= {"policed"}
+
+
+def test_a_stop_in_force_and_data_that_is_held_are_two_things(merge: Path) -> None:
+    # Two hosts of 10 Mbit/s into 10 Mbit/s, which are stopped one by one destination.
+    scenario = tailback.load(merge).backpressure(scope="destination", end_stations=True, high=0.5, low=0.2)
+    report = tailback.run(scenario.set({"run.sample": "1ms"}), replications=1).reports[0]
+    (port,) = report.ports("h1->sw")
+    assert report.stopped_share("h1->sw") == pytest.approx(port["stopped_s"] / report.measured_s)
+    assert report.stopped_share("h1->sw", destination="d") == pytest.approx(report.stopped_share("h1->sw"))
+    assert report.stopped_share("h1->sw", class_=0) == 0, "no notification named a class"
+    assert 0 < report.held_share("h1->sw") <= 1
+    assert port["held_s"] != port["stopped_s"]
+    series = report.data["series"]
+    assert series is not None
+    sampled = series["ports"]["h1->sw"]
+    # Since the start, which the report's own figures are not.
+    assert sampled["stopped_s"][-1] >= port["stopped_s"] > 0
+    assert any(sampled["stopped"])
+    assert not any(
+        stopped for stopped, total in zip(sampled["stopped"], sampled["stopped_s"], strict=True) if not total
+    )

@@ -140,9 +140,9 @@ def test_a_disk_that_fails_in_the_middle_loses_nothing_that_was_on_it(
     def failing(path: Path, content: bytes | str, **options: bool) -> Path:
         if str(path).endswith(".parquet"):
             if len(written) == 2:
-                from tailback.rundir import _sentences
+                from tailback.rundir import writing
 
-                with _sentences(path):
+                with writing(path):
                     raise OSError(number, os.strerror(number))
             written.append(path)
         return real(path, content, **options)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import tailback as tb
@@ -31,12 +33,20 @@ def merge(transport: Table, flows: int = 20, rate: str = "1500kbit/s", queue: Ta
 def test_waiting_at_small_windows_saves_loss() -> None:
     """100 windows of one segment do not fit into a T1 link and its buffer."""
     loss = {}
-    for floor in (False, True, "ns-2"):
+    for floor in ("none", "rfc3168", "backoff", "ns-2"):
         result = merge(tb.tcp(segment="960B", ecn="classic", ecn_floor=floor), 100)
         loss[floor] = sum(report.port_loss("a->b") for report in result.reports) / 2
-    assert loss[False] > 0.05
-    assert loss[True] < 0.9 * loss[False]
-    assert loss["ns-2"] < 0.9 * loss[False]
+    assert loss["none"] > 0.05
+    # One segment per timeout is less than one per round trip, and one per doubled timeout less again.
+    assert loss["rfc3168"] < loss["none"]
+    assert all(loss[floor] < min(loss["rfc3168"], 0.9 * loss["none"]) for floor in ("backoff", "ns-2"))
+
+
+@pytest.mark.parametrize(("floor", "cure"), [(True, '"backoff" (which `true` meant'), (False, 'write "none"')])
+def test_the_booleans_of_old_are_refused_with_what_to_write(floor: bool, cure: str) -> None:
+    """Neither meaning is taken over in silence."""
+    with pytest.raises(tb.ScenarioError, match=re.escape(cure)):
+        merge(tb.tcp(ecn="classic", ecn_floor=floor), 2)
 
 
 def test_no_flow_stops_for_echoes_that_it_has_answered() -> None:
@@ -71,6 +81,7 @@ def test_each_option_reaches_the_engine(options: Table, changed: Table) -> None:
 def test_ect_1_waits_less_under_dualpi2() -> None:
     """DualPI2 tells ECT(1) from ECT(0)."""
     queue = tb.discipline("dualpi2")
-    runs = [merge(tb.tcp(ecn="classic", ect=ect), queue=queue) for ect in ("ect0", "ect1")]
+    # A packet takes 1.2 ms: windows of a few of them are what the L queue's step of 1 ms leaves.
+    runs = [merge(tb.tcp(ecn="classic", ect=ect), 4, "10Mbit/s", queue) for ect in ("ect0", "ect1")]
     delays = [run.reports[0].data["flows"][0]["delay"]["mean_s"] for run in runs]
     assert delays[1] < delays[0]

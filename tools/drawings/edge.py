@@ -138,7 +138,7 @@ def wred_profiles() -> Figure:
             many.plot(*slope(low, high, 10), color=colour, label=name)
         one.set_title("RED: min 20, max 40, denominator 10", fontsize=9)
         many.set_title("WRED: a profile for each code point", fontsize=9)
-        many.legend(fontsize=7, frameon=False, loc="center right")
+        many.legend(fontsize=9, frameon=False, loc="upper left")
         for axes in (one, many):
             axes.set_xlim(0, 56)
             axes.set_ylim(0, 105)

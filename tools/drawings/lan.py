@@ -78,7 +78,7 @@ def watermark() -> Figure:
         axes.set_xlim(0, 1e3 * (end - start))
     levels(drawn.axes[0], {"high": 40, "low": 35}, 1e3 * (end - start))
     with plot.style():
-        plot.finish(drawn.axes[1], x="time (ms); shaded: edge2 has frames and is stopped", y="edge2 to core (kB)")
+        plot.finish(drawn.axes[1], x="time (ms); shaded: edge2 is stopped", y="edge2 to core (kB)")
     return drawn
 
 

@@ -22,15 +22,17 @@ if TYPE_CHECKING:
 
 @figure
 def traffic() -> Figure:
-    """Arrivals of four models of one mean rate, at two scales of time."""
+    """Arrivals of six models of one mean rate, at two scales of time."""
     models = (
         ("poisson", source("poisson", packet="1500B", rate="10Mbit/s")),
+        ("uniform-fixed", source("uniform-fixed", burst="24kB", rate="10Mbit/s")),
         ("uniform-uniform", source("uniform-uniform", burst="24kB", rate="10Mbit/s")),
         (
             "on-off, Pareto",
             source("on-off", packet="1500B", rate="50Mbit/s", on="50ms", off="200ms", distribution="pareto"),
         ),
         ("self-similar", source("self-similar", burst="24kB", rate="10Mbit/s")),
+        ("self-similar, batches", source("self-similar", burst="24kB", rate="10Mbit/s", peak="batch")),
     )
     drawn = plot.new(2, len(models), width=4.3, height=1.5, sharex="col")
     fine, coarse = 0.01, 1.0

@@ -51,14 +51,18 @@ impl Gate {
     pub fn selects_destinations(&self) -> bool {
         !self.destinations.is_empty()
     }
+    /// Whether a destination is not stopped on its own, for packets of `class`.
+    #[inline]
+    pub fn admits_destination(&self, class: u8, destination: u16) -> bool {
+        match self.destinations.binary_search_by_key(&destination, |d| d.0) {
+            Ok(i) => self.destinations[i].1 & (1 << class) == 0,
+            Err(_) => true,
+        }
+    }
     /// Whether a packet of `class` to `destination` passes.
     #[inline]
     pub fn admits(&self, class: u8, destination: u16) -> bool {
-        self.admits_class(class)
-            && match self.destinations.binary_search_by_key(&destination, |d| d.0) {
-                Ok(i) => self.destinations[i].1 & (1 << class) == 0,
-                Err(_) => true,
-            }
+        self.admits_class(class) && self.admits_destination(class, destination)
     }
 }
 

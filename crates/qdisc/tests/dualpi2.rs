@@ -6,7 +6,7 @@ use common::*;
 use std::collections::VecDeque;
 use tailback_qdisc::discipline::dualpi2::{Params, Scheduler};
 use tailback_qdisc::law::pi2::{Gains, Pi2};
-use tailback_qdisc::{Ecn, Reason, Spec};
+use tailback_qdisc::{Ecn, Qdisc, Reason, Spec};
 use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Time};
 
@@ -79,9 +79,91 @@ fn the_time_shifted_fifo_lets_a_classic_packet_first_that_has_waited_longer_by_t
     }
 }
 
+/// Packets of 1000 B with ECT(1) come at one time and leave one by one, before the controller has looked at them; which of them
+/// are marked.
+fn marked_of_four(params: Params) -> Vec<bool> {
+    let mut rig = Rig::new(&Spec::DualPi2(params), &places(10, Rate::mbit(10)), Rng::named(1, "port"));
+    let mut log = Log::new();
+    for seq in 0..4 {
+        let ecn = Ecn::Ect1;
+        let arrival = Arrival { at: Time::ZERO, seq, flow: 0, size: 1000, ecn, colour: Default::default() };
+        rig.arrive(&arrival, &mut log);
+    }
+    for n in 1..=4 {
+        rig.leave(Time::ZERO + Dur::from_us(800 * n), &mut log);
+    }
+    log.iter().map(|(_, fate)| *fate == Fate::Sent { marked: true }).collect()
+}
+
+#[test]
+fn a_step_in_packets_marks_what_leaves_more_than_so_many_behind() {
+    // They leave 3, 2, 1 and 0 behind. In time they have waited 0.8, 1.6, 2.4 and 3.2 ms.
+    for (step, expected) in [
+        (0, [true, true, true, false]),
+        (1, [true, true, false, false]),
+        (2, [true, false, false, false]),
+        (3, [false; 4]),
+    ] {
+        let params = Params { step_packets: Some(step), ..Params::default() };
+        assert_eq!(marked_of_four(params), expected, "{step}");
+    }
+    assert_eq!(marked_of_four(Params::default()), [false, true, true, true]);
+}
+
+#[test]
+fn the_step_spares_packets_that_came_to_a_shorter_l_queue_than_asked_for() {
+    // They found 0, 1, 2 and 3 packets there, and all but the first have waited for more than the step.
+    for (least, expected) in [
+        (0, [false, true, true, true]),
+        (1, [false, true, true, true]),
+        (2, [false, false, true, true]),
+        (4, [false; 4]),
+    ] {
+        let params = Params { min_qlen_step: least, ..Params::default() };
+        assert_eq!(marked_of_four(params), expected, "{least}");
+    }
+}
+
+/// RFC 9332, appendix A.1: the larger of native and coupled probability decides, once. One update after 1 s, at which a C packet has waited
+/// for 1 s, makes p' = 0.25 · 1 s, so that the coupled one is 0.5; the ramp gives what is asked for.
+#[test]
+fn on_a_ramp_the_larger_of_both_probabilities_marks() {
+    const PACKETS: u32 = 4_000;
+    for native in [0.25, 0.5, 0.75] {
+        let params = Params {
+            target: Dur::from_ns(1),
+            update: Dur::from_secs(1),
+            alpha: 0.25,
+            beta: 1e-9,
+            step: Dur::ZERO,
+            ramp: Dur::from_ms(100),
+            ..Params::default()
+        };
+        let mut rig = Rig::new(&Spec::DualPi2(params), &places(10_000, Rate::mbit(10)), Rng::named(1, "port"));
+        let mut log = Log::new();
+        let arrival = |at, seq, ecn| Arrival { at, seq, flow: 0, size: 1000, ecn, colour: Default::default() };
+        rig.arrive(&arrival(Time::ZERO, 0, Ecn::NotEct), &mut log);
+        let second = Time::ZERO + Dur::from_secs(1);
+        rig.wake(second, &mut log);
+        assert!((rig.state("base_probability") - 0.25).abs() < 1e-6);
+        (1..=PACKETS).for_each(|seq| rig.arrive(&arrival(second, seq, Ecn::Ect1), &mut log));
+        let later = second + Dur::from_us((native * 1e5) as u64);
+        while rig.q.packets() > 3 {
+            rig.leave(later, &mut log);
+        }
+        let marked = log.iter().filter(|(_, fate)| *fate == Fate::Sent { marked: true }).count();
+        let (share, expected) = (marked as f64 / f64::from(PACKETS), f64::max(native, 0.5));
+        // Three standard deviations are 0.024; two draws joined by "or" would give 0.63, 0.75 and 0.88.
+        assert!((share - expected).abs() < 0.024, "{native}: {share} instead of {expected}");
+    }
+}
+
 #[test]
 fn nonsense_is_refused_with_advice() {
     let refuse = |params: Params, path: &str| assert_eq!(params.check().unwrap_err().path, path);
+    let stepped = Params { step_packets: Some(5), ..Params::default() };
+    refuse(Params { ramp: Dur::from_ms(1), ..stepped.clone() }, "ramp");
+    refuse(Params { step: Dur::from_ms(2), ..stepped }, "step");
     refuse(Params { coupling: 0.5, ..Params::default() }, "coupling");
     refuse(Params { classic_share: 1.0, ..Params::default() }, "classic-share");
     refuse(Params { update: Dur::ZERO, ..Params::default() }, "update");
@@ -91,8 +173,12 @@ fn nonsense_is_refused_with_advice() {
 struct Kernel {
     rng: Rng,
     drop_overload: bool,
+    /// In packets; none is 1 ms.
+    step_packets: Option<usize>,
+    min_qlen_step: usize,
     c: VecDeque<Held>,
-    l: VecDeque<Held>,
+    /// With whether the step applies.
+    l: VecDeque<(Held, bool)>,
     limit: usize,
     prob: f64,
     last_qdelay: f64,
@@ -107,7 +193,7 @@ impl Kernel {
         self.rng.uniform() < prob
     }
     fn must_drop(&mut self, packet: &mut Held) -> bool {
-        let backlog: i64 = self.c.iter().chain(&self.l).map(|h| i64::from(h.size)).sum();
+        let backlog: i64 = self.c.iter().chain(self.l.iter().map(|(h, _)| h)).map(|h| i64::from(h.size)).sum();
         if backlog < 2 * MTU {
             return false;
         }
@@ -141,17 +227,21 @@ impl Queue for Kernel {
             return;
         }
         let packet = Held::new(arrival);
-        if packet.l4s { self.l.push_back(packet) } else { self.c.push_back(packet) }
+        let apply_step = self.l.len() >= self.min_qlen_step;
+        if packet.l4s { self.l.push_back((packet, apply_step)) } else { self.c.push_back(packet) }
     }
     fn leave(&mut self, now: Time, log: &mut Log) -> Option<u16> {
         loop {
             let mut change = 0;
             let (c_len, l_len) = (self.c.len(), self.l.len());
+            let mut apply_step = false;
             let mut packet = if l_len > 0 && (c_len == 0 || self.credit <= 0) {
                 if c_len > 0 {
                     change = 10;
                 }
-                self.l.pop_front().unwrap()
+                let (packet, apply) = self.l.pop_front().unwrap();
+                apply_step = apply;
+                packet
             } else if c_len > 0 {
                 if l_len > 0 {
                     change = -90;
@@ -166,7 +256,11 @@ impl Queue for Kernel {
                 log.push((packet.seq, Fate::Dropped(Reason::Early)));
                 continue;
             }
-            if packet.l4s && now.since(packet.at) > Dur::from_ms(1) {
+            let above = match self.step_packets {
+                Some(packets) => self.l.len() > packets,
+                None => now.since(packet.at) > Dur::from_ms(1),
+            };
+            if apply_step && above {
                 packet.marked = true;
             }
             self.credit += change;
@@ -178,8 +272,8 @@ impl Queue for Kernel {
         Some(self.due)
     }
     fn wake(&mut self, now: Time, _log: &mut Log) {
-        let waited = |q: &VecDeque<Held>| q.front().map_or(0.0, |h| now.since(h.at).as_secs());
-        let qdelay = f64::max(waited(&self.c), waited(&self.l));
+        let waited = |head: Option<&Held>| head.map_or(0.0, |h| now.since(h.at).as_secs());
+        let qdelay = f64::max(waited(self.c.front()), waited(self.l.front().map(|(h, _)| h)));
         let delta = (qdelay - 0.015) * 0.16 + (qdelay - self.last_qdelay) * 3.2;
         self.last_qdelay = qdelay;
         self.prob = (self.prob + delta).clamp(0.0, 1.0);
@@ -200,11 +294,15 @@ fn it_decides_as_linux_for_each_of_150_000_packets() {
         l4s: 0.5,
         ..Traffic::default()
     };
-    for (seed, drop_overload) in [(1, true), (2, false)] {
+    for (seed, drop_overload, step_packets, min_qlen_step) in
+        [(1, true, None, 0), (2, false, None, 0), (3, true, Some(5), 0), (4, false, None, 3)]
+    {
         let rng = Rng::named(seed, "port");
         let mut reference = Kernel {
             rng: rng.clone(),
             drop_overload,
+            step_packets,
+            min_qlen_step,
             c: VecDeque::new(),
             l: VecDeque::new(),
             limit: 150,
@@ -214,7 +312,12 @@ fn it_decides_as_linux_for_each_of_150_000_packets() {
             due: Time::ZERO + Dur::from_ms(16),
         };
         let arrivals = traffic.draw(seed);
-        let params = Params { drop_on_overload: drop_overload, ..Params::default() };
+        let params = Params {
+            drop_on_overload: drop_overload,
+            step_packets: step_packets.map(|n| n as u64),
+            min_qlen_step: min_qlen_step as u64,
+            ..Params::default()
+        };
         let mut ours = Rig::new(&Spec::DualPi2(params), &places(150, traffic.rate), rng);
         let log = serve(&mut ours, traffic.rate, &arrivals, |_, _| {});
         assert_same(&log, &serve(&mut reference, traffic.rate, &arrivals, |_, _| {}));

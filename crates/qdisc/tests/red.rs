@@ -157,6 +157,32 @@ fn fengs_max_p_changes_once_per_crossing_by_3_or_2() {
     assert!(seen.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12), "{seen:?}");
 }
 
+/// max_p after so many crossings of both thresholds but none to below `min`: 0.1 doubled by each.
+#[test]
+fn fengs_max_p_has_no_largest_value_unless_one_is_written() {
+    let after = |top: Option<f64>, crossings: u32| {
+        let adaptive = Some(Adaptive::Feng(Feng { top, ..Feng::default() }));
+        let mut law = Red::new(&Params { weight: Some(1.0), adaptive, ..thesis() }, Rate::mbit(10));
+        let rng = &mut Rng::named(1, "top");
+        for _ in 0..crossings {
+            law.arrive(at(0), backlog(10), 1000, rng);
+            law.arrive(at(0), backlog(20), 1000, rng);
+        }
+        // Halfway between 5 and 15 packets p_b is half of max_p, and no probability is above 1.
+        law.arrive(at(0), backlog(10), 1000, rng);
+        (law.max_p(), law.probability())
+    };
+    assert_eq!(after(None, 2), (0.4, 0.2));
+    assert_eq!(after(None, 6), (6.4, 1.0));
+    assert_eq!(after(Some(1.0), 6), (1.0, 0.5));
+    // So many that nothing larger is a number: it stays one, and falls again.
+    assert_eq!(after(None, 2_000), (f64::MAX, 1.0));
+    let feng = |top| Params { adaptive: Some(Adaptive::Feng(Feng { top: Some(top), ..Feng::default() })), ..thesis() };
+    for top in [1e-5, 1_001.0, f64::NAN] {
+        assert_eq!(feng(top).check().unwrap_err().path, "adaptive.top");
+    }
+}
+
 #[test]
 fn fengs_freeze_holds_max_p_between_changes() {
     let feng = Feng { freeze: Dur::from_ms(100), ..Feng::default() };

@@ -96,7 +96,7 @@ impl NsRed {
                 }
                 if ave > self.th_max && self.status != 1 {
                     self.status = 1;
-                    self.cur_max_p = (self.cur_max_p * f.beta).min(f.top);
+                    self.cur_max_p *= f.beta;
                 }
             }
             Some(Adaptive::Floyd(f)) if now > self.lastset + f.interval.as_secs() => {

@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use tailback_qdisc::law::sfb::{Bins, Boxed, Form, Params, PenaltyBox, Rehash, Scope, Sfb, Verdict, Warmed};
+use tailback_qdisc::law::sfb::{Bins, Boxed, Form, LowerAt, Params, PenaltyBox, Rehash, Scope, Sfb, Verdict, Warmed};
 use tailback_qdisc::{Discipline, Ecn, Qdisc, Spec};
 use tailback_random::Rng;
 use tailback_units::{Dur, Fraction, Rate, Time};
@@ -134,7 +134,7 @@ fn falls(params: Params, boxed_at: &[u64], times: &[u64]) -> Vec<f64> {
     let Verdict::Pass(ticket) = law.arrive(ms(1000), 0, rng) else { panic!("the first packet passes") };
     law.accept(0, ticket);
     law.arrive(ms(2000), 0, rng);
-    law.depart(0, ticket);
+    law.depart(ms(2000), 0, ticket);
     assert_eq!(law.probability(0), 1.0);
     let bins = |law: &Sfb, flow| (law.bins(flow)[0], law.bins(flow)[1]);
     let (first, second) = bins(&law, 0);
@@ -160,6 +160,40 @@ fn decrements_with_a_timer_of_their_own_wait_for_it_alone() {
     assert_eq!(falls(shared, &[], &[5, 11, 22, 33, 44]), [1.0, 0.75, 0.5, 0.25, 0.0]);
     // The last decrement was before the increment at 2 s, which does not hold the next one back.
     assert_eq!(falls(own, &[], &[5, 11, 22, 33, 46]), [0.75, 0.75, 0.75, 0.75, 0.5]);
+}
+
+/// Steps of 1 up and 0.25 down, no freeze time, bins full from one packet on. Flow 0 drives its bins to 1 with one packet
+/// waiting; that packet leaves; another flow, which shares one bin, comes, and leaves. Flow 0's probability after each of these.
+#[test]
+fn a_bin_falls_at_an_arrival_that_finds_it_empty_or_at_the_departure_that_leaves_it_so() {
+    for (lower_at, expected) in
+        [(LowerAt::Arrival, [1.0, 1.0, 0.75, 0.75]), (LowerAt::Departure, [1.0, 0.75, 0.75, 0.5])]
+    {
+        let freeze = Some(Dur::ZERO);
+        let (increment, decrement) = (Some(1.0), Some(0.25));
+        let params = Params { lower_at, freeze, increment, decrement, bin_size: Some(0), ..Params::default() };
+        let mut law = Sfb::new(&params);
+        let (rng, ms) = (&mut Rng::named(1, "empties"), |ms| Time::ZERO + Dur::from_ms(ms));
+        let Verdict::Pass(ticket) = law.arrive(ms(0), 0, rng) else { panic!("the first packet passes") };
+        law.accept(0, ticket);
+        law.arrive(ms(1), 0, rng);
+        let mut seen = vec![law.probability(0)];
+        law.depart(ms(2), 0, ticket);
+        seen.push(law.probability(0));
+        let bins = |law: &Sfb, flow| (law.bins(flow)[0], law.bins(flow)[1]);
+        let (first, second) = bins(&law, 0);
+        let other = (1..1000).find(|flow| bins(&law, *flow).0 == first && bins(&law, *flow).1 != second);
+        let other = other.expect("one of 1000 flows shares a bin of 23");
+        // Its other bin stands at 0, so that it passes.
+        let Verdict::Pass(ticket) = law.arrive(ms(3), other, rng) else { panic!("it shares but one bin") };
+        law.accept(other, ticket);
+        seen.push(law.probability(0));
+        law.depart(ms(4), other, ticket);
+        seen.push(law.probability(0));
+        assert_eq!(seen, expected, "{lower_at:?}");
+    }
+    let linux = Params { form: Form::Linux, lower_at: LowerAt::Departure, ..Params::default() };
+    assert_eq!(linux.check().unwrap_err().path, "lower-at");
 }
 
 #[test]

@@ -5,7 +5,7 @@ mod common;
 
 use common::*;
 use std::collections::VecDeque;
-use tailback_qdisc::law::sfb::{BinFull, Bins, Form, Params, Rehash, Warmed};
+use tailback_qdisc::law::sfb::{BinFull, Bins, Form, LowerAt, Params, Rehash, Warmed};
 use tailback_qdisc::{Reason, Spec};
 use tailback_random::Rng;
 use tailback_units::{Dur, Fraction, Time};
@@ -21,6 +21,8 @@ struct Report {
     delta: (f64, f64),
     freeze: f64,
     drop_if_full: BinFull,
+    /// Whether bins fall when their last packet leaves, as in Feng's code for ns.
+    at_dequeue: bool,
     boxtime: f64,
     last_pass: Option<f64>,
 }
@@ -45,7 +47,7 @@ impl Queue for Report {
                     *pm = if *pm + self.delta.0 > 1.0 { 1.0 } else { *pm + self.delta.0 };
                     *last = now;
                 }
-            } else if *qlen == 0 && now - *last > self.freeze {
+            } else if *qlen == 0 && !self.at_dequeue && now - *last > self.freeze {
                 *pm = if *pm - self.delta.1 < 0.0 { 0.0 } else { *pm - self.delta.1 };
                 *last = now;
             }
@@ -83,9 +85,16 @@ impl Queue for Report {
         (0..h.len()).for_each(|i| self.b[i][h[i]].0 += 1);
         self.q.push_back(packet);
     }
-    fn leave(&mut self, _now: Time, log: &mut Log) -> Option<u16> {
+    fn leave(&mut self, now: Time, log: &mut Log) -> Option<u16> {
         let packet = self.q.pop_front()?;
-        self.hash.of(packet.flow).enumerate().for_each(|(i, bin)| self.b[i][bin].0 -= 1);
+        for (i, bin) in self.hash.of(packet.flow).enumerate() {
+            let (qlen, pm, last) = &mut self.b[i][bin];
+            *qlen -= 1;
+            if *qlen == 0 && self.at_dequeue && now.as_secs() - *last > self.freeze {
+                *pm = if *pm - self.delta.1 < 0.0 { 0.0 } else { *pm - self.delta.1 };
+                *last = now.as_secs();
+            }
+        }
         log.push((packet.seq, packet.sent()));
         Some(packet.size)
     }
@@ -107,9 +116,16 @@ fn the_published_form_decides_as_its_figure_for_each_of_150_000_packets() {
     let traffic = steep();
     let arrivals = traffic.draw(1);
     let mut total = [0; 5];
-    for (seed, bin_full) in (1..).zip([BinFull::Increase, BinFull::DropAny, BinFull::DropAll]) {
+    let forms = [
+        (BinFull::Increase, LowerAt::Arrival),
+        (BinFull::DropAny, LowerAt::Arrival),
+        (BinFull::DropAll, LowerAt::Arrival),
+        (BinFull::Increase, LowerAt::Departure),
+    ];
+    for (seed, (bin_full, lower_at)) in (1..).zip(forms) {
         let rng = Rng::named(seed, "port");
-        let params = Params { ecn: true, bin_full, increment: Some(0.02), bin_size: Some(6), ..Params::default() };
+        let steps = Params { increment: Some(0.02), bin_size: Some(6), ..Params::default() };
+        let params = Params { ecn: true, bin_full, lower_at, ..steps };
         let mut reference = Report {
             rng: rng.clone(),
             q: VecDeque::new(),
@@ -120,6 +136,7 @@ fn the_published_form_decides_as_its_figure_for_each_of_150_000_packets() {
             delta: (0.02, 0.001),
             freeze: 0.01,
             drop_if_full: bin_full,
+            at_dequeue: lower_at == LowerAt::Departure,
             boxtime: 0.05,
             last_pass: None,
         };

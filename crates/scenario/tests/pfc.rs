@@ -69,7 +69,7 @@ fn nothing_is_lost_with_the_headroom_that_the_link_needs_and_something_with_a_fr
     }
     let report = fast_to_slow("");
     assert_eq!(lost(&report), 0, "the headroom that is worked out is enough");
-    assert!(port(&report, "a->s").notifications_received > 10 && port(&report, "a->s").stopped_s > 1e-3);
+    assert!(port(&report, "a->s").notifications_received > 10 && port(&report, "a->s").held_s > 1e-3);
     // A frame and a PAUSE wait and travel, 300 m each way, 1.5 us pass, and two frames are under way:
     // (1538 + 84 + 2 · 1538) B + 4.5 us · 10 Gbit/s = 10.3 kB; the PAUSE meets the longest wait only by chance.
     assert!((5..=7).contains(&least), "{least} frames");
@@ -116,7 +116,7 @@ fn a_ring_deadlocks_and_its_circle_is_named() {
     assert!(deadlock.since_s < 0.005, "{}", deadlock.since_s);
     assert_eq!(lost(&report), 0);
     // Nothing moves any more: by the end each port of the circle has stood still for ever.
-    let stopped = |name: &String| port(&report, name).stopped_s;
+    let stopped = |name: &String| port(&report, name).held_s;
     assert!(deadlock.ports.iter().all(|name| stopped(name) > 0.005));
 }
 

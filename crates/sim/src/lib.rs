@@ -32,6 +32,7 @@ mod responder;
 mod ring;
 mod routes;
 mod shared_buffer;
+mod stops;
 mod telemetry;
 mod world;
 
@@ -40,6 +41,6 @@ pub use parts::{Part, Parts};
 pub use report::{
     ApplicationReport, ClassReport, ColourReport, ColourReports, Completed, ConditionerReport, CongestionPointReport,
     CongestionReport, Counts, DeadlockReport, Delay, DropReport, FlowReport, FlowReports, HeadOfLine, LimitersReport,
-    NodeReport, PortClassReport, PortReport, Report, Series, SizeSlowdown, Slowdown, TransportReport,
+    NodeReport, PortClassReport, PortReport, Report, Series, SizeSlowdown, Slowdown, StopReport, TransportReport,
 };
 pub use world::{Parcels, Status, World};

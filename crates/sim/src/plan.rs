@@ -164,6 +164,8 @@ pub enum Fabric {
     VirtualOutputQueues {
         /// Limit of each input's memory in buffer bytes.
         buffer: u64,
+        /// Limit of each queue, of an output and class at an input, in buffer bytes; `u64::MAX` is none but the memory.
+        output_buffer: u64,
         /// Crossing speed relative to the output's rate, at least 1.
         speedup: f64,
     },
@@ -378,7 +380,8 @@ pub enum Draw {
     Permutation,
 }
 
-/// Detection, notification and response of a switch (Tobagi, Fraleigh and Noureddine).
+/// Detection, notification and response of a switch (Tobagi, Fraleigh and Noureddine). What is watched are its output
+/// queues; of a crossbar the inputs, of which each tells the neighbour behind it alone.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BackPressure {
     /// What a notification names, and so what stops.

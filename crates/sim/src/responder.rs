@@ -5,6 +5,7 @@
 
 use crate::notice::{Body, Cause, Notice};
 use crate::plan::{Response, Scope, Watchdog};
+use crate::stops::Stops;
 use tailback_qdisc::{Gate, Packet};
 use tailback_units::{Dur, Rate, Time, TxClock};
 
@@ -30,6 +31,8 @@ pub(crate) struct Responder {
     gate: Gate,
     /// When the gate next changes by the passing of time.
     until: Time,
+    /// For how long what has been stopped.
+    pub stops: Stops,
 }
 
 /// A watch on a pause.
@@ -55,10 +58,12 @@ struct Limiter {
     step: Time,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Target {
+/// What a notification stops or slows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Target {
     Port,
     Class(u8),
+    /// A destination, in one class or (none) in all.
     Destination(u16, Option<u8>),
 }
 
@@ -104,6 +109,7 @@ impl Responder {
             storms: 0,
             gate: Gate::default(),
             until: Time::NEVER,
+            stops: Stops::default(),
         }
     }
 
@@ -121,10 +127,11 @@ impl Responder {
         self.gate(now).is_open() && self.until == Time::NEVER
     }
 
-    /// Forgets all that it has been told.
-    pub fn reset(&mut self) {
-        let storms = self.storms;
-        *self = Responder { storms, ..Responder::new(self.response, self.watchdog) };
+    /// Forgets at `now` all that it has been told.
+    pub fn reset(&mut self, now: Time) {
+        let (storms, mut stops) = (self.storms, std::mem::take(&mut self.stops));
+        stops.set(now, Vec::new(), false);
+        *self = Responder { storms, stops, ..Responder::new(self.response, self.watchdog) };
     }
 
     /// Takes a notification at the instant of its effect.
@@ -281,6 +288,11 @@ impl Responder {
         for limiter in self.limiters.iter().filter(|l| l.next > now) {
             limiter.target.close(gate);
         }
+        let ports = port.then_some((Target::Port, self.paused_until)).into_iter();
+        let classes = (0..8u8).filter(|class| classes & 1 << class != 0);
+        let classes = classes.map(|c| (Target::Class(c), self.class_paused_until[usize::from(c)]));
+        let named = self.reasons.iter().flat_map(targets).map(|target| (target, Time::NEVER));
+        self.stops.set(now, ports.chain(classes).chain(named).collect(), !self.limiters.is_empty());
         self.until = self.next_change(now);
     }
 

@@ -125,12 +125,12 @@ fn with_end_stations_told_nothing_is_lost_anywhere_and_hosts_that_disobey_lose()
         let report = net.run();
         assert_eq!(total_drops(&report), 0);
         assert!(port(&report, "h->s1").notifications_received > 0);
-        assert!(port(&report, "h->s1").stopped_s > 0.1);
+        assert!(port(&report, "h->s1").held_s > 0.1);
         let NodeKind::Host(host) = &mut net.plan.nodes[0].kind else { unreachable!("h is a host") };
         host.obeys = false;
         let report = net.run();
         assert!(drops_at(&report, "s1->s2") > 100);
-        assert_eq!((port(&report, "h->s1").notifications_received, port(&report, "h->s1").stopped_s), (0, 0.0));
+        assert_eq!((port(&report, "h->s1").notifications_received, port(&report, "h->s1").held_s), (0, 0.0));
     }
 }
 

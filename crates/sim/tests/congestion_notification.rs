@@ -165,7 +165,7 @@ fn an_edge_whose_pool_fills_stops_its_hosts_and_loses_nothing() {
     let dropped: u64 = report.ports.iter().map(|p| p.classes[0].dropped.packets).sum();
     assert_eq!(dropped, 0);
     // Four offer 36 Gbit/s to a line of 10 and are measured for 40 ms each.
-    let stopped: f64 = report.ports.iter().filter(|p| p.node.starts_with('h')).map(|p| p.stopped_s).sum();
+    let stopped: f64 = report.ports.iter().filter(|p| p.node.starts_with('h')).map(|p| p.held_s).sum();
     assert!(stopped > 0.5 * 0.16, "{stopped} s of waiting in all");
     let limited = &report.congestion.as_ref().expect("limiters").limiters;
     assert!(limited.iter().all(|l| l.max_bytes < 150_000), "{limited:?}");

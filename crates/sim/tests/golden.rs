@@ -8,7 +8,7 @@ use std::fmt::Write;
 use std::path::Path;
 use tailback_qdisc::{Spec, discipline::drop_head};
 use tailback_sim::plan::*;
-use tailback_traffic::{Distribution, Model, OnOff, SelfSimilar, Truncation, UniformFixed, Video};
+use tailback_traffic::{Distribution, Model, OnOff, Peak, SelfSimilar, Truncation, UniformFixed, Video};
 use tailback_units::{Dur, Rate, Size};
 
 const ADVICE: &str = "
@@ -81,9 +81,11 @@ fn sources() -> Net {
             burst: Size(6_000),
             rate: Rate::mbit(3),
             sources: 20,
+            peak: Some(Peak::Batch),
+            packet: Size(1_500),
             alpha_size: 1.4,
             alpha_gap: 1.4,
-            truncate: Truncation::At(Size(5_000_000)),
+            truncate: Truncation::None,
         }),
         Model::Video(Video {
             rate: Rate(1_500_000),
@@ -148,7 +150,18 @@ fn scenarios() -> Vec<(&'static str, Net)> {
         ("fill-rate", pressed(BackPressure { detection: forecast, ..PLAIN })),
         ("shared-memory", fabric(Fabric::SharedMemory { memory: 40_000, alpha: 1.0 })),
         ("input-fifo", fabric(Fabric::InputFifo { buffer: 10_000 })),
-        ("virtual-output-queues", fabric(Fabric::VirtualOutputQueues { buffer: 10_000, speedup: 1.5 })),
+        ("input-fifo-pressed", with(fabric(Fabric::InputFifo { buffer: 10_000 }), |net| net.press(1, PLAIN))),
+        (
+            "virtual-output-queues-pressed",
+            with(
+                fabric(Fabric::VirtualOutputQueues { buffer: UNLIMITED, output_buffer: 10_000, speedup: 1.0 }),
+                |net| net.press(1, scope(Scope::ClassDestination)),
+            ),
+        ),
+        (
+            "virtual-output-queues",
+            fabric(Fabric::VirtualOutputQueues { buffer: 10_000, output_buffer: UNLIMITED, speedup: 1.5 }),
+        ),
         ("cut-through", fabric(Fabric::CutThrough { header: 64 })),
         (
             "loss-and-jitter",

@@ -88,7 +88,7 @@ fn a_link_that_goes_down_loses_what_is_on_it_and_nothing_else() {
     assert_eq!(flow.offered.packets, flow.delivered.packets + flow.dropped.packets + flow.in_network.packets);
     assert!(flow.in_network.packets <= 7, "{flow:?}");
     assert!((max_s(flow) - 0.210).abs() < 0.003, "{}", max_s(flow));
-    assert!((port(&report, "a->s").stopped_s - 0.199).abs() < 0.002, "{}", port(&report, "a->s").stopped_s);
+    assert!((port(&report, "a->s").held_s - 0.199).abs() < 0.002, "{}", port(&report, "a->s").held_s);
 }
 
 #[test]

@@ -116,11 +116,36 @@ fn back_pressure_of_every_scope_and_signal_between_parts() {
 }
 
 #[test]
+fn crossbars_with_back_pressure_on_both_sides() {
+    let limited = Fabric::VirtualOutputQueues { buffer: UNLIMITED, output_buffer: 20_000, speedup: 1.5 };
+    let one_memory = Fabric::VirtualOutputQueues { buffer: 30_000, output_buffer: UNLIMITED, speedup: 1.0 };
+    let fifo = Fabric::InputFifo { buffer: 30_000 };
+    let cases = SCOPES.into_iter().map(|law| (limited.clone(), law));
+    for (fabric, law) in cases.chain([(one_memory, Scope::Destination), (fifo, Scope::Plain)]) {
+        let (mut net, row, hosts) = row(3, 2, 10, Dur::from_us(20));
+        for s in &row {
+            net.at_switch(*s).fabric = fabric.clone();
+            net.press(*s, BackPressure { end_stations: true, response_time: Dur::from_us(7), ..scope(law) });
+        }
+        for h in &hosts[..4] {
+            net.flow(*h, hosts[5], 0, bursts(40_000, 6_000_000));
+            net.flow(hosts[4], *h, 0, poisson(400, 1_000_000));
+        }
+        net.change(ms(100), ChangeKind::Thresholds { node: row[2], high: 0.5, low: 0.2 });
+        net.change(ms(150), ChangeKind::LinkDown(1));
+        net.change(ms(157), ChangeKind::LinkUp(1));
+        net.plan.sample = Some(Dur::from_ms(1));
+        let (report, parts) = agrees_in_parts(&net);
+        assert!(report.control_frames > 20 && parts > 1, "{fabric:?} {law:?}: {}", report.control_frames);
+    }
+}
+
+#[test]
 fn switches_of_every_model_on_both_sides() {
     let fabrics = [
         Fabric::SharedMemory { memory: 40_000, alpha: 1.0 },
         Fabric::InputFifo { buffer: 20_000 },
-        Fabric::VirtualOutputQueues { buffer: 20_000, speedup: 1.5 },
+        Fabric::VirtualOutputQueues { buffer: 20_000, output_buffer: UNLIMITED, speedup: 1.5 },
         Fabric::CutThrough { header: 64 },
     ];
     for fabric in fabrics {

@@ -41,7 +41,7 @@ fn refreshed_pauses_stop_the_same_traffic_as_on_and_off() {
         // The control frames meet the answers on their way at other instants, so that each of the
         // some 2000 stops may differ by a frame: 0.2 ms of 6.
         for name in ["u1->s", "u2->s"] {
-            let (stopped, ideal) = (port(&told, name).stopped_s, port(&on_off, name).stopped_s);
+            let (stopped, ideal) = (port(&told, name).held_s, port(&on_off, name).held_s);
             assert!((stopped / ideal - 1.0).abs() < 0.03, "{quanta} quanta: {stopped} s for {ideal} s");
         }
         assert!((forward(&told) / forward(&on_off) - 1.0).abs() < 0.03);

@@ -108,7 +108,9 @@ fn fabric() -> impl Strategy<Value = Fabric> {
         2 => (select(vec![20_000u64, 100_000, 1_000_000]), select(vec![0.25, 1.0, 4.0]))
             .prop_map(|(memory, alpha)| Fabric::SharedMemory { memory, alpha }),
         1 => Just(Fabric::InputFifo { buffer: 30_000 }),
-        1 => select(vec![1.0, 1.5, 2.0]).prop_map(|speedup| Fabric::VirtualOutputQueues { buffer: 30_000, speedup }),
+        2 => (select(vec![1.0, 1.5, 2.0]), select(vec![UNLIMITED, 5_000, 20_000])).prop_map(|(speedup, output_buffer)| {
+            Fabric::VirtualOutputQueues { buffer: 30_000, output_buffer, speedup }
+        }),
         2 => select(vec![14u32, 64, 2_000]).prop_map(|header| Fabric::CutThrough { header }),
     ]
 }
@@ -422,7 +424,13 @@ proptest! {
             }
         }
         for port in &report.ports {
-            prop_assert!(port.utilisation <= 1.0 && port.stopped_s <= report.end_s - report.warmup_s);
+            let measured = report.end_s - report.warmup_s;
+            prop_assert!(port.utilisation <= 1.0 && port.held_s <= measured);
+            prop_assert!(port.stopped_s <= measured && port.slowed_s <= measured);
+            let longest = port.stops.iter().map(|stop| stop.stopped_s).fold(0.0, f64::max);
+            let all: f64 = port.stops.iter().map(|stop| stop.stopped_s).sum();
+            // At least as long as the longest of them, and no longer than all one after the other.
+            prop_assert!(longest <= port.stopped_s && port.stopped_s <= all * (1.0 + 1e-12));
             prop_assert!(port.classes.iter().all(|class| class.queued.packets == 0));
         }
     }
@@ -453,12 +461,21 @@ proptest! {
         case.events.clear();
         case.obeys = true;
         for switch in &mut case.switches {
-            // Output queues are what is watched; a crossbar's inputs and shared memory are not.
+            let mut law = switch.law.take().unwrap_or(PLAIN);
+            // Output queues and a crossbar's inputs are watched; a memory that outputs share is not.
             switch.fabric = match &switch.fabric {
                 Fabric::CutThrough { header } => Fabric::CutThrough { header: *header },
+                Fabric::InputFifo { .. } => {
+                    // One FIFO for all: nothing in it can be stopped for the others.
+                    law.scope = Scope::Plain;
+                    Fabric::InputFifo { buffer: 1_000_000 }
+                }
+                Fabric::VirtualOutputQueues { speedup, .. } => {
+                    let (buffer, output_buffer) = (UNLIMITED, 1_000_000);
+                    Fabric::VirtualOutputQueues { buffer, output_buffer, speedup: *speedup }
+                }
                 _ => Fabric::OutputQueued,
             };
-            let law = switch.law.take().unwrap_or(PLAIN);
             let detection = Detection::Watermark { high: 0.5, low: 0.3 };
             switch.law = Some(BackPressure { detection, response: Response::Block, end_stations: true, ..law });
             // A pause too short for its own refresh does not hold: not these.

@@ -100,7 +100,7 @@ fn a_forecast_reacts_earlier_than_the_watermark_and_needs_less_buffer() {
         net.plan.sample = Some(Dur::from_us(100));
         let report = net.run();
         assert_eq!(report.flows.row(0).delivered.bytes, 2_000_000, "nothing is stopped for ever");
-        let stopped = report.series.as_ref().unwrap().ports["u->s"].stopped.iter().position(|s| *s);
+        let stopped = report.series.as_ref().unwrap().ports["u->s"].held.iter().position(|s| *s);
         (stopped.unwrap(), port(&report, "s->d").classes[0].max_bytes)
     });
     // The excess of 90 Mbit/s fills 400 kB in 36 ms; extrapolated over 5 ms, 31 are enough.

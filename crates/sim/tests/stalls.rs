@@ -241,9 +241,10 @@ fn star(n: usize, fabric: Fabric) -> Plan {
 #[test]
 fn many_ports_cost_no_more_than_their_number() {
     // Work quadratic in ports on each frame, name or neighbour would take minutes.
-    for (n, fabric) in
-        [(4_000, Fabric::OutputQueued), (400, Fabric::VirtualOutputQueues { buffer: 1_000_000, speedup: 1.0 })]
-    {
+    for (n, fabric) in [
+        (4_000, Fabric::OutputQueued),
+        (400, Fabric::VirtualOutputQueues { buffer: 1_000_000, output_buffer: UNLIMITED, speedup: 1.0 }),
+    ] {
         let mut world = World::new(star(n, fabric));
         while world.run(100_000) == Status::Running {}
         let report = world.report();

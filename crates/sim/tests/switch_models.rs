@@ -64,7 +64,10 @@ fn input_fifos_saturate_where_karol_hluchyj_and_morgan_say() {
 
 #[test]
 fn virtual_output_queues_at_speed_up_2_and_output_queues_carry_everything() {
-    for fabric in [Fabric::VirtualOutputQueues { buffer: 100_000_000, speedup: 2.0 }, Fabric::OutputQueued] {
+    for fabric in [
+        Fabric::VirtualOutputQueues { buffer: 100_000_000, output_buffer: UNLIMITED, speedup: 2.0 },
+        Fabric::OutputQueued,
+    ] {
         let mut net = uniform(16, 1.1, fabric.clone());
         net.plan.warmup = us(8_000 * SLOT_US);
         net.plan.end = us(16_000 * SLOT_US);
@@ -78,7 +81,7 @@ fn a_lone_input_shares_its_crossing_evenly_among_its_outputs() {
     // One host of 1 Gbit/s with traffic for four outputs of 100 Mbit/s, of which it can cross one at a time.
     let mut net = Net::new(RAW);
     let (s, h) = (net.switch("s"), net.host("h"));
-    net.at_switch(s).fabric = Fabric::VirtualOutputQueues { buffer: UNLIMITED, speedup: 1.0 };
+    net.at_switch(s).fabric = Fabric::VirtualOutputQueues { buffer: UNLIMITED, output_buffer: UNLIMITED, speedup: 1.0 };
     net.link(h, s, 1000);
     for i in 0..4 {
         let d = net.host(&format!("d{i}"));
@@ -97,7 +100,8 @@ fn a_class_that_is_stopped_behind_a_crossbar_does_not_hold_up_the_others() {
     let mut net = Net::new(ETHERNET);
     net.plan.classes = 2;
     let (s1, s2, d1, d2) = (net.switch("s1"), net.switch("s2"), net.host("d1"), net.host("d2"));
-    net.at_switch(s1).fabric = Fabric::VirtualOutputQueues { buffer: 10_000_000, speedup: 1.0 };
+    net.at_switch(s1).fabric =
+        Fabric::VirtualOutputQueues { buffer: 10_000_000, output_buffer: UNLIMITED, speedup: 1.0 };
     net.link(s1, s2, 100);
     let drain = net.link(s2, d1, 100);
     net.link(s2, d2, 100);

@@ -96,10 +96,10 @@ fn losses_and_stops_before_the_warm_ups_end_do_not_count() {
     net.change(ms(0), tailback_sim::plan::ChangeKind::LinkDown(drain));
     net.change(ms(100), tailback_sim::plan::ChangeKind::LinkUp(drain));
     let whole = net.run();
-    assert!(drops_of(&whole, "s") > 50 && (port(&whole, "s->d").stopped_s - 0.1).abs() < 0.001);
+    assert!(drops_of(&whole, "s") > 50 && (port(&whole, "s->d").held_s - 0.1).abs() < 0.001);
     net.plan.warmup = ms(200);
     let later = net.run();
-    assert_eq!((drops_of(&later, "s"), port(&later, "s->d").stopped_s, total_drops(&later)), (0, 0.0, 0));
+    assert_eq!((drops_of(&later, "s"), port(&later, "s->d").held_s, total_drops(&later)), (0, 0.0, 0));
     assert_eq!(later.flows.row(0).drops.len(), 0);
 }
 

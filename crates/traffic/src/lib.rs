@@ -10,6 +10,7 @@ mod check;
 mod exponential;
 mod frames;
 mod model;
+mod peak;
 mod phase;
 mod registry;
 mod renewal;
@@ -25,6 +26,7 @@ pub use model::{
     self_similar::SelfSimilar, trace::Trace, uniform_fixed::UniformFixed, uniform_uniform::UniformUniform,
     video::Video,
 };
+pub use peak::Peak;
 pub use phase::Phase;
 pub use registry::{Model, Source};
 pub use renewal::Distribution;

@@ -48,7 +48,26 @@ impl Pareto {
         Pareto { shape, per_shape: 1.0 / shape, xm: mean * (shape - 1.0) / shape, unit: Exponential::new() }
     }
 
+    /// Such that the smaller of X and `cap` has this mean, which is below `cap`. The capped mean grows with xm, so halving
+    /// an interval finds it, to the last bit of a float.
+    pub fn with_capped_mean(mean: f64, shape: f64, cap: f64) -> Pareto {
+        let with_smallest = |xm: f64| Pareto { shape, per_shape: 1.0 / shape, xm, unit: Exponential::new() };
+        let (mut low, mut high) = (mean * (shape - 1.0) / shape, mean);
+        loop {
+            let middle = 0.5 * (low + high);
+            if middle <= low || middle >= high {
+                return with_smallest(middle);
+            }
+            if with_smallest(middle).capped_mean(cap) < mean {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+    }
+
     /// The smallest value.
+    #[cfg(test)]
     pub fn smallest(&self) -> f64 {
         self.xm
     }
@@ -70,6 +89,22 @@ impl Pareto {
             return (1.0 - survivor) * mean;
         }
         self.xm * maths::pow(beyond, -1.0 / (self.shape - 1.0))
+    }
+
+    /// Of values capped at `cap`, the one that an observer at a random instant finds when each value is a length of time:
+    /// with a probability in proportion to itself. Below the cap x·f(x) is a Pareto density of a shape one lower. What
+    /// that has beyond the cap is shape/(shape − 1) times what the capped value has there, so only the share
+    /// (shape − 1)/shape of it is taken, as the cap; the rest is drawn again.
+    pub fn draw_by_length(&self, cap: f64, rng: &mut Rng) -> f64 {
+        loop {
+            let value = self.xm * maths::exp(self.unit.draw(rng) / (self.shape - 1.0));
+            if value < cap {
+                return value;
+            }
+            if rng.chance((self.shape - 1.0) / self.shape) {
+                return cap;
+            }
+        }
     }
 
     /// Exact mean of the smaller of X and `cap`:
@@ -210,5 +245,28 @@ mod tests {
             assert!((told / exact - 1.0).abs() < 0.02, "cap {cap}: {told} for {exact}");
         }
         assert!((pareto.capped_mean(1e30) - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_capped_mean_that_is_asked_for_is_met() {
+        for (mean, shape, cap) in [(6e3, 1.4, 5e6), (48e3, 1.2, 5e6), (48e3, 1.4, 5e4), (1.0, 3.0, 1.001)] {
+            let told = Pareto::with_capped_mean(mean, shape, cap).capped_mean(cap);
+            assert!((told / mean - 1.0).abs() < 1e-12, "{mean} below {cap}: {told}");
+        }
+    }
+
+    #[test]
+    fn what_an_observer_finds_is_in_proportion_to_its_length() {
+        // A fifth of all capped values is at the cap; the rest of what an observer finds follows from x·f(x).
+        let (cap, shape) = (5.0, 1.4);
+        let pareto = Pareto::with_capped_mean(2.0, shape, cap);
+        let (xm, mut rng) = (pareto.smallest(), Rng::named(4, "length"));
+        let found: Vec<f64> = (0..N).map(|_| pareto.draw_by_length(cap, &mut rng)).collect();
+        let capped = found.iter().filter(|x| **x == cap).count() as f64 / N as f64;
+        let exact = cap * maths::pow(xm / cap, shape) / 2.0;
+        assert!((capped - exact).abs() < 0.01, "{capped} for {exact}");
+        let below: Vec<f64> = found.into_iter().filter(|x| *x < cap).collect();
+        let share = |x: f64| 1.0 - maths::pow(xm / x, shape - 1.0);
+        assert!(kolmogorov_p_value(kolmogorov_statistic(&below, |x| share(x) / share(cap)), below.len()) > 1e-3);
     }
 }

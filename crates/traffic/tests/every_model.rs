@@ -188,7 +188,12 @@ fn mistakes_are_refused_with_what_to_write() {
         (
             json!({ "kind": "self-similar", "burst": "24kB", "rate": "1Mbit/s", "truncate": "1kB" }),
             "truncate",
-            "at least 6858B",
+            "write more, or \"none\"",
+        ),
+        (
+            json!({ "kind": "self-similar", "burst": "24kB", "rate": "1Mbit/s", "peak": "10kbit/s" }),
+            "peak",
+            "sends 10kbit/s of the aggregate's rate",
         ),
         (json!({ "kind": "video", "fps": 0.0 }), "fps", "0.01"),
         (json!({ "kind": "video", "rate": "1kbit/s" }), "rate", "64 B to 1 GB"),
@@ -208,6 +213,7 @@ fn words_that_are_not_choices_are_refused_with_the_choices() {
         (json!({ "kind": "cbr", "packet": "1kB", "rate": "1Mbit/s", "phase": "rand" }), "\"random\""),
         (json!({ "kind": "cbr", "packet": "1kB", "rate": "1Mbit/s", "phase": "5" }), "no unit"),
         (json!({ "kind": "self-similar", "burst": "1kB", "rate": "1Mbit/s", "truncate": "never" }), "\"none\""),
+        (json!({ "kind": "self-similar", "burst": "1kB", "rate": "1Mbit/s", "peak": "line" }), "\"batch\""),
         (json!({ "kind": "trace", "file": "a", "format": "terse" }), "terse-bytes"),
     ] {
         let error = decode::<Model>(document.clone()).unwrap_err();
@@ -223,7 +229,7 @@ fn defaults_are_the_documented_ones() {
     assert_eq!(
         written,
         json!({ "kind": "self-similar", "burst": "24kB", "rate": "2Mbit/s", "sources": 100,
-                "alpha-size": 1.4, "alpha-gap": 1.4, "truncate": "5MB" })
+                "packet": "1500B", "alpha-size": 1.4, "alpha-gap": 1.4, "truncate": "5MB" })
     );
     let video: Model = decode(json!({ "kind": "video" })).unwrap();
     assert_eq!(video, Model::Video(tailback_traffic::Video::default()));

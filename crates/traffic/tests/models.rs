@@ -6,7 +6,7 @@ use tailback_measure::statistics::{
 };
 use tailback_random::{Rng, maths};
 use tailback_traffic::{
-    Bernoulli, Burst, Cbr, Distribution, Model, OnOff, Phase, Poisson, SelfSimilar, Sizes, Truncation, UniformFixed,
+    Bernoulli, Burst, Cbr, Distribution, Model, OnOff, Peak, Phase, Poisson, SelfSimilar, Sizes, Truncation, UniformFixed,
     UniformUniform, Video,
 };
 use tailback_units::{Dur, Fraction, Rate, Size, Time};
@@ -153,20 +153,25 @@ fn an_on_off_source_sends_at_its_rate_or_not_at_all() {
     }
 }
 
-#[test]
-fn self_similar_sizes_are_pareto_and_cut_off_where_asked() {
-    let model = SelfSimilar {
+fn self_similar(peak: Option<Peak>, truncate: Truncation) -> SelfSimilar {
+    SelfSimilar {
         burst: Size(24_000),
         rate: Rate::mbit(10),
         sources: 100,
+        peak,
+        packet: Size(1_500),
         alpha_size: 1.4,
         alpha_gap: 1.4,
-        truncate: Truncation::None,
-    };
+        truncate,
+    }
+}
+
+#[test]
+fn self_similar_sizes_are_pareto_and_cut_off_where_asked_with_the_mean_asked_for() {
     let sizes = |model: &SelfSimilar| -> Vec<f64> {
         bursts(Model::SelfSimilar(model.clone()), 200_000).iter().map(|b| b.bytes as f64).collect()
     };
-    let whole = sizes(&model);
+    let whole = sizes(&self_similar(Some(Peak::Batch), Truncation::None));
     assert!((hill(&whole, 10_000).unwrap() / 1.4 - 1.0).abs() < 0.05);
     let xm = 24_000.0 * 0.4 / 1.4;
     let mut sorted = whole.clone();
@@ -174,11 +179,60 @@ fn self_similar_sizes_are_pareto_and_cut_off_where_asked() {
     assert!((sorted[100_000] / (xm * maths::pow(2.0, 1.0 / 1.4)) - 1.0).abs() < 0.02);
     assert!((sorted[0] - xm).abs() < 1.0);
 
-    let cut = SelfSimilar { truncate: Truncation::At(Size(100_000)), ..model };
+    let cut = self_similar(Some(Peak::Batch), Truncation::At(Size(100_000)));
     let told = sizes(&cut);
     assert!(told.iter().all(|size| *size <= 100_000.0) && told.contains(&100_000.0));
-    assert!((mean(&told).unwrap() / cut.mean_burst() - 1.0).abs() < 0.01);
-    assert!(cut.mean_burst() < 0.8 * 24_000.0, "the loss by truncation is stated, not hidden");
+    assert!((cut.mean_burst() - 24_000.0).abs() < 1e-6);
+    // Standard deviation 26 kB, so the mean of 200 000 is known to 0.25 %.
+    assert!((mean(&told).unwrap() / 24_000.0 - 1.0).abs() < 0.01);
+}
+
+#[test]
+fn self_similar_load_is_the_nominal_one_with_any_cut_and_either_kind_of_burst() {
+    for peak in [None, Some(Peak::Batch), Some(Peak::At(Rate::mbit(1)))] {
+        for truncate in [Size(100_000), Size(5_000_000)] {
+            // Gaps that vary little: what is left to see is the cut. 3 million bursts.
+            let model = SelfSimilar { alpha_gap: 10.0, ..self_similar(peak, Truncation::At(truncate)) };
+            let mut rng = Rng::named(5, "load");
+            let mut source = Model::SelfSimilar(model).start(Time::ZERO, &mut rng);
+            let (mut bytes, end) = (0, Time::ZERO + Dur::from_secs(60_000));
+            while let Some(burst) = source.next(&mut rng).filter(|burst| burst.at < end) {
+                bytes += burst.bytes;
+            }
+            let rate = 8.0 * bytes as f64 / 60_000.0;
+            assert!((rate / 1e7 - 1.0).abs() < 0.01, "{peak:?}, {truncate}: {rate}");
+        }
+    }
+}
+
+#[test]
+fn a_source_that_is_on_sends_packet_after_packet_at_the_peak_rate_until_its_burst_is_out() {
+    // One source, so that its periods can be seen: packets of 1500 B at 1 Mbit/s are 12 ms apart.
+    let model = SelfSimilar {
+        sources: 1,
+        rate: Rate(100_000),
+        alpha_size: 2.5,
+        alpha_gap: 2.5,
+        ..self_similar(Some(Peak::At(Rate::mbit(1))), Truncation::None)
+    };
+    let told = bursts(Model::SelfSimilar(model), 400_000);
+    assert!(told.iter().all(|burst| burst.bytes <= 1_500));
+    let (mut sizes, mut size, mut offs) = (Vec::new(), 0, Vec::new());
+    for pair in told.windows(2) {
+        size += pair[0].bytes;
+        let (gap, sending) = (pair[1].at.since(pair[0].at).0, pair[0].bytes * 8_000_000);
+        if pair[0].bytes == 1_500 && gap <= sending + 1 {
+            assert_eq!(gap, sending, "never faster than the peak, and no pause within a burst");
+            continue;
+        }
+        sizes.push(size as f64);
+        offs.push((gap - sending) as f64 * 1e-12);
+        size = 0;
+    }
+    // A burst is on for 8·24000/1e6 s of a cycle of 8·24000/1e5 s.
+    assert!((mean(&sizes[1..]).unwrap() / 24_000.0 - 1.0).abs() < 0.03, "{:?}", mean(&sizes));
+    assert!((mean(&offs).unwrap() / (1.92 - 0.192) - 1.0).abs() < 0.03, "{:?}", mean(&offs));
+    assert!(offs.iter().all(|off| *off >= (1.92 - 0.192) * 0.6 - 1e-9), "no shorter than a Pareto length can be");
 }
 
 #[test]

@@ -22,7 +22,7 @@ mod wire;
 
 pub use line::{Hop, Line};
 pub use params::{
-    Acknowledgement, Clock, Delayed, DelayedAck, EcnEcho, EcnFloor, EcnMode, Ect, Exit, FloorRule, GoBackN,
+    AckClock, Acknowledgement, Clock, Delayed, DelayedAck, EcnEcho, EcnFloor, EcnMode, Ect, Exit, GoBackN,
     InitialWindow, LimitedTransmit, NewReno, Pipe, Rdma, Recovery, Reno, Reservation, ReservedWindow, Sack,
     SpuriousTimeout, Tahoe, Tcp, Timed, Timers, Transmission, WhenLimited, WindowRule,
 };

@@ -1,6 +1,6 @@
 //! The receiving end: puts segments in order and acknowledges them.
 
-use crate::params::{EcnEcho, EcnMode, Recovery, Tcp};
+use crate::params::{AckClock, EcnEcho, EcnMode, Recovery, Tcp};
 use crate::reassembly::Reassembly;
 use crate::seq::before;
 use crate::wire::{Ack, Block};
@@ -41,6 +41,8 @@ pub struct Receiver {
     keeps: bool,
     /// Whether acknowledgements list those that are: only to a sender with SACK (RFC 2018 section 4).
     lists: bool,
+    /// Whether acknowledgements that are held back leave at multiples of `timeout`.
+    beats: bool,
 }
 
 const _: () = assert!(size_of::<Receiver>() <= 72);
@@ -74,6 +76,7 @@ impl Receiver {
                 .map(|apart| Box::new(Notification { apart, from: Time::ZERO })),
             keeps: !matches!(tcp.recovery, Recovery::GoBackN(_)),
             lists: matches!(tcp.recovery, Recovery::Sack(_)),
+            beats: tcp.delayed_ack.clock == AckClock::Heartbeat,
             held: None,
         }
     }
@@ -97,8 +100,8 @@ impl Receiver {
         if early.is_none() && at_once {
             return Some(self.acknowledge(Block::default(), self.recent));
         }
-        let wait = if at_once { Dur::ZERO } else { self.timeout };
-        self.deadline = if early.is_some() { now + wait } else { self.deadline.min(now + wait) };
+        let due = if at_once { now } else { self.due(now) };
+        self.deadline = if early.is_some() { due } else { self.deadline.min(due) };
         early
     }
 
@@ -142,14 +145,14 @@ impl Receiver {
         }
         if let Some(early) = early {
             // One answer per segment: the second, if it is due at once, follows by the timer.
-            self.deadline = if at_once { now } else { now + self.timeout };
+            self.deadline = if at_once { now } else { self.due(now) };
             return Some(early);
         }
         if at_once {
             let echo = if earliest || in_order { self.recent } else { sent };
             return Some(self.acknowledge(duplicate, echo));
         }
-        self.deadline = self.deadline.min(now + self.timeout);
+        self.deadline = self.deadline.min(self.due(now));
         None
     }
 
@@ -161,6 +164,12 @@ impl Receiver {
             held.touch(seq);
         }
         is_new
+    }
+
+    /// When an acknowledgement that is held back from now on leaves at the latest.
+    #[inline]
+    fn due(&self, now: Time) -> Time {
+        if self.beats { Time((now.0 / self.timeout.0 + 1) * self.timeout.0) } else { now + self.timeout }
     }
 
     /// When to call [`Receiver::on_timer`]; [`Time::NEVER`] if no acknowledgement is held back.

@@ -47,7 +47,7 @@ fn cases() -> impl Strategy<Value = Case> {
         prop_oneof![
             Just(json!({ "kind": "reno" })),
             Just(json!({ "kind": "subtcp" })),
-            Just(json!({ "kind": "subtcp", "back-off": "floor" })),
+            Just(json!({ "kind": "subtcp", "back-off": "rfc3168" })),
             Just(json!({ "kind": "subtcp", "back-off": "none", "least-ssthresh": 2 })),
             prop::sample::select(vec!["cubic", "dctcp", "bbr", "bbr3"]).prop_map(|kind| json!({ "kind": kind }))
         ],

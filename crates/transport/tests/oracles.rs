@@ -236,14 +236,16 @@ fn impatient_newreno_ends_in_one_timeout_where_steady_takes_a_round_trip_for_eac
 fn a_flow_that_is_always_marked_sends_when_ns_2_does() {
     let ns = [100, 100, 100, 100, 200, 200, 300, 600, 1_100, 2_000, 3_700, 8_600, 18_300, 37_600];
     let fate = |_: Time, _: &Segment| Fate { marked: true, ..Fate::default() };
-    let parameters = json!({
-        "recovery": { "kind": "newreno" }, "delayed-ack": { "every": 1 }, "initial-window": 4, "ecn": "classic",
-        "spurious-timeout": "off", "timestamps": false, "congestion-control": { "kind": "reno", "byte-counting": 1 },
-        "timers": { "clock": "coarse", "granularity": "10ms", "initial-rto": "3s" },
-    });
-    let mut net = Net::new(tcp(parameters), MS(50), fate, answer);
-    net.offer(u64::MAX);
-    net.run_until(at(60_000));
-    let times: Vec<u64> = net.log.iter().skip(1).map(|(t, _)| (t.as_secs() * 1e3).round() as u64).collect();
-    assert_eq!(times, ns);
+    for floor in ["backoff", "ns-2"] {
+        let parameters = json!({
+            "recovery": { "kind": "newreno" }, "delayed-ack": { "every": 1 }, "initial-window": 4, "ecn": "classic",
+            "spurious-timeout": "off", "timestamps": false, "congestion-control": { "kind": "reno", "byte-counting": 1 },
+            "timers": { "clock": "coarse", "granularity": "10ms", "initial-rto": "3s" }, "ecn-floor": floor,
+        });
+        let mut net = Net::new(tcp(parameters), MS(50), fate, answer);
+        net.offer(u64::MAX);
+        net.run_until(at(60_000));
+        let times: Vec<u64> = net.log.iter().skip(1).map(|(t, _)| (t.as_secs() * 1e3).round() as u64).collect();
+        assert_eq!(times, ns, "{floor}");
+    }
 }

@@ -19,7 +19,7 @@ fn nothing_at_all_is_a_modern_tcp() {
 #[test]
 fn what_is_written_out_reads_back_the_same() {
     let tcp = read(json!({
-        "segment": "536B", "congestion-control": { "kind": "subtcp", "x": "20%", "back-off": "floor" },
+        "segment": "536B", "congestion-control": { "kind": "subtcp", "x": "20%", "back-off": "backoff" },
         "recovery": { "kind": "newreno", "impatient": false }, "initial-window": "rfc3390", "initial-ssthresh": 64,
         "receive-window": 20, "ecn": "classic", "ecn-floor": "ns-2", "limited-transmit": "always", "ecn-echo": "accurate", "spurious-timeout": "eifel",
         "timers": { "granularity": "100ms", "clock": "coarse", "min-rto": "500ms", "initial-rto": "3s" },
@@ -54,7 +54,13 @@ fn nonsense_is_refused_with_advice() {
         (json!({ "initial-window": 0 }), "initial-window: 0 is out of range"),
         (json!({ "initial-window": "rfc1" }), "\"rfc3390\" or \"rfc6928\""),
         (json!({ "initial-window": -1 }), "-1 is negative"),
-        (json!({ "ecn-floor": "wait" }), "\"wait\" is no rule; write true, false or \"ns-2\""),
+        (json!({ "ecn-floor": "wait" }), "\"wait\" is no rule; write \"rfc3168\", \"backoff\", \"ns-2\" or \"none\""),
+        (json!({ "ecn-floor": true }), "write \"rfc3168\" (wait for the timer) or \"backoff\" (which `true` meant"),
+        (json!({ "ecn-floor": false }), "write \"none\", which `false` meant"),
+        (
+            json!({ "congestion-control": { "kind": "dctcp", "least-window": 3 } }),
+            "congestion-control.least-window: 3 is out of range; write 1 to 2",
+        ),
         (json!({ "limited-transmit": 2 }), "true, false or \"always\""),
         (json!({ "recovery": { "kind": "sack", "pipe": "count" } }), "recovery.pipe: \"count\" needs `prr = false`"),
         (json!({ "initial-ssthresh": 1 }), "initial-ssthresh: 1 is out of range; write 2 to"),

@@ -39,6 +39,22 @@ fn every_second_segment_is_acknowledged_and_a_lone_one_after_the_timeout() {
 }
 
 #[test]
+fn on_a_heartbeat_acknowledgements_of_all_connections_leave_at_the_same_times() {
+    let heartbeat = json!({ "delayed-ack": { "timeout": "200ms", "clock": "heartbeat" } });
+    let (mut one, mut other) = (receiver(heartbeat.clone()), receiver(heartbeat));
+    assert_eq!(arrives(&mut one, 410, 0), None);
+    assert_eq!(arrives(&mut other, 599, 0), None);
+    assert_eq!((one.deadline(), other.deadline()), (at(600), at(600)));
+    assert_eq!(one.on_timer(at(600)).expect("the beat acknowledges").next, 1);
+    // Every second segment is acknowledged at once all the same.
+    assert_eq!(other.on_segment(at(599), 1, 100, at(590), false, false).expect("the second").next, 2);
+    assert_eq!(other.deadline(), Time::NEVER);
+    // At a beat itself the next one is meant, so that nothing is held back for longer than the timeout.
+    assert_eq!(arrives(&mut one, 800, 1), None);
+    assert_eq!(one.deadline(), at(1000));
+}
+
+#[test]
 fn a_gap_and_what_fills_it_are_acknowledged_at_once() {
     let mut r = receiver(json!({ "delayed-ack": { "every": 4 } }));
     assert_eq!(arrives(&mut r, 100, 0), None);

@@ -13,19 +13,21 @@ from tailback.cli.options import (
     json_option,
     open_executor,
     quiet_option,
+    seed_option,
     threads_option,
 )
 from tailback.cli.output import console, print_error, print_json, print_note, table, watch_bar
 from tailback.errors import EXIT_CLAIM, EXIT_INTERRUPTED, EXIT_OK
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from click.shell_completion import CompletionItem
 
     from tailback.executors import ExecutorName
     from tailback.gallery.design import ProfileName
     from tailback.gallery.reproduce import Reproduction
+    from tailback.gallery.runner import Study
 
 __all__ = ["reproduce"]
 
@@ -33,10 +35,10 @@ __all__ = ["reproduce"]
 def _complete(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> Sequence[CompletionItem]:
     from click.shell_completion import CompletionItem
 
-    from tailback.gallery.registry import EXPERIMENTS, GROUPS
+    from tailback.gallery.registry import EVERY, GROUPS
 
     del ctx, parameter
-    return [CompletionItem(name) for name in ("all", *GROUPS, *EXPERIMENTS) if name.startswith(incomplete)]
+    return [CompletionItem(name) for name in ("all", *GROUPS, *EVERY) if name.startswith(incomplete)]
 
 
 @click.command(
@@ -45,12 +47,14 @@ def _complete(ctx: click.Context, parameter: click.Parameter, incomplete: str) -
 Examples:
   tailback reproduce                         everything, quick, report in out/report.html
   tailback reproduce lan-a1 --out /tmp/a1    one experiment
+  tailback reproduce lan --seed 3000000      the same with other random numbers
   tailback reproduce lan --full              narrow intervals, the whole grid: takes hours""",
 )
 @click.argument("what", metavar="[ID|GROUP|all]", default="all", shell_complete=_complete)
 @click.option("--quick", "profile", flag_value="quick", default=True, help="Few points, short runs (default).")
 @click.option("--full", "profile", flag_value="full", help="All points, to 10 % relative or 0.1 point absolute.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("out"), show_default=True, help="Where to write.")
+@seed_option
 @executor_options
 @threads_option
 @json_option
@@ -59,6 +63,7 @@ def reproduce(
     what: str,
     profile: str,
     out: Path,
+    seed: int | None,
     executor: ExecutorName,
     scheduler: str | None,
     options: Sequence[tuple[str, str]],
@@ -69,7 +74,8 @@ def reproduce(
     """Reproduce published figures and check their claims: an experiment, a group, or all.
 
     Writes report.html, which stands alone, and figures, samples and claims of each experiment. Exit code 5 when a claim
-    fails, or when more claims stay undecided than the profile allows. Ctrl-C keeps what is finished.
+    fails, or when more claims stay undecided than the profile allows. Ctrl-C keeps what is finished; --full, stopped or
+    killed and called again with the same --out, goes on where it was.
     """
     from tailback.gallery.registry import select
     from tailback.gallery.reproduce import reproduce as reproduce_all
@@ -77,7 +83,8 @@ def reproduce(
     chosen = select(what)
     name: ProfileName = "full" if profile == "full" else "quick"
     with open_executor(executor, scheduler, options, threads) as backend, watch_bar(quiet=quiet) as watch:
-        found = reproduce_all(chosen, name, out, watch=watch, executor=backend)
+        told = None if quiet or name == "quick" else _teller(len(chosen))
+        found = reproduce_all(chosen, name, out, seed=seed, watch=watch, finished=told, executor=backend)
     if as_json:
         print_json(found.as_json())
     else:
@@ -97,21 +104,58 @@ def reproduce(
     return EXIT_OK
 
 
-def _print(found: Reproduction) -> None:
-    from tailback.gallery.page import number
+def _teller(experiments: int) -> Callable[[Study, int], None]:
+    """Return what tells of every finished experiment on stderr, so that hours of work show how far they are."""
 
+    def tell(study: Study, number: int) -> None:
+        counts = ", ".join(f"{n} {word}" for word, n in words([study]).items() if n)
+        low, high = study.replications
+        effort = (
+            f"{len(study.samples)} points, {low} to {high} replications"
+            if high > low
+            else (f"{len(study.samples)} points, {low} replications")
+        )
+        resumed = f", {study.resumed} of them from before" if study.resumed else ""
+        print_note(f"{number} of {experiments}: {study.experiment.id}: {counts} ({effort}{resumed})")
+
+    from tailback.gallery.runner import words
+
+    return tell
+
+
+def _print(found: Reproduction) -> None:
+    from tailback.gallery.scoreboard import measured_text
+
+    screen = console()
+    board = [
+        [
+            line.experiment,
+            _short(str(line.claim["headline"])),
+            measured_text(_table(line.claim["measured"])),
+            str(line.claim["verdict"]),
+        ]
+        for line in found.headlines
+    ]
+    if board:
+        columns = ("experiment", "the source", "measured here", "word")
+        screen.print(table("Headlines", columns, board, words=4))
     rows = []
     for entry in found.entries:
         for claim in entry.claims:
             data = claim.as_json(found.profile)
-            measured = data["measured"]
-            assert isinstance(measured, dict)
-            shown = (
-                f"{number(measured['mean'])} [{number(measured['lo'])}, {number(measured['hi'])}] {measured['unit']}"
-            )
-            words = claim.text if len(claim.text) < 72 else claim.text[:70] + "…"
-            rows.append([entry.study.experiment.id, claim.id, str(data["verdict"]), words, shown, str(measured["n"])])
-    columns = ("experiment", "claim", "verdict", "text", "measured (worst point)", "n")
-    console().print(table("Claims, 99 % intervals", columns, rows, words=4))
-    counts = found.counts
-    console().print(", ".join(f"{n} {kind}" for kind, n in counts.items()))
+            measured = _table(data["measured"])
+            shown = [str(data["verdict"]), _short(claim.text), measured_text(measured), str(measured["n"])]
+            rows.append([entry.study.experiment.id, claim.id, *shown])
+    columns_of_claims = ("experiment", "claim", "word", "text", "measured (worst point)", "n")
+    screen.print(table("Claims, 99 % intervals", columns_of_claims, rows, words=4))
+    screen.print(", ".join(f"{n} {word}" for word, n in found.words.items()))
+    screen.print("asserted: " + ", ".join(f"{n} {kind}" for kind, n in found.counts.items() if kind != "reported"))
+
+
+def _short(text: str) -> str:
+    return text if len(text) < 72 else text[:70] + "…"
+
+
+def _table(value: object) -> dict[str, object]:
+    assert isinstance(value, dict)
+    return value

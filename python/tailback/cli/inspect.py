@@ -25,19 +25,32 @@ def list_(as_json: bool) -> None:
     """List experiments, benchmark workloads and registered kinds."""
     import tailback
     from tailback.bench import WORKLOADS
-    from tailback.gallery.registry import EXPERIMENTS, GROUPS, experiment
+    from tailback.gallery.registry import EVERY, GROUPS, ON_REQUEST, experiment
 
-    found = [experiment(id) for id in EXPERIMENTS]  # noqa: A001
+    found = [experiment(id) for id in EVERY]  # noqa: A001
     if as_json:
-        about = [{"id": e.id, "group": e.group, "title": e.title, "reference": e.reference} for e in found]
+        about = [
+            {
+                "id": e.id,
+                "group": e.group,
+                "title": e.title,
+                "reference": e.reference,
+                "on_request": e.id in ON_REQUEST,
+            }
+            for e in found
+        ]
         print_json({"experiments": about, "workloads": list(WORKLOADS), "kinds": tailback.names()})
         return
     for group, title in GROUPS.items():
-        rows = [e for e in found if e.group == group]
+        rows = [e for e in found if e.group == group and e.id not in ON_REQUEST]
         if rows:
             click.echo(f"{title} (tailback reproduce {group})")
             for e in rows:
                 click.echo(f"  {e.id:16} {e.title}")
+    click.echo("\nOn request only: not part of a group or of all (tailback reproduce ID)")
+    for e in found:
+        if e.id in ON_REQUEST:
+            click.echo(f"  {e.id:16} {e.title}")
     click.echo("\nBenchmark workloads (tailback bench NAME)")
     for name, text in WORKLOADS.items():
         click.echo(f"  {name:16} {text}")
@@ -114,14 +127,14 @@ Examples:
 def explain(name: str) -> None:
     """Explain the kind NAME and its parameters, or show the page of an experiment."""
     import tailback
-    from tailback.gallery.registry import EXPERIMENTS, experiment
+    from tailback.gallery.registry import EVERY, experiment
 
-    if name in EXPERIMENTS:
+    if name in EVERY:
         click.echo(experiment(name).read("README.md").rstrip())
         return
     text = _native.explain(name)
     if text is None:
-        known = [*EXPERIMENTS, *(kind for kinds in tailback.names().values() for kind in kinds)]
+        known = [*EVERY, *(kind for kinds in tailback.names().values() for kind in kinds)]
         near = get_close_matches(name, known, n=1)
         advice = f"; did you mean {near[0]}?" if near else "; `tailback list` shows what there is"
         raise UsageError(f"there is no kind or experiment {name!r}{advice}")

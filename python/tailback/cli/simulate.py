@@ -134,7 +134,9 @@ def _print_run(result: Result) -> None:
     out.print(f"digest {result.digest}", soft_wrap=True)
     out.print(_summary_table(result.estimates(), result.confidence))
     ports = [
-        row for row in _ports(result) if row["dropped_packets"] or row["stopped_share"] or row["notifications_sent"]
+        row
+        for row in _ports(result)
+        if any(row[name] for name in ("dropped_packets", "stopped_share", "held_share", "notifications_sent"))
     ]
     if ports:
         rows = [
@@ -143,13 +145,15 @@ def _print_run(result: Result) -> None:
                 f"{row['utilisation']:.1%}",
                 f"{row['dropped_packets']:.6g}",
                 f"{row['stopped_share']:.1%}",
+                f"{row['held_share']:.1%}",
                 f"{row['notifications_sent']:.6g}",
                 f"{float(row['queue_max_bytes']) / 1e3:.4g} kB",
             ]
             for row in ports
         ]
-        columns = ("port", "busy", "dropped", "stopped", "notifications", "longest queue")
-        out.print(table("Ports that dropped, stopped or notified (means per replication)", columns, rows))
+        columns = ("port", "busy", "dropped", "stopped", "held", "notifications", "longest queue")
+        title = "Ports that dropped, were stopped, held data or notified (means per replication)"
+        out.print(table(title, columns, rows))
 
 
 def _summary_table(estimates: Sequence[Estimate], confidence: float) -> Table:
@@ -186,10 +190,10 @@ def _ports(result: Result) -> list[dict[str, str | float]]:
         for port in report.data["ports"]:
             dropped = sum(row["dropped"]["packets"] for row in port["classes"])
             longest = max(row["max_bytes"] for row in port["classes"])
-            stopped = port["stopped_s"] / report.measured_s
-            row = (dropped, port["utilisation"], stopped, port["notifications_sent"], longest)
+            stopped, held = (port[name] / report.measured_s for name in ("stopped_s", "held_s"))
+            row = (dropped, port["utilisation"], stopped, held, port["notifications_sent"], longest)
             found.setdefault(port["name"], []).append(tuple(float(value) for value in row))
-    names = ("dropped_packets", "utilisation", "stopped_share", "notifications_sent", "queue_max_bytes")
+    names = ("dropped_packets", "utilisation", "stopped_share", "held_share", "notifications_sent", "queue_max_bytes")
     means = [
         {
             "port": port,
@@ -197,9 +201,7 @@ def _ports(result: Result) -> list[dict[str, str | float]]:
         }
         for port, rows in found.items()
     ]
-    return sorted(
-        means, key=lambda row: (-float(row["dropped_packets"]), -float(row["stopped_share"]), str(row["port"]))
-    )
+    return sorted(means, key=lambda row: (-float(row["dropped_packets"]), -float(row["held_share"]), str(row["port"])))
 
 
 @click.command(
@@ -255,22 +257,36 @@ def compare(
 
 
 @click.command(context_settings=SETTINGS)
-@click.argument("directory", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("what", metavar="DIR|SCENARIO", type=click.Path(exists=True, path_type=Path))
 @click.option(
-    "--out", type=click.Path(path_type=Path), help="File to write: .png, .svg or .pdf. Default: DIR/plot.png."
+    "--out",
+    type=click.Path(path_type=Path),
+    help="File to write: .png, .svg or .pdf. Default: DIR/plot.png, or SCENARIO with .png for its ending.",
 )
-def plot(directory: Path, out: Path | None) -> None:
-    """Draw the run directory DIR: throughput, loss and delay per group, and queues over time if sampled."""
+def plot(what: Path, out: Path | None) -> None:
+    """Draw a run directory, or the network of a scenario file.
+
+    Of a run directory: throughput, loss and delay per group, and queues over time if sampled. Of a scenario: nodes,
+    links with rates, delays and buffers, and which way flows go.
+    """
     from tailback.errors import UsageError
     from tailback.rundir import read_manifest, read_table, write_file
 
-    manifest = read_manifest(directory)
-    target = out or directory / "plot.png"
+    target = out or (what / "plot.png" if what.is_dir() else what.with_suffix(".png"))
     kinds: dict[str, Literal["png", "svg", "pdf"]] = {".png": "png", ".svg": "svg", ".pdf": "pdf"}
     if target.suffix not in kinds:
         raise UsageError(f"{target} should end in .png, .svg or .pdf")
     from tailback import plot as drawing
 
+    if not what.is_dir():
+        from tailback.scenario import load
+        from tailback.topology import draw
+
+        scenario = load(what)
+        write_file(target, drawing.to_bytes(draw(scenario, scenario.title), kinds[target.suffix]))
+        click.echo(str(target))
+        return
+    manifest, directory = read_manifest(what), what
     title, confidence = str(manifest["title"]), float(str(manifest["confidence"]))
     metrics, series, nodes = (read_table(directory, name) for name in ("metrics", "series", "nodes"))
     figure = drawing.run_figure(metrics, series, nodes, title, confidence)

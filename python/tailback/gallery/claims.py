@@ -90,11 +90,16 @@ class Check:
         return order.index(self.verdict), self.slack
 
     def as_json(self) -> dict[str, object]:
-        """Return the point with what was measured there; `pass` is null where it decides nothing."""
+        """Return the point with what was measured there; `pass` is null where it decides nothing.
+
+        `verdict` tells these apart: "undecided", or "not asserted" because of `why`.
+        """
         return {
             "at": self.at,
             "measured": self.measured.as_json(self.unit),
             "pass": _PASSED[self.verdict],
+            "verdict": self.verdict.value,
+            **({"why": self.why} if self.why else {}),
             **({"packets": self.packets} if self.packets is not None else {}),
         }
 

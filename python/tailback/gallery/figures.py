@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tailback.gallery.design import AxisValue
 
@@ -28,6 +28,8 @@ class Figure:
     draw: Callable[[], Drawing]
     claims: Sequence[str] = ()
     """Ids of the claims that it shows; the report puts them side by side."""
+    share: str = ""
+    """Figures of an experiment with the same word here get one y axis, as slides that are to be compared by eye."""
 
 
 def both_views(
@@ -40,6 +42,7 @@ def both_views(
     curves: str = "rate",
     y_scale: Scale = "linear",
     claims: Sequence[str] = (),
+    share: str = "",
 ) -> Figure:
     """Show a quantity twice: against `x` with a curve per value of `curves`, and the other way round."""
 
@@ -52,7 +55,7 @@ def both_views(
         figure.axes[1].set_ylabel("")
         return figure
 
-    return Figure(name, title, caption, draw, claims)
+    return Figure(name, title, caption, draw, claims, share)
 
 
 def compare(
@@ -67,6 +70,7 @@ def compare(
     panel_values: Sequence[AxisValue] | None = None,
     y: str = "",
     claims: Sequence[str] = (),
+    share: str = "",
 ) -> Figure:
     """Show several quantities, such as one per mechanism, as curves over `x`; one panel per value of `panel`.
 
@@ -82,17 +86,19 @@ def compare(
         for axes, value in zip(figure.axes, values, strict=True):
             with plot.style():
                 ticks: list[AxisValue] = []
+                here = [q if panel is None or value is None else q.where(**{panel: value}) for q in quantities.values()]
                 for index, (label, quantity) in enumerate(quantities.items()):
                     shown = quantity if panel is None or value is None else quantity.where(**{panel: value})
                     along, intervals = shown.curve(x)
-                    plot.curve(axes, along, intervals, label=label, index=index)
+                    plot.curve(axes, along, intervals, label=label + _nothing(quantity), index=index)
                     ticks += [tick for tick in along if tick not in ticks]
-                over = "" if panel is None or value is None else f"{panel} {first.axis(panel).text(value)}"
+                _say_zero(axes, here)
+                over = "" if panel is None or value is None else _panel_title(first, panel, value)
                 _finish(axes, first, x, ticks, y_scale, over, y=y)
         _share(figure)
         return figure
 
-    return Figure(name, title, caption, draw, claims)
+    return Figure(name, title, caption, draw, claims, share)
 
 
 def panels(
@@ -105,6 +111,7 @@ def panels(
     curves: str,
     y_scale: Scale = "linear",
     claims: Sequence[str] = (),
+    share: str = "",
 ) -> Figure:
     """Show each quantity in a panel of its own, on one scale, with a curve per value of `curves`."""
 
@@ -117,7 +124,7 @@ def panels(
         _share(figure)
         return figure
 
-    return Figure(name, title, caption, draw, claims)
+    return Figure(name, title, caption, draw, claims, share)
 
 
 def traces(
@@ -130,6 +137,7 @@ def traces(
     y: str,
     levels: Mapping[str, float] | None = None,
     claims: Sequence[str] = (),
+    share: str = "",
 ) -> Figure:
     """Show time series of one replication, one panel per line; `levels` are dashed lines, such as thresholds."""
 
@@ -148,7 +156,7 @@ def traces(
                 plot.finish(axes, title=label, x=x if index == len(lines) - 1 else "", y=y)
         return figure
 
-    return Figure(name, title, caption, draw, claims)
+    return Figure(name, title, caption, draw, claims, share)
 
 
 def _family(axes: Axes, quantity: Quantity, x: str, curves: str, y_scale: Scale, title: str = "") -> None:
@@ -162,8 +170,40 @@ def _family(axes: Axes, quantity: Quantity, x: str, curves: str, y_scale: Scale,
             along, intervals = quantity.where(**{curves: value}).curve(x)
             label = quantity.axis(curves).text(value)
             plot.curve(axes, along, intervals, label=label, index=index, colour=colours[index % len(colours)])
+        _say_zero(axes, [quantity])
         axis = quantity.axis(curves)
         _finish(axes, quantity, x, quantity.values_of(x), y_scale, title, axis.label)
+
+
+def _seen(quantities: Sequence[Quantity]) -> tuple[int, int] | None:
+    """Return events and packets over all points; none where some cannot be counted."""
+    pairs = [cell.events for quantity in quantities for cell in quantity.cells.values()]
+    counted = [pair for pair in pairs if pair is not None]
+    if len(counted) < len(pairs):
+        return None
+    return sum(pair[0] for pair in counted), sum(pair[1] for pair in counted)
+
+
+def _nothing(quantity: Quantity) -> str:
+    """What a curve's label adds if nothing ever happened: an axis cannot tell that from very little."""
+    seen = _seen([quantity])
+    return f": 0 of {seen[1]:,}" if seen is not None and seen[0] == 0 < seen[1] else ""
+
+
+def _say_zero(axes: Axes, quantities: Sequence[Quantity]) -> None:
+    """Write into a panel of nothing but zeros how much was seen."""
+    seen = _seen(quantities)
+    if seen is not None and seen[0] == 0 < seen[1]:
+        where: dict[str, Any] = {"transform": axes.transAxes, "ha": "center", "va": "center"}
+        axes.text(0.5, 0.6, f"0 of {seen[1]:,} packets,\nall curves", color="#57606a", fontsize=11, **where)
+
+
+def _panel_title(quantity: Quantity, panel: str, value: AxisValue) -> str:
+    """Words speak for themselves; a number stands before what is counted, or after what is measured."""
+    axis = quantity.axis(panel)
+    if isinstance(value, str):
+        return value
+    return f"{axis.label} {axis.text(value)}" if axis.unit else f"{axis.text(value)} {axis.label}"
 
 
 def _share(figure: Drawing) -> None:

@@ -15,6 +15,7 @@ __all__ = [
     "drops_at",
     "drops_outside",
     "goodput",
+    "held",
     "jain",
     "jitter",
     "loss",
@@ -125,10 +126,19 @@ def offered(flows: str = "*", name: str = "offered", label: str = "realised load
     return Metric(name, label, "Mbit/s", lambda report: 1e-6 * report.offered_bps(flows))
 
 
-def stopped(ports: str, name: str = "stopped", label: str = "") -> Metric:
-    """Share of time for which the matching ports were stopped, in percent."""
-    text = label or f"time stopped, {ports}"
-    return Metric(name, text, "%", lambda report: 100 * report.stopped_share(ports))
+def stopped(ports: str, name: str = "stopped", label: str = "", destination: str | None = None) -> Metric:
+    """Share of time for which a stop was in force at the matching ports, in percent; with a destination, of that one.
+
+    Whether or not data waited for it: a port where one destination is stopped may send to others all the time.
+    """
+    text = label or f"time a stop is in force, {ports}"
+    return Metric(name, text, "%", lambda report: 100 * report.stopped_share(ports, destination))
+
+
+def held(ports: str, name: str = "held", label: str = "") -> Metric:
+    """Share of time in which data waited at the matching ports while they sent nothing, in percent."""
+    text = label or f"time data waits for an idle link, {ports}"
+    return Metric(name, text, "%", lambda report: 100 * report.held_share(ports))
 
 
 def utilisation(port: str, name: str = "utilisation", label: str = "") -> Metric:

@@ -1,16 +1,20 @@
-"""The report: one page that stands alone, every figure beside the claims that it shows."""
+"""The report: one page that stands alone, from the scoreboard of headlines to every figure beside its claims."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import cast
 
-from tailback.gallery.claims import Claim
+from tailback.gallery.claims import WORDS, Claim
 from tailback.gallery.figures import Figure
+from tailback.gallery.pagestyle import CSS
+from tailback.gallery.prose import html
+from tailback.gallery.provenance import provenance
 from tailback.gallery.registry import GROUPS
-from tailback.gallery.runner import Study, verdicts
+from tailback.gallery.runner import Study, verdicts, words
+from tailback.gallery.scoreboard import headlines, number
 from tailback.plot import image
 
 __all__ = ["Drawn", "Entry", "page"]
@@ -37,35 +41,45 @@ class Entry:
     """Those of the figures that have been drawn."""
 
 
-_VERDICTS = {
-    "reproduced": ("pass", "✓ reproduced"),
-    "not reproduced": ("fail", "✗ not reproduced"),
-    "undecided": ("undecided", "? undecided"),
-    "calibrated": ("reported", "\N{EN DASH} calibrated"),
-    "comparison": ("reported", "\N{EN DASH} comparison"),
+_SIGNS = {
+    "reproduced": "✓",
+    "not reproduced": "✗",
+    "undecided": "?",
+    "calibrated": "\N{EN DASH}",
+    "comparison": "\N{EN DASH}",
 }
+_HELD = {"pass": "✓", "fail": "✗", "undecided": "?", "not asserted": "\N{EN DASH}"}
+"""What a single point of a claim says."""
 
 
 def page(entries: Sequence[Entry], version: str) -> str:
     """Return the whole page."""
     studies = [entry.study for entry in entries]
     profile = f"--{studies[0].profile}" if studies else ""
-    sections = "\n".join(_experiment(entry) for entry in entries)
+    seed = f", base seed <code>{studies[0].seed}</code>" if studies and studies[0].seed is not None else ""
+    shown = {study.experiment.id for study in studies}
+    sections = "\n".join(_experiment(entry, shown) for entry in entries)
     return f"""<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Tailback: reproduced figures and claims</title>
-<style>{_CSS}</style>
+<style>{CSS}</style>
 </head>
 <body>
 <header>
 <h1>Tailback: reproduced figures and claims</h1>
-<p>Version {escape(version)}, profile <code>{escape(profile)}</code>. Every interval is a 99 % Student-t interval over
-replications. A claim passes when the whole interval satisfies it, fails when the whole interval violates it, and is
-undecided in between. A claim over several points shows its worst one.</p>
+{_scoreboard(entries)}
+<h2>Words by experiment</h2>
+<p>Version {escape(version)}, profile <code>{escape(profile)}</code>{seed}. Every interval is a 99 % Student-t interval
+over replications. A claim is <em>reproduced</em> when the whole interval satisfies it, <em>not reproduced</em> when the
+whole interval violates it, and <em>undecided</em> in between. <em>Calibrated</em>: something was chosen after the
+result was seen, so that meeting it proves nothing about the source. <em>Comparison</em>: shown beside others,
+there is nothing that it should be. A claim over several points tells its worst one, and shows all of them.</p>
 {_summary(entries)}
+{_counts(entries)}
+{_filters()}
 </header>
 <main>
 {sections}
@@ -75,33 +89,74 @@ undecided in between. A claim over several points shows its worst one.</p>
 """
 
 
+def _scoreboard(entries: Sequence[Entry]) -> str:
+    """The results that the sources are known for; nothing where no claim is one."""
+    rows = [
+        f'<tr><td><a href="#{line.experiment}">{escape(line.experiment)}</a></td>'
+        f"<td>{escape(str(line.claim['headline']))}</td>"
+        f"<td>{_measured(cast(Json, line.claim['measured']))}{escape(_at(line.claim))}</td>"
+        f"<td>{_chip(str(line.claim['verdict']))}</td></tr>"
+        for line in headlines((entry.study, entry.claims) for entry in entries)
+    ]
+    if not rows:
+        return ""
+    return f"""<h2>Headlines</h2>
+<p>What each source is known for, beside what was measured.</p>
+<table class="scoreboard">
+<thead><tr><th>experiment</th><th>the source</th><th>measured here</th><th>word</th></tr></thead>
+<tbody>{"".join(rows)}</tbody>
+</table>"""
+
+
 def _summary(entries: Sequence[Entry]) -> str:
     rows = []
     for entry in entries:
         experiment = entry.study.experiment
-        counts = verdicts([entry.study])
         state = " (interrupted)" if entry.study.interrupted else ""
-        cells = "".join(
-            f'<td class="n {kind if n else "none"}">{n}</td>'
-            for kind in ("pass", "fail", "undecided", "reported")
-            for n in [counts[kind]]
-        )
-        group = GROUPS[experiment.group]
         rows.append(
             f'<tr><td><a href="#{experiment.id}">{escape(experiment.id)}</a></td>'
-            f"<td>{escape(experiment.title)}{state}</td><td>{escape(group)}</td>{cells}</tr>"
+            f"<td>{escape(experiment.title)}{state}</td><td>{escape(GROUPS[experiment.group])}</td>"
+            f"{_cells(words([entry.study]))}</tr>"
         )
-    total = verdicts(entry.study for entry in entries)
-    sums = "".join(f'<td class="n">{total[kind]}</td>' for kind in ("pass", "fail", "undecided", "reported"))
+    total = _cells(words(entry.study for entry in entries))
+    head = "".join(f"<th>{word}</th>" for word in WORDS)
     return f"""<table class="summary">
-<thead><tr><th>experiment</th><th>title</th><th>group</th><th>pass</th><th>fail</th><th>undecided</th><th>reported</th>
-</tr></thead>
+<thead><tr><th>experiment</th><th>title</th><th>group</th>{head}</tr></thead>
 <tbody>{"".join(rows)}</tbody>
-<tfoot><tr><td colspan="3">all</td>{sums}</tr></tfoot>
+<tfoot><tr><td colspan="3">all</td>{total}</tr></tfoot>
 </table>"""
 
 
-def _experiment(entry: Entry) -> str:
+def _cells(counts: Mapping[str, int]) -> str:
+    return "".join(f'<td class="n {_class(word) if n else "none"}">{n}</td>' for word, n in counts.items())
+
+
+def _counts(entries: Sequence[Entry]) -> str:
+    """What the exit code hangs on, which says more about regressions than about the sources."""
+    counts = verdicts(entry.study for entry in entries)
+    return (
+        f"<p>Of the claims that are asserted, {counts['pass']} pass, {counts['fail']} fail and {counts['undecided']} "
+        f"are undecided; {counts['reported']} are shown without being asserted.</p>"
+    )
+
+
+def _filters() -> str:
+    """One box per word; the style sheet hides the claims of those that are not ticked."""
+    boxes = "".join(
+        f'<label><input type="checkbox" id="show-{_class(word)}" checked> {_chip(word)}</label>' for word in WORDS
+    )
+    return f'<p class="filters">Show claims that are {boxes}</p>'
+
+
+def _class(word: str) -> str:
+    return word.replace(" ", "-")
+
+
+def _chip(word: str) -> str:
+    return f'<span class="verdict {_class(word)}">{_SIGNS[word]} {word}</span>'
+
+
+def _experiment(entry: Entry, others: Collection[str]) -> str:
     study, experiment = entry.study, entry.study.experiment
     shown: set[str] = set()
     blocks = []
@@ -119,9 +174,9 @@ def _experiment(entry: Entry) -> str:
     late = f"; precision target missed at {study.imprecise} points" if study.imprecise else ""
     return f"""<section id="{experiment.id}">
 <h2><span class="id">{escape(experiment.id)}</span> {escape(experiment.title)}</h2>
-<p class="reference">{escape(experiment.reference)}. {effort}, {hops}{late}.
+<p class="reference">{escape(experiment.reference)}. {effort}, {hops}{late}.<br>{_provenance(study)}
 {"<strong>Interrupted: what is shown is what was finished.</strong>" if study.interrupted else ""}</p>
-<div class="page">{_markdown(_without_title(experiment.read("README.md")))}</div>
+<div class="page">{html(experiment.read("README.md"), others)}</div>
 {"".join(blocks)}
 <details><summary>All measured values</summary>{_values(study)}</details>
 </section>"""
@@ -129,11 +184,20 @@ def _experiment(entry: Entry) -> str:
 
 def _figure(drawn: Drawn, claims: Sequence[Claim], study: Study) -> str:
     figure = drawn.figure
-    caption = f"<figcaption>{escape(figure.caption)}</figcaption>" if figure.caption else ""
+    said = f"{escape(figure.caption)}<br>" if figure.caption else ""
+    caption = f'<figcaption>{said}<span class="made">{_provenance(study)}</span></figcaption>'
     beside = f'<div class="claims">{_claims(claims, study)}</div>' if claims else ""
     return f"""<div class="block">
 <figure><img src="{image(drawn.svg)}" alt="{escape(figure.title)}">{caption}</figure>
 {beside}</div>"""
+
+
+def _provenance(study: Study) -> str:
+    made = provenance(study)
+    where = f", commit <code>{made.commit}</code>" if made.commit else ""
+    return (
+        f"<code>{escape(made.command)}</code>, digest <code>{made.digest}</code>, version {escape(made.version)}{where}"
+    )
 
 
 def _claims(claims: Iterable[Claim], study: Study) -> str:
@@ -141,24 +205,55 @@ def _claims(claims: Iterable[Claim], study: Study) -> str:
 
 
 def _claim(claim: Json) -> str:
-    kind, words = _VERDICTS[str(claim["verdict"])]
+    word = str(claim["verdict"])
     notes = []
-    if claim["at"]:
-        notes.append(f"at {claim['at']}{_of(claim)}")
     if "packets" in claim:
         notes.append(f"{claim['packets']:,} packets seen")
     notes += [str(claim[key]) for key in ("why",) if key in claim]
     notes.append(f"source: {claim['source']}")
-    return f"""<div class="claim {kind}"><div><span class="verdict">{words}</span>
-<strong>{escape(str(claim["id"]))}</strong> {escape(str(claim["text"]))}</div>
-<dl><dt>measured</dt><dd>{_measured(cast(Json, claim["measured"]))}</dd>
-<dt>expected</dt><dd>{escape(str(claim["expected"]))}</dd></dl>
+    headline = escape(str(claim.get("headline", "")))
+    said = f'<p class="headline">Headline of the source: {headline}</p>' if headline else ""
+    return f"""<div class="claim {_class(word)}"><div>{_chip(word)}
+<strong>{escape(str(claim["id"]))}</strong> {escape(str(claim["text"]))}</div>{said}
+<dl>{_found(claim)}<dt>expected</dt><dd>{escape(str(claim["expected"]))}</dd></dl>{_points(claim)}
 <p class="notes">{escape("; ".join(notes))}.</p></div>"""
 
 
-def _of(claim: Json) -> str:
+def _found(claim: Json) -> str:
+    """The one interval that decides; a comparison over several points has none."""
+    if claim["verdict"] == "comparison" and cast(int, claim["points"]) > 1:
+        return ""
+    return f"<dt>measured</dt><dd>{_measured(cast(Json, claim['measured']))}{escape(_at(claim))}</dd>"
+
+
+def _points(claim: Json) -> str:
+    """All points of a claim that has several; those of a comparison are what it is about, so they are open."""
+    checks = cast("Sequence[Json]", claim["checks"])
+    if len(checks) < 2:
+        return ""
+    judged = claim["verdict"] != "comparison"
+    rows = []
+    for check in checks:
+        why = f" {escape(str(check['why']))}" if judged and "why" in check else ""
+        held = f"<td>{_HELD[str(check['verdict'])]}{why}</td>" if judged else ""
+        seen = f", {check['packets']:,} packets seen" if "packets" in check else ""
+        measured = _measured(cast(Json, check["measured"]))
+        rows.append(f'<tr>{held}<td>{escape(str(check["at"]))}</td><td class="n">{measured}{seen}</td></tr>')
+    state = "" if judged else " open"
+    return (
+        f"<details{state}><summary>all {len(checks)} points</summary>"
+        f'<div class="wide"><table>{"".join(rows)}</table></div></details>'
+    )
+
+
+def _at(claim: Json) -> str:
+    """Where a claim was measured, which is its worst point, or the best if one is enough."""
+    if not claim["at"]:
+        return ""
     points = cast(int, claim["points"])
-    return f" (worst of {points})" if points > 1 and claim["verdict"] != "comparison" else ""
+    best = str(claim["expected"]).startswith("somewhere")
+    of = f", the {'best' if best else 'worst'} of {points} points" if points > 1 else ""
+    return f" at {claim['at']}{of}"
 
 
 def _measured(measured: Json) -> str:
@@ -166,11 +261,6 @@ def _measured(measured: Json) -> str:
     ends = [number(cast("float | None", measured[end])) for end in ("lo", "hi")]
     mean = number(cast("float | None", measured["mean"]))
     return f"{mean} {unit} [{ends[0]}, {ends[1]}], n = {measured['n']}"
-
-
-def number(value: float | None) -> str:
-    """Return four digits, which is more than any interval here deserves; a dash for none."""
-    return "\N{EN DASH}" if value is None else f"{value:.4g}".replace("-", "\N{MINUS SIGN}")
 
 
 def _values(study: Study) -> str:
@@ -188,54 +278,3 @@ def _values(study: Study) -> str:
             cells += f'<td class="n">{number(cast("float | None", plain["mean"]))} ± {half}</td>'
         rows.append(f"<tr>{cells}<td class='n'>{row[0][1].n}</td></tr>")
     return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
-
-
-def _without_title(text: str) -> str:
-    """The page's first heading is the section's already."""
-    first, _, rest = text.partition("\n")
-    return rest if first.startswith("# ") else text
-
-
-def _markdown(text: str) -> str:
-    from markdown_it import MarkdownIt
-
-    return cast(str, MarkdownIt("commonmark").enable("table").render(text))
-
-
-_CSS = """
-:root { color-scheme: light; --line: #d9dde3; --soft: #f6f7f9; }
-* { box-sizing: border-box; }
-body { font: 15px/1.5 system-ui, sans-serif; color: #1b1f24; max-width: 1440px; margin: 0 auto; padding: 1.5rem; }
-h1 { font-size: 1.6rem; margin: 0 0 .5rem; } h2 { font-size: 1.3rem; margin: 0 0 .3rem; }
-section { border-top: 2px solid #1b1f24; margin-top: 2.5rem; padding-top: 1rem; }
-.id { font-family: ui-monospace, monospace; background: var(--soft); padding: 0 .35em; border-radius: 4px; }
-.reference { color: #57606a; margin: 0 0 .5rem; }
-.page { max-width: 46rem; }
-pre { background: var(--soft); padding: .7rem 1rem; overflow-x: auto; font-size: 13px; }
-code { font-family: ui-monospace, monospace; font-size: .92em; }
-table { border-collapse: collapse; font-size: 13.5px; margin: .6rem 0; }
-th, td { border: 1px solid var(--line); padding: .25rem .55rem; text-align: left; vertical-align: top; }
-th { background: var(--soft); } .n { text-align: right; font-variant-numeric: tabular-nums; }
-tfoot td { font-weight: 600; }
-td.pass { background: #dff3e4; } td.fail { background: #ffd9d6; } td.undecided { background: #fff0c2; }
-td.none { color: #9aa3ad; }
-.block { display: grid; grid-template-columns: minmax(0, 63fr) minmax(0, 37fr); gap: 1.2rem; margin: 1.2rem 0;
-  align-items: start; }
-.block > figure:only-child { grid-column: 1 / -1; max-width: 860px; }
-figure { margin: 0; } figcaption { color: #57606a; font-size: 13.5px; } figure img { width: 100%; height: auto; }
-.claim { border: 1px solid var(--line); border-left: 6px solid #9aa3ad; border-radius: 4px; padding: .5rem .7rem;
-  margin-bottom: .6rem; background: #fff; break-inside: avoid; }
-.claims.alone { columns: 2; column-gap: 1.2rem; }
-.claim.pass { border-left-color: #1a7f37; } .claim.fail { border-left-color: #cf222e; }
-.claim.undecided { border-left-color: #bf8700; }
-.verdict { font-size: 12px; font-weight: 600; padding: .05rem .45rem; border-radius: 9px; background: #eaeef2;
-  white-space: nowrap; }
-.pass .verdict { background: #dff3e4; color: #116329; } .fail .verdict { background: #ffd9d6; color: #a40e26; }
-.undecided .verdict { background: #fff0c2; color: #7d4e00; }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: 0 .7rem; margin: .35rem 0 0; font-size: 13px; }
-p.notes { margin: .3rem 0 0; font-size: 12.5px; color: #57606a; }
-dt { color: #57606a; } dd { margin: 0; }
-details { margin: .8rem 0; } summary { cursor: pointer; } .wide { overflow-x: auto; }
-@media (max-width: 800px) { .block { grid-template-columns: 1fr; } .claims.alone { columns: 1; } }
-@media print { body { max-width: none; } details { display: none; } }
-"""

@@ -8,7 +8,7 @@ from importlib import import_module
 from tailback.errors import UsageError
 from tailback.gallery.design import Experiment
 
-__all__ = ["EXPERIMENTS", "GROUPS", "experiment", "select"]
+__all__ = ["EVERY", "EXPERIMENTS", "GROUPS", "ON_REQUEST", "experiment", "select"]
 
 GROUPS = {
     "lan": "Congestion control in switched Ethernet LANs",
@@ -18,12 +18,14 @@ GROUPS = {
 }
 
 EXPERIMENTS = (
+    "lan-traffic",
     "lan-a1",
     "lan-a2",
     "lan-b1",
     "lan-thresholds",
     "lan-buffers",
     "lan-models",
+    "lan-queues",
     "lan-alternatives",
     "lan-c1",
     "lan-c2",
@@ -71,6 +73,7 @@ EXPERIMENTS = (
     "datacentre-derivative",
     "datacentre-solicit",
     "datacentre-loop",
+    "datacentre-ecm",
     "datacentre-blocking",
     "datacentre-red",
     "datacentre-udp",
@@ -78,6 +81,10 @@ EXPERIMENTS = (
     "datacentre-fct",
     "datacentre-pfc",
 )  # fmt: skip
+
+ON_REQUEST = ("internet-1999",)
+"""Experiments that take too long to be part of `all` or of their group: they are run when asked for by their id."""
+EVERY = (*EXPERIMENTS, *ON_REQUEST)
 
 
 def experiment(id: str) -> Experiment:  # noqa: A002
@@ -95,17 +102,20 @@ def experiment(id: str) -> Experiment:  # noqa: A002
 
 
 def select(what: str) -> list[Experiment]:
-    """Return the experiment of an id, those of a group, or `all`; raises UsageError for anything else."""
+    """Return the experiment of an id, those of a group, or `all`; raises UsageError for anything else.
+
+    Those of `ON_REQUEST` belong to neither a group nor `all`.
+    """
     if what == "all":
         chosen = list(EXPERIMENTS)
     elif what in GROUPS:
         chosen = [id for id in EXPERIMENTS if id.startswith(f"{what}-")]  # noqa: A001
         if not chosen:
             raise UsageError(f"the group {what} has no experiment yet")
-    elif what in EXPERIMENTS:
+    elif what in EVERY:
         chosen = [what]
     else:
-        near = get_close_matches(what, [*EXPERIMENTS, *GROUPS, "all"], n=1)
+        near = get_close_matches(what, [*EVERY, *GROUPS, "all"], n=1)
         advice = f"; did you mean {near[0]}?" if near else "; see `tailback list`"
         raise UsageError(f"there is no experiment or group {what!r}{advice}")
     return [experiment(id) for id in chosen]  # noqa: A001

@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tailback import _native
 from tailback.executors import Backend
 from tailback.gallery.design import Experiment, ProfileName
 from tailback.gallery.figures import Figure
+from tailback.gallery.networks import networks
 from tailback.gallery.page import Drawn, Entry, page
-from tailback.gallery.runner import Study, Watch, run, verdicts, words
+from tailback.gallery.provenance import commit, provenance
+from tailback.gallery.runner import Study, Watch, check_seed, run, verdicts, words
+from tailback.gallery.scoreboard import Headline, headlines
+from tailback.gallery.store import Store
 from tailback.parallel import Pool
 from tailback.rundir import write_file
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
 
 __all__ = ["Reproduction", "reproduce"]
 
@@ -30,6 +39,8 @@ class Reproduction:
     """What came of it, in the form of the JSON output."""
 
     profile: ProfileName
+    seed: int | None = None
+    """Base seed of all experiments; without it each scenario's own."""
     entries: list[Entry] = field(default_factory=list)
     interrupted: bool = False
     report: Path | None = None
@@ -38,6 +49,16 @@ class Reproduction:
     def counts(self) -> dict[str, int]:
         """Claims by verdict."""
         return verdicts(entry.study for entry in self.entries)
+
+    @property
+    def words(self) -> dict[str, int]:
+        """Claims by word."""
+        return words(entry.study for entry in self.entries)
+
+    @property
+    def headlines(self) -> list[Headline]:
+        """What the sources are known for, beside what was measured."""
+        return headlines((entry.study, entry.claims) for entry in self.entries)
 
     @property
     def undecided_allowed(self) -> int:
@@ -56,10 +77,13 @@ class Reproduction:
         return {
             "tailback": _native.version,
             "profile": self.profile,
+            "seed": self.seed,
+            "commit": commit() or None,
             "interrupted": self.interrupted,
             "passed": self.passed,
             "summary": self.counts,
-            "verdicts": words(entry.study for entry in self.entries),
+            "verdicts": self.words,
+            "headlines": [line.as_json() for line in self.headlines],
             "experiments": [experiment_json(entry) for entry in self.entries],
         }
 
@@ -72,13 +96,21 @@ def experiment_json(entry: Entry) -> dict[str, object]:
         "id": study.experiment.id,
         "title": study.experiment.title,
         "profile": study.profile,
+        "seed": study.seed,
+        "provenance": provenance(study).as_json(),
         "interrupted": study.interrupted,
         "replications": {"least": low, "most": high},
         "packet_hops": study.packet_hops,
         "imprecise_points": study.imprecise,
         "claims": [claim.as_json(study.profile) for claim in entry.claims],
         "figures": [
-            {"name": figure.name, "title": figure.title, "file": f"{study.experiment.id}/{figure.name}.svg"}
+            {
+                "name": figure.name,
+                "title": figure.title,
+                "caption": figure.caption,
+                "claims": list(figure.claims),
+                "file": f"{study.experiment.id}/{figure.name}.svg",
+            }
             for figure in entry.figures
         ],
     }
@@ -89,26 +121,35 @@ def reproduce(
     profile: ProfileName = "quick",
     out: str | PathLike[str] | None = None,
     *,
+    seed: int | None = None,
     threads: int | None = None,
     watch: Watch | None = None,
+    finished: Callable[[Study, int], object] | None = None,
     executor: Executor | Backend | None = None,
 ) -> Reproduction:
     """Run experiments; with `out`, write figures and samples there, and `report.html` at the end.
 
-    Ctrl-C keeps what is finished: the report then covers it and says so, and `interrupted` is true.
+    With `seed`, replication k of every experiment has the seed `seed + k` instead of its scenario's.
+
+    Ctrl-C keeps what is finished: the report then covers it and says so, and `interrupted` is true. With `full` and
+    `out`, every finished replication is on disk at once: called again after Ctrl-C, or after the process was killed,
+    this goes on from there, and ends with the same results. `watch` is told how far it is, `finished` of every
+    experiment that is done, and the how manieth it was.
     """
-    found = Reproduction(profile)
+    found = Reproduction(profile, check_seed(seed))
     folder = None if out is None else Path(out)
     if folder is not None:
         # Notice an unwritable place before the work, not after it.
         write_file(folder / "results.json", json.dumps({"profile": profile, "experiments": []}) + "\n")
     # Figures are drawn beside the next experiment's runs, by one thread: matplotlib's settings are global.
     artist = ThreadPoolExecutor(1, thread_name_prefix="tailback-figures")
-    pictures: list[tuple[Entry, Future[Drawn]]] = []
+    pictures: list[tuple[Entry, Future[list[Drawn]]]] = []
     try:
         with Pool(threads, executor) as pool:
-            for experiment in experiments:
-                study = run(experiment, profile, pool, watch)
+            for number, experiment in enumerate(experiments, 1):
+                place = f"{number} of {len(experiments)}, " if len(experiments) > 1 else ""
+                with _store(folder, experiment, profile) as store:
+                    study = run(experiment, profile, pool, _within(watch, place), seed=seed, store=store)
                 found.interrupted = study.interrupted
                 if any(study.samples.values()):
                     entry = Entry(study, study.claims, _figures(study) if folder else [])
@@ -116,13 +157,20 @@ def reproduce(
                     if folder is not None:
                         _write(entry, folder / experiment.id)
                         home = folder / experiment.id
-                        pictures += [(entry, artist.submit(_draw, figure, home)) for figure in entry.figures]
+                        made = provenance(study)
+                        about = f"{made.command}, digest {made.digest}, version {made.version}"
+                        groups = _together(entry.figures)
+                        pictures += [(entry, artist.submit(_draw, group, home, about)) for group in groups]
                 if study.interrupted:
                     break
+                if finished:
+                    finished(study, number)
         if watch and pictures:
             watch("drawing figures", 0, 0)
         for entry, picture in pictures:
-            entry.drawn.append(picture.result())
+            entry.drawn.extend(picture.result())
+            order = [figure.name for figure in entry.figures]
+            entry.drawn.sort(key=lambda drawn: order.index(drawn.figure.name))
     except KeyboardInterrupt:
         found.interrupted = True
     finally:
@@ -134,25 +182,58 @@ def reproduce(
     return found
 
 
+def _store(folder: Path | None, experiment: Experiment, profile: ProfileName) -> AbstractContextManager[Store | None]:
+    """Where replications that take hours are kept; quick ones are done again sooner than they are looked up."""
+    return nullcontext() if folder is None or profile == "quick" else Store(folder / experiment.id, experiment)
+
+
+def _within(watch: Watch | None, place: str) -> Watch | None:
+    """Tell which experiment of how many it is, too."""
+    if watch is None:
+        return None
+    told = watch
+    return lambda what, done, total: told(f"{place}{what}", done, total)
+
+
 def _figures(study: Study) -> list[Figure]:
-    """The figures, unless the study was interrupted: then whole curves could be missing."""
-    return [] if study.interrupted else list(study.experiment.figures(study.results))
+    """The network, then the figures, unless the study was interrupted: then whole curves could be missing."""
+    if study.interrupted:
+        return []
+    return [*networks(study.experiment, study.profile), *study.experiment.figures(study.results)]
 
 
-def _draw(figure: Figure, home: Path) -> Drawn:
-    from tailback import plot
+def _together(figures: Sequence[Figure]) -> list[list[Figure]]:
+    """Return the figures in groups that share a scale; those that share none are alone."""
+    groups: dict[str, list[Figure]] = {}
+    for figure in figures:
+        groups.setdefault(f"share {figure.share}" if figure.share else f"alone {figure.name}", []).append(figure)
+    return list(groups.values())
 
-    picture = figure.draw()
+
+def _draw(figures: Sequence[Figure], home: Path, about: str) -> list[Drawn]:
+    """Draw figures that belong together."""
+    from tailback import placement
+
+    pictures = [figure.draw() for figure in figures]
+    if len(pictures) > 1:
+        placement.share_scale(pictures)
+    return [_save(figure, picture, home, about) for figure, picture in zip(figures, pictures, strict=True)]
+
+
+def _save(figure: Figure, picture: Drawing, home: Path, about: str) -> Drawn:
+    from tailback import placement, plot
+
     with plot.style():
         # A letter of the title is about a ninth of an inch wide.
         lines = textwrap.wrap(figure.title, int(9 * picture.get_figwidth()))
         picture.suptitle("\n".join(lines), x=0.01, ha="left")
+        placement.settle(picture)
         # Once for both files.
         picture.draw_without_rendering()
         picture.set_layout_engine("none")
-    drawn = Drawn(figure, plot.to_bytes(picture, "svg"))
+    drawn = Drawn(figure, plot.to_bytes(picture, "svg", about))
     write_file(home / f"{figure.name}.svg", drawn.svg)
-    write_file(home / f"{figure.name}.png", plot.to_bytes(picture, "png"))
+    write_file(home / f"{figure.name}.png", plot.to_bytes(picture, "png", about))
     return drawn
 
 

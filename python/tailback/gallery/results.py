@@ -24,6 +24,8 @@ class Sample:
     values: Mapping[str, float]
     events: Mapping[str, tuple[int, int]]
     traces: Mapping[str, object] = field(default_factory=dict)
+    traced: bool = False
+    """Whether `traces` holds all that the experiment keeps of a run; only of a point's first replication."""
 
 
 class Results:

@@ -6,15 +6,20 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from tailback.errors import UsageError
 from tailback.gallery.claims import CONFIDENCE, WORDS, Claim, Kind, Verdict, undecided_points
 from tailback.gallery.design import HOPS_PER_CPU_S, Experiment, Point, ProfileName
 from tailback.gallery.results import Results, Sample
-from tailback.parallel import Outcome, Pool, Task
+from tailback.gallery.store import Store
+from tailback.parallel import Done, Outcome, Pool, Task
 from tailback.report import Report
 from tailback.scenario import Scenario
 from tailback.stats import mean_interval
 
-__all__ = ["Study", "plan", "run", "verdicts", "words"]
+__all__ = ["MAX_SEED", "Study", "check_seed", "plan", "run", "verdicts", "words"]
+
+MAX_SEED = 2**63 - 10**6
+"""Largest base seed: a scenario's seed is below 2^63, and replications count up from the base."""
 
 _GROWTH = 1.5
 """How much the replications of a point grow by between two looks: few looks keep the 99 % near to 99 %."""
@@ -32,10 +37,14 @@ class Study:
     experiment: Experiment
     profile: ProfileName
     samples: dict[Point, list[Sample]]
+    seed: int | None = None
+    """Base seed of all points; each scenario's own without it."""
     interrupted: bool = False
     cpu_s: float = 0.0
     imprecise: int = 0
     """Of `full`: at how many points the budget ended before the precision targets were met."""
+    resumed: int = 0
+    """How many replications were not run, since an earlier reproduction had finished them."""
     _scenarios: dict[Point, Scenario] = field(default_factory=dict)
 
     def take(self, outcome: Outcome[Key, Sample]) -> None:
@@ -45,6 +54,19 @@ class Study:
             self.samples[done.key[0]].append(done.value)
         for samples in self.samples.values():
             samples.sort(key=lambda sample: sample.replication)
+
+    def resume(self, tasks: Iterable[Task[Key]], store: Store) -> list[Task[Key]]:
+        """Take in the replications that are in the store, and return the others."""
+        missing = []
+        for task in tasks:
+            point, replication = task.key
+            found = store.find(task.scenario.hash, task.seed, point, replication)
+            if found is None:
+                missing.append(task)
+            else:
+                self.samples[point].append(found)
+                self.resumed += 1
+        return missing
 
     @property
     def results(self) -> Results:
@@ -67,10 +89,33 @@ class Study:
         counts = [len(samples) for samples in self.samples.values()]
         return min(counts), max(counts)
 
+    def scenario(self, point: Point) -> Scenario:
+        """Return the scenario of a point."""
+        if point not in self._scenarios:
+            self._scenarios[point] = self.experiment.at(point, self.profile)
+        return self._scenarios[point]
 
-def plan(experiment: Experiment, profile: ProfileName) -> Study:
+    def base_seed(self, point: Point) -> int:
+        """Return the seed of a point's replication 0; replication k has k more."""
+        if self.seed is not None:
+            return self.seed
+        seed = self.scenario(point).run_config["seed"]
+        assert isinstance(seed, int)
+        return seed
+
+
+def plan(experiment: Experiment, profile: ProfileName, seed: int | None = None) -> Study:
     """Return a study of which nothing has been run: its claims say which points they depend on."""
-    return Study(experiment, profile, {point: [] for point in experiment.points(profile)})
+    return Study(experiment, profile, {point: [] for point in experiment.points(profile)}, check_seed(seed))
+
+
+def check_seed(seed: int | None) -> int | None:
+    """Return a base seed from which every replication has a seed that scenarios allow; raises UsageError."""
+    if seed is not None and not 0 <= seed <= MAX_SEED:
+        raise UsageError(
+            f"the base seed {seed} is not from 0 to {MAX_SEED} (2^63 - 10^6, which leaves room to count up)"
+        )
+    return seed
 
 
 def run(
@@ -79,13 +124,18 @@ def run(
     pool: Pool,
     watch: Watch | None = None,
     only: Collection[Point] | None = None,
+    *,
+    seed: int | None = None,
+    store: Store | None = None,
 ) -> Study:
     """Run one experiment until its claims are decided, its targets are met, or its budget is spent.
 
-    With `only`, run no other points; claims that depend on others stay undecided.
+    With `only`, run no other points; claims that depend on others stay undecided. With `seed`, replication k has
+    the seed `seed + k` at every point, whatever the scenarios say. Replications that are in `store` are not run again,
+    and those that finish are put there at once; the results are the same.
     """
     effort = experiment.profile(profile)
-    study = plan(experiment, profile)
+    study = plan(experiment, profile, seed)
     chosen = [point for point in study.samples if only is None or point in only]
     wanted = dict.fromkeys(chosen, effort.replications)
     budget = effort.cpu_s * HOPS_PER_CPU_S
@@ -97,7 +147,10 @@ def run(
             break
         if watch:
             watch(f"{experiment.id}: {note}", 0, len(tasks))
-        outcome = pool.run(tasks, _Keep(experiment), _relay(watch, f"{experiment.id}: {note}"))
+        if store is not None:
+            tasks = study.resume(tasks, store)
+        save = None if store is None else _saver(study, store)
+        outcome = pool.run(tasks, _Keep(experiment), _relay(watch, f"{experiment.id}: {note}"), save)
         study.take(outcome)
         if outcome.interrupted:
             study.interrupted = True
@@ -139,17 +192,8 @@ def _tasks(study: Study, wanted: Mapping[Point, int], budget: float) -> Iterable
 
 
 def _task(study: Study, point: Point, replication: int) -> Task[Key]:
-    if point not in study._scenarios:
-        study._scenarios[point] = study.experiment.at(point, study.profile)
-    scenario = study._scenarios[point]
     # One seed for a replication at all points: common random numbers wherever points are compared.
-    return Task((point, replication), scenario, _base_seed(scenario) + replication)
-
-
-def _base_seed(scenario: Scenario) -> int:
-    seed = scenario.run_config["seed"]
-    assert isinstance(seed, int)
-    return seed
+    return Task((point, replication), study.scenario(point), study.base_seed(point) + replication)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +216,7 @@ def _sample(experiment: Experiment, point: Point, replication: int, report: Repo
         values={metric.name: metric.value(report) for metric in experiment.metrics},
         events={metric.name: metric.events(report) for metric in experiment.metrics if metric.events},
         traces={name: keep(report) for name, keep in experiment.traces.items()} if replication == 0 else {},
+        traced=replication == 0,
     )
 
 
@@ -185,6 +230,11 @@ def _imprecise(study: Study) -> set[Point]:
             if values and not mean_interval(values, CONFIDENCE).is_precise(relative, absolute):
                 found.add(point)
     return found
+
+
+def _saver(study: Study, store: Store) -> Callable[[Done[Key, Sample]], object]:
+    """Return what puts a replication into the store as soon as it has finished."""
+    return lambda done: store.add(study.scenario(done.key[0]).hash, done.value)
 
 
 def _relay(watch: Watch | None, note: str) -> Callable[[float, int], object] | None:

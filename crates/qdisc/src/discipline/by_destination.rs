@@ -67,6 +67,14 @@ impl ByDestination {
         }
         self.of[index]
     }
+    /// Packets waiting for destinations that `gate` does not stop on their own.
+    pub fn packets_not_selected(&self, gate: &Gate) -> u64 {
+        let passes = |q: &&Virtual| {
+            q.waiting.front().is_some_and(|(_, head)| gate.admits_destination(head.class(), q.destination))
+        };
+        let queues = self.active.iter().map(|at| &self.queues[*at as usize]);
+        queues.filter(passes).map(|q| q.waiting.len() as u64).sum()
+    }
     /// Whether each destination has the limit to itself.
     pub fn is_partitioned(&self) -> bool {
         self.partition

@@ -9,6 +9,7 @@ use crate::law::pi2::{Gains, Pi2};
 use crate::{Cx, Ecn, Gate, Packet, Qdisc, Reason, Site, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
 use tailback_document::Invalid;
 use tailback_units::{Dur, Size, Time};
 
@@ -30,7 +31,15 @@ pub struct Params {
     pub coupling: f64,
     /// Delay in the L queue above which its packets are marked. Default 1ms.
     pub step: Dur,
-    /// Length of a ramp on which that probability rises from 0 at `step` to 1, in place of the step. Default 0s.
+    /// A step in packets, in place of `step`: a packet is marked that leaves more than so many behind it in the L queue,
+    /// however long it has waited (Linux' `step_thresh` in packets). Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step_packets: Option<u64>,
+    /// Packets in the L queue from which on an arriving one is subject to the step at all (Linux' `min_qlen_step`); a
+    /// value of 1 spares packets that have only waited for one in transmission. Default 0.
+    pub min_qlen_step: u64,
+    /// Length of a ramp on which the L queue's own probability rises from 0 at `step` to 1, in place of the step (RFC 9332,
+    /// appendix A.1). Default 0s.
     pub ramp: Dur,
     /// Whether classic drops fall on both queues once scalable flows see a probability of 1; if not,
     /// the probability stops there, and the queue overflows. Default true.
@@ -66,6 +75,8 @@ impl Default for Params {
             beta: 3.2,
             coupling: 2.0,
             step: Dur::from_ms(1),
+            step_packets: None,
+            min_qlen_step: 0,
             ramp: Dur::ZERO,
             drop_on_overload: true,
             scheduler: Scheduler::default(),
@@ -86,6 +97,14 @@ impl Params {
         check::within("coupling", self.coupling, 1.0, 1e3)?;
         check::pause("step", self.step)?;
         check::pause("ramp", self.ramp)?;
+        if self.step_packets.is_some() {
+            if self.step != Params::default().step {
+                return Err(Invalid::new("step", "the step is in packets (`step-packets`); leave one of them out"));
+            }
+            if self.ramp > Dur::ZERO {
+                return Err(Invalid::new("ramp", "a ramp begins at a delay; write `step` in place of `step-packets`"));
+            }
+        }
         check::within("classic-share", self.classic_share, 1e-3, 1.0 - 1e-3)?;
         check::pause("time-shift", self.time_shift)?;
         check::packet("mtu", self.mtu)
@@ -99,6 +118,7 @@ impl Params {
             params: self.clone(),
             site: *site,
             low: Fifo::new(&Site::default()),
+            stepped: VecDeque::new(),
             classic: Fifo::new(&Site::default()),
             law: Pi2::new(gains, most),
             credit: 0,
@@ -108,12 +128,24 @@ impl Params {
     }
 }
 
+/// From which queue a packet comes.
+#[derive(Clone, Copy)]
+enum Origin {
+    /// The L queue, and whether its step applies to the packet.
+    Low {
+        stepped: bool,
+    },
+    Classic,
+}
+
 /// The two queues at work.
 #[derive(Debug)]
 pub struct DualPi2 {
     params: Params,
     site: Site,
     low: Fifo,
+    /// Whether the step applies to each packet of the L queue; empty if it does to all.
+    stepped: VecDeque<bool>,
     classic: Fifo,
     law: Pi2,
     /// Bytes times thousandths by which the C queue has fallen behind; up to 0 the L queue goes first.
@@ -142,15 +174,17 @@ impl DualPi2 {
             }
         }
     }
-    /// The next packet, whether it is from the L queue, and what it does to the credit.
-    fn take(&mut self, now: Time, gate: &Gate) -> Option<(Packet, bool, i64)> {
+    /// The next packet, from which queue, and what it does to the credit.
+    fn take(&mut self, now: Time, gate: &Gate) -> Option<(Packet, Origin, i64)> {
         let both = self.low.packets() > 0 && self.classic.packets() > 0;
         let low_first = self.low.packets() > 0 && (!both || self.low_first(now));
         for low in [low_first, !low_first] {
             if let Some(packet) = if low { &mut self.low } else { &mut self.classic }.pop(gate) {
                 let weight = self.classic_weight() - if low { 0 } else { 1000 };
                 let credit = if both { weight * i64::from(packet.size) } else { 0 };
-                return Some((packet, low, credit));
+                let stepped = low && (self.params.min_qlen_step == 0 || self.stepped.pop_front() == Some(true));
+                let from = if low { Origin::Low { stepped } } else { Origin::Classic };
+                return Some((packet, from, credit));
             }
         }
         None
@@ -161,16 +195,17 @@ impl DualPi2 {
         cx.rng.chance(p) && cx.rng.chance(p)
     }
     /// Marks the packet, drops it, or leaves it as it is.
-    fn judge(&mut self, now: Time, mut packet: Packet, low: bool, cx: &mut Cx<'_>) -> Option<Packet> {
+    fn judge(&mut self, now: Time, mut packet: Packet, from: Origin, cx: &mut Cx<'_>) -> Option<Packet> {
         let coupled = self.params.coupling * self.law.p();
         let overload = coupled > 1.0;
         let few = self.backlog().bytes < 2 * self.params.mtu.0;
-        if !low {
+        let Origin::Low { stepped } = from else {
             let signal = !few && self.is_chosen(cx);
             return if signal { cx.signal(packet, !overload, Reason::Early) } else { Some(packet) };
-        }
-        let coupled_mark = if few {
-            false
+        };
+        let native = if stepped { self.native(now.since(packet.at)) } else { 0.0 };
+        let marked = if few {
+            native >= 1.0 || self.params.ramp > Dur::ZERO && cx.rng.chance(native)
         } else if overload {
             if self.params.drop_on_overload && self.is_chosen(cx) {
                 cx.drop(packet, Reason::Early);
@@ -178,19 +213,23 @@ impl DualPi2 {
             }
             true
         } else {
-            cx.rng.chance(coupled)
+            // RFC 9332, appendix A.1: p_L = max(p'_L, p_CL), and one decision by it.
+            cx.rng.chance(coupled.max(native))
         };
-        if coupled_mark || self.native(now.since(packet.at), cx) {
+        if marked {
             cx.mark(&mut packet);
         }
         Some(packet)
     }
-    /// The L queue's own mark, by its delay.
-    fn native(&self, waited: Dur, cx: &mut Cx<'_>) -> bool {
-        let above = waited - self.params.step;
+    /// The L queue's own probability (p'_L), by its delay or length; the packet that is judged has left it.
+    fn native(&self, waited: Dur) -> f64 {
+        let above = match self.params.step_packets {
+            Some(packets) => self.low.packets() > packets,
+            None => waited > self.params.step,
+        };
         match self.params.ramp {
-            Dur::ZERO => above > Dur::ZERO,
-            ramp => cx.rng.chance(above.0 as f64 / ramp.0 as f64),
+            Dur::ZERO => f64::from(u8::from(above)),
+            ramp => ((waited - self.params.step).0 as f64 / ramp.0 as f64).min(1.0),
         }
     }
 }
@@ -201,14 +240,17 @@ impl Qdisc for DualPi2 {
         if self.site.is_full(queued.packets, queued.bytes, packet.size) {
             cx.drop(packet, Reason::BufferFull);
         } else if matches!(packet.ecn(), Ecn::Ect1 | Ecn::Ce) {
+            if self.params.min_qlen_step > 0 {
+                self.stepped.push_back(self.low.packets() >= self.params.min_qlen_step);
+            }
             self.low.push(packet);
         } else {
             self.classic.push(packet);
         }
     }
     fn dequeue(&mut self, now: Time, gate: &Gate, cx: &mut Cx<'_>) -> Option<Packet> {
-        while let Some((packet, low, credit)) = self.take(now, gate) {
-            if let Some(packet) = self.judge(now, packet, low, cx) {
+        while let Some((packet, from, credit)) = self.take(now, gate) {
+            if let Some(packet) = self.judge(now, packet, from, cx) {
                 self.credit += credit;
                 return Some(packet);
             }

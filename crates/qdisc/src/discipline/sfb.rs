@@ -57,10 +57,10 @@ impl Qdisc for Sfb {
             self.queue.push(packet);
         }
     }
-    fn dequeue(&mut self, _now: Time, gate: &Gate, _cx: &mut Cx<'_>) -> Option<Packet> {
+    fn dequeue(&mut self, now: Time, gate: &Gate, _cx: &mut Cx<'_>) -> Option<Packet> {
         let packet = self.queue.pop(gate)?;
         let ticket = self.tickets.pop_front().unwrap_or_default();
-        self.law.depart(packet.flow(), ticket);
+        self.law.depart(now, packet.flow(), ticket);
         Some(packet)
     }
     fn packets(&self) -> u64 {

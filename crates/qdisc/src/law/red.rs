@@ -205,7 +205,8 @@ impl Red {
                 if self.side != side && now.since(self.adapted) >= feng.freeze {
                     self.side = side;
                     self.adapted = now;
-                    self.max_p = next.clamp(feng.bottom.0, feng.top);
+                    // Without `top` it stays a number all the same: from infinity no division leads back.
+                    self.max_p = next.clamp(feng.bottom.0, feng.top.unwrap_or(f64::MAX));
                 }
             }
             Some(Adaptive::Floyd(floyd)) => {

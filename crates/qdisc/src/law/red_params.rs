@@ -129,16 +129,17 @@ pub struct Feng {
     pub beta: f64,
     /// Least time between two changes. Default 0s.
     pub freeze: Dur,
-    /// Smallest max_p, above 0. Default 0.0001; the paper and ns-2.35 have none.
+    /// Smallest max_p, above 0. Default 0.0001; a bound of ours, the paper and ns-2.35 have none.
     pub bottom: Fraction,
-    /// Largest max_p, not below `bottom`, up to 1000. Above 1 everything is chosen before the average
-    /// reaches `max`; the paper and ns-2.35 have no bound. Default 1.
-    pub top: f64,
+    /// Largest max_p, not below `bottom`, up to 1000. Where max_p is above 1, everything is chosen before the
+    /// average reaches `max`. Default none, as in the paper and ns-2.35: any bound is ours.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub top: Option<f64>,
 }
 
 impl Default for Feng {
     fn default() -> Feng {
-        Feng { alpha: 3.0, beta: 2.0, freeze: Dur::ZERO, bottom: Fraction(1e-4), top: 1.0 }
+        Feng { alpha: 3.0, beta: 2.0, freeze: Dur::ZERO, bottom: Fraction(1e-4), top: None }
     }
 }
 
@@ -149,7 +150,10 @@ impl Feng {
         check::above("beta", self.beta, 1.0, 1e6)?;
         check::pause("freeze", self.freeze)?;
         check::some("bottom", self.bottom)?;
-        check::within("top", self.top, self.bottom.0, 1000.0)
+        match self.top {
+            Some(top) => check::within("top", top, self.bottom.0, 1000.0),
+            None => Ok(()),
+        }
     }
 }
 

@@ -42,14 +42,7 @@ impl<'a> Builder<'a> {
             if let Some(backpressure) = &switch.backpressure {
                 self.backpressure(&node.path().join("backpressure"), backpressure);
             }
-            let crossbar = matches!(switch.model, SwitchModel::InputFifo(_) | SwitchModel::VirtualOutputQueues(_));
-            if crossbar && self.document.scope_of(switch) != Scope::None {
-                self.complaints.value(
-                    node.path().join("model"),
-                    "back-pressure watches output queues, and in a crossbar switch frames wait at the inputs",
-                    "take another model, or write `backpressure = { scope = \"none\" }` for this switch",
-                );
-            }
+            self.crossbar(node.path().join("model"), switch);
             if matches!(switch.model, SwitchModel::SharedBuffer(_)) {
                 self.shared_buffer(node.path(), switch);
             }
@@ -74,6 +67,38 @@ impl<'a> Builder<'a> {
             });
         }
         plans
+    }
+
+    /// What a crossbar can be asked to tell its neighbours.
+    fn crossbar(&mut self, path: Path, switch: &Switch) {
+        let Some(law) = self.document.backpressure_of(switch) else { return };
+        let by_class = matches!(law.scope, Scope::Class | Scope::ClassDestination);
+        match &switch.model {
+            SwitchModel::InputFifo(_) if law.scope != Scope::Plain => self.complaints.value(
+                path,
+                "frames of all classes and destinations wait in one FIFO per input: none of them can be stopped for the others",
+                "take scope \"plain\", or the model \"virtual-output-queues\", or `backpressure = { scope = \"none\" }` for this switch",
+            ),
+            SwitchModel::VirtualOutputQueues(model) if model.output_buffer.is_none() && by_class => {
+                self.complaints.value(
+                    path,
+                    "all classes share an input's memory, so that it is full for all of them at a time",
+                    "give each queue a limit, such as `output-buffer = \"50kB\"`, or take scope \"plain\" or \"destination\"",
+                );
+            }
+            SwitchModel::VirtualOutputQueues(model)
+                if model.output_buffer.is_none()
+                    && law.scope == Scope::Destination
+                    && law.addresses == Addresses::FilteringDatabase =>
+            {
+                self.complaints.value(
+                    path,
+                    "all outputs share an input's memory, so that the addresses reached through one of them say nothing",
+                    "give each queue a limit, such as `output-buffer = \"50kB\"`, or take `addresses = \"buffer\"`",
+                );
+            }
+            _ => {}
+        }
     }
 
     /// What memory that is accounted by input goes together with.
@@ -123,7 +148,14 @@ impl<'a> Builder<'a> {
             }
             SwitchModel::VirtualOutputQueues(model) => {
                 self.holds_a_frame(path.join("buffer"), model.buffer, framing);
-                Fabric::VirtualOutputQueues { buffer: model.buffer.0, speedup: model.speedup }
+                if let Some(size) = model.output_buffer {
+                    self.holds_a_frame(path.join("output-buffer"), size, framing);
+                }
+                Fabric::VirtualOutputQueues {
+                    buffer: model.buffer.0,
+                    output_buffer: model.output_buffer.map_or(u64::MAX, |size| size.0),
+                    speedup: model.speedup,
+                }
             }
             SwitchModel::CutThrough(model) => {
                 Fabric::CutThrough { header: u32::try_from(model.header.0).unwrap_or(u32::MAX) }

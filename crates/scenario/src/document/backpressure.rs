@@ -14,10 +14,10 @@ use tailback_units::{Dur, Fraction};
 pub struct BackPressure {
     /// What a notification names, and so what stops.
     pub scope: Scope,
-    /// When an output queue counts as congested.
+    /// When an output queue counts as congested, or at a crossbar switch an input.
     #[serde(default)]
     pub detection: Detection,
-    /// Whom a congested queue notifies.
+    /// Whom a congested queue notifies. An input of a crossbar switch always notifies the one neighbour that fills it.
     #[serde(default)]
     pub notify: Notify,
     /// Where a destination list comes from.

@@ -315,7 +315,9 @@ pub struct Watchdog {
     pub restore: Dur,
 }
 
-/// A crossbar with one FIFO per input port, whose head blocks what is behind it (Karol, Hluchyj and Morgan 1987).
+/// A crossbar with one FIFO per input port, whose head blocks what is behind it (Karol, Hluchyj and Morgan 1987). Takes
+/// back-pressure of scope "plain", which watches each input's FIFO and tells the neighbour behind it: what waits in one FIFO
+/// cannot be stopped by class or destination.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct InputFifo {
@@ -330,12 +332,18 @@ impl InputFifo {
     }
 }
 
-/// A crossbar with one queue per input and output, so that no head blocks another output's frames.
+/// A crossbar with one queue per input, output and class, so that no head blocks another output's frames. Back-pressure
+/// watches each input's memory, or with `output-buffer` each of its queues, and tells the neighbour behind the input.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct VirtualOutputQueues {
-    /// Limit of each input's memory.
+    /// Limit of each input's memory, which all its queues share: without `output-buffer` the backlog of one output may take
+    /// all of it, and frames to idle outputs are lost.
     pub buffer: Size,
+    /// Limit of each queue, of an output and class, within that memory. Absent: none but the memory. The scopes of
+    /// back-pressure that name classes need it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_buffer: Option<Size>,
     /// Crossing speed relative to the output's rate, 1 to 1000.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 1000))]

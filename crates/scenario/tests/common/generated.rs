@@ -35,6 +35,7 @@ fn model() -> impl Strategy<Value = Value> {
         json!({ "kind": "shared-memory", "memory": "60kB", "alpha": 0.5 }),
         json!({ "kind": "input-fifo", "buffer": "20kB" }),
         json!({ "kind": "virtual-output-queues", "buffer": "20kB", "speedup": 1.5 }),
+        json!({ "kind": "virtual-output-queues", "buffer": "90kB", "output-buffer": "20kB", "speedup": 1.5 }),
         json!({ "kind": "cut-through" }),
     ])
 }
@@ -78,8 +79,14 @@ prop_compose! {
         bits in any::<[bool; 4]>(),
     ) -> Value {
         let [per_class, framed, sampled, lossy] = bits;
-        let crossbar = ["input-fifo", "virtual-output-queues"].contains(&model["kind"].as_str().unwrap_or_default());
-        let own = if crossbar { Some(json!({ "scope": "none" })) } else { own };
+        let fifo = model["kind"] == "input-fifo";
+        let shared = model["kind"] == "virtual-output-queues" && model.get("output-buffer").is_none();
+        // What waits in one queue, or in one memory, cannot be told apart.
+        let own = match own {
+            _ if fifo => Some(json!({ "scope": "plain" })),
+            _ if shared => Some(json!({ "scope": "destination" })),
+            own => own,
+        };
         let seconds = match size { Size::Any => long, Size::Small => 1 };
         let sizes: Vec<String> = buffers.iter().map(|n| format!("{n}kB")).collect();
         let mut links = vec![

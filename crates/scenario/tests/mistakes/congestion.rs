@@ -163,4 +163,22 @@ pub const MISTAKES: &[Mistake] = &[
         "switches.floor.model",
         "scope = \"none\"",
     ),
+    (
+        "count = 2",
+        "count = 2\nbackpressure = { scope = \"class-destination\" }\nmodel = ‸{ kind = \"virtual-output-queues\", buffer = \"1MB\" }",
+        "switches.floor.model",
+        "output-buffer = \"50kB\"",
+    ),
+    (
+        "count = 2",
+        "count = 2\nbackpressure = { scope = \"destination\", addresses = \"filtering-database\" }\nmodel = ‸{ kind = \"virtual-output-queues\", buffer = \"1MB\" }",
+        "switches.floor.model",
+        "addresses = \"buffer\"",
+    ),
+    (
+        "count = 2",
+        "count = 2\nmodel = { kind = \"virtual-output-queues\", buffer = \"1MB\", output-buffer = ‸\"99B\" }",
+        "switches.floor.model.output-buffer",
+        "does not hold a single full frame",
+    ),
 ];

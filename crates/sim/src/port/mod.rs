@@ -16,6 +16,7 @@ use crate::hints::seldom;
 use crate::ledger::Count;
 use crate::plan::NodeId;
 use crate::ring::Ring;
+use crate::stops::Stops;
 pub(crate) use ahead::{Ahead, Judged};
 pub(crate) use managed::{ClassQueue, Managed, Origin, Waiting};
 use tailback_qdisc::Packet;
@@ -226,6 +227,14 @@ impl Port {
         }
     }
 
+    /// What has been stopped here, where the port obeys notifications.
+    pub fn stops(&self) -> Option<&Stops> {
+        match &self.queue {
+            Queue::Fifo { .. } | Queue::Judged(_) => None,
+            Queue::Managed(m) => m.responder.as_ref().map(|responder| &responder.stops),
+        }
+    }
+
     /// Buffer bytes waiting at `now`, by class.
     pub fn backlog_at(&mut self, now: Time, class: usize) -> u64 {
         self.waiting_at(now, class).bytes
@@ -291,6 +300,9 @@ impl Port {
             self.classes[class].max = self.backlog_at(now, class);
         }
         if let Queue::Managed(m) = &mut self.queue {
+            if let Some(responder) = &mut m.responder {
+                responder.stops.end_warmup(now);
+            }
             for queue in m.queues.iter_mut() {
                 if let Waiting::Limited(limiters) = &mut queue.waiting {
                     limiters.reset(now);

@@ -11,7 +11,7 @@ pub use flows::{
     Slowdown, TransportReport, VariationReport,
 };
 pub use notification::{CongestionPointReport, CongestionReport, DeadlockReport, LimitersReport};
-pub use ports::{ConditionerReport, HeadOfLine, NodeReport, PortClassReport, PortReport};
+pub use ports::{ConditionerReport, HeadOfLine, NodeReport, PortClassReport, PortReport, StopReport};
 pub use rows::FlowReports;
 pub use series::Series;
 
@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 use tailback_measure::{Digest, Sketch};
 
 /// Version of the report's shape; it changes when a field changes its meaning.
-const SCHEMA: u32 = 1;
+const SCHEMA: u32 = 2;
 
 /// One replication's results.
 #[derive(Clone, Debug, Serialize)]

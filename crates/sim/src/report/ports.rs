@@ -4,7 +4,9 @@ use super::Counts;
 use super::secs;
 use crate::plan::NodeKind;
 use crate::port::Queue;
-use crate::world::World;
+use crate::responder::Target;
+use crate::stops::{Spell, Stops};
+use crate::world::{FabricState, World};
 use serde::Serialize;
 use tailback_measure::Digest;
 
@@ -21,8 +23,19 @@ pub struct PortReport {
     pub rate_bps: u64,
     /// Share of the time spent transmitting, control frames included, 0 to 1.
     pub utilisation: f64,
-    /// Time in which data waited and the transmitter idled, seconds.
+    /// Time for which a notification was in force that stopped the port, a class or a destination, whether or not data
+    /// waited for it, seconds.
     pub stopped_s: f64,
+    /// Time for which a notification kept something below the link's rate (`response = { kind = "rate" }`), seconds.
+    pub slowed_s: f64,
+    /// Time in which data waited and the transmitter idled, for whatever reason, seconds.
+    pub held_s: f64,
+    /// What was stopped, each by itself; absent where nothing was.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stops: Vec<StopReport>,
+    /// Most bytes at the crossbar input that its line leads to; absent where it leads to none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input_max_bytes: Option<u64>,
     /// Data lost on its line, at random or because the link went down.
     pub lost_on_line: Counts,
     /// Data that came over its line and was refused by the input buffer of a crossbar switch.
@@ -39,6 +52,19 @@ pub struct PortReport {
     pub pause_storms: Option<u64>,
     /// Per class.
     pub classes: Vec<PortClassReport>,
+}
+
+/// What notifications have stopped at a port: all of it, a class, a destination, or a destination in a class.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StopReport {
+    /// The class; none is all.
+    pub class: Option<u8>,
+    /// The destination's name; none is all.
+    pub destination: Option<String>,
+    /// Stops that began.
+    pub times: u64,
+    /// Time for which one was in force, seconds.
+    pub stopped_s: f64,
 }
 
 /// One class at one port. At the warm-up's end some are queued: arrived + queued then = sent +
@@ -150,13 +176,20 @@ impl World {
             digest.u64(lost.packets);
             digest.u64(refused.packets);
             let (node, to, rate) = (p.from, p.to, p.rate.0);
+            let p = &self.ports[index];
+            let (stopped, slowed) = p.stops().map_or((0, 0), |s| (s.any.measured(now), s.slowed.measured(now)));
+            let stops = p.stops().map_or_else(Vec::new, |stops| self.stop_reports(stops));
             reports.push(PortReport {
                 name: name.clone(),
                 node: self.node_name(node).to_owned(),
                 to: self.node_name(to).to_owned(),
                 rate_bps: rate,
                 utilisation: if span == 0 { 0.0 } else { busy as f64 / span as f64 },
-                stopped_s: secs(blocked),
+                stopped_s: secs(stopped),
+                slowed_s: secs(slowed),
+                held_s: secs(blocked),
+                stops,
+                input_max_bytes: self.input_max(index),
                 lost_on_line: lost.into(),
                 refused_at_input: refused.into(),
                 notifications_sent: sent,
@@ -168,6 +201,24 @@ impl World {
             });
         }
         reports
+    }
+
+    fn stop_reports(&self, stops: &Stops) -> Vec<StopReport> {
+        let report = |(target, spell): (&Target, &Spell)| {
+            let (class, destination) = match *target {
+                Target::Port => (None, None),
+                Target::Class(class) => (Some(class), None),
+                Target::Destination(node, class) => (class, Some(self.node_name(node).to_owned())),
+            };
+            StopReport { class, destination, times: spell.begun(), stopped_s: secs(spell.measured(self.now)) }
+        };
+        stops.by_target.iter().map(report).filter(|stop| stop.times > 0 || stop.stopped_s > 0.0).collect()
+    }
+
+    /// Most bytes at the crossbar input that the line of a port leads to, if it leads to one.
+    fn input_max(&self, port: usize) -> Option<u64> {
+        let FabricState::Crossbar(crossbar) = &self.nodes[usize::from(self.ports[port].to)].fabric else { return None };
+        Some(crossbar.inputs[self.slots[port ^ 1] as usize].max)
     }
 
     pub(super) fn node_reports(&self, ports: &[PortReport]) -> Vec<NodeReport> {

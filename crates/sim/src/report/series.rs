@@ -1,5 +1,6 @@
 //! Time series, as the report shows them.
 
+use super::secs;
 use crate::world::{Quality, World};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -28,8 +29,14 @@ pub struct Series {
 pub struct PortSeries {
     /// Bytes waiting.
     pub queue_bytes: Vec<u64>,
-    /// Whether data waits while the transmitter idles.
+    /// Whether a notification is in force that stops the port, a class or a destination, whether or not data waits.
     pub stopped: Vec<bool>,
+    /// For how long one has been since the start, seconds.
+    pub stopped_s: Vec<f64>,
+    /// Whether data waits while the transmitter idles.
+    pub held: Vec<bool>,
+    /// For how long it has since the start, seconds.
+    pub held_s: Vec<f64>,
     /// Bytes sent since the start.
     pub sent_bytes: Vec<u64>,
     /// Packets dropped since the start.
@@ -85,6 +92,9 @@ impl World {
             let series = PortSeries {
                 queue_bytes: queue.clone(),
                 stopped: recorder.stopped[index].clone(),
+                stopped_s: recorder.stopped_time[index].iter().copied().map(secs).collect(),
+                held: recorder.held[index].clone(),
+                held_s: recorder.held_time[index].iter().copied().map(secs).collect(),
                 sent_bytes: recorder.sent[index].clone(),
                 dropped_packets: recorder.dropped[index].clone(),
                 marked_packets: recorder.marked[index].clone(),

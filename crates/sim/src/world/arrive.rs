@@ -2,9 +2,10 @@
 
 use super::{FabricState, World};
 use crate::agenda::{Key, Kind};
+use crate::crossbar::Place;
 use crate::hints::seldom;
-use crate::port::{LineEnd, Queue};
-use tailback_qdisc::{Packet, Reason};
+use crate::port::{LineEnd, Queue, Waiting};
+use tailback_qdisc::{Gate, Packet, Reason};
 use tailback_units::{Dur, Time};
 
 /// Frames of a class that an output queue may hold before a crossbar stops filling it.
@@ -85,8 +86,15 @@ impl World {
             return self.enqueue(output, packet, Some(via));
         };
         let slot = |port: u32| self.slots[port as usize] as usize;
-        match crossbar.accept(slot(via ^ 1), slot(output), packet) {
-            Ok(()) => self.match_output(output),
+        let place =
+            Place { input: slot(via ^ 1), output: slot(output), class: packet.class(), destination: packet.dst };
+        match crossbar.accept(place.input, place.output, packet) {
+            Ok(()) => {
+                self.match_output(output);
+                if seldom(self.nodes[usize::from(node)].backpressure.is_some()) {
+                    self.detect_at_input(usize::from(node), place, true);
+                }
+            }
             Err(packet) => {
                 self.ports[via as usize].refused.add(u64::from(packet.size));
                 self.lose(packet, via, Reason::InputBufferFull);
@@ -96,19 +104,35 @@ impl World {
 
     /// Lets a frame cross to the output `port` if its queue has room and a head of line wants it.
     pub(super) fn match_output(&mut self, port: u32) {
-        let p = &self.ports[port as usize];
-        let Queue::Managed(m) = &p.queue else { return };
-        // Class by class, so that one that is stopped here does not hold up the others.
-        let has_room = |class: &usize| m.queues[*class].backlog.packets <= OUTPUT_FRAMES;
-        let room = (0..m.queues.len()).filter(has_room).fold(0, |mask, class| mask | 1 << class);
+        let now = self.now;
+        let p = &mut self.ports[port as usize];
+        let Queue::Managed(m) = &mut p.queue else { return };
+        let open = Gate::default();
+        let gate = m.responder.as_mut().map_or(&open, |r| r.gate(now));
+        // Class by class, so that one that is stopped here does not hold up the others; nor does a destination.
+        let selects = gate.selects_destinations();
+        let waits = |class: usize| match &m.queues[class].waiting {
+            Waiting::ByDestination(q) if selects => q.packets_not_selected(gate),
+            _ => m.queues[class].backlog.packets,
+        };
+        let has_room = |class: &usize| waits(*class) <= OUTPUT_FRAMES;
+        let room = (0..m.queues.len()).filter(has_room).fold(0u8, |mask, class| mask | 1 << class);
+        let admits = |p: &Packet| room & (1 << p.class()) != 0 && gate.admits_destination(p.class(), p.dst);
         let (clock, output) = (p.clock, self.slots[port as usize] as usize);
         let node = &mut self.nodes[usize::from(p.from)];
         let FabricState::Crossbar(crossbar) = &mut node.fabric else { return };
-        let Some(input) = crossbar.start(output, room) else { return };
+        let Some(input) = crossbar.start(output, selects, admits) else { return };
         let Some((_, packet)) = &crossbar.inputs[input].crossing else { return };
         let time = clock.tx_time(u32::from(packet.wire())).0 as f64 / crossbar.speedup;
         let (component, at) = (node.ports[input], self.now + Dur((time as u64).max(1)));
         self.schedule(at, Kind::Crossed, component);
+    }
+
+    /// What `port` has been told may let frames cross to it that waited at the inputs of its switch.
+    pub(super) fn cross_to(&mut self, port: u32) {
+        if matches!(self.nodes[usize::from(self.ports[port as usize].from)].fabric, FabricState::Crossbar(_)) {
+            self.match_output(port);
+        }
     }
 
     /// The frame crossing from the input that shares its link with `port` is at its output.
@@ -116,6 +140,7 @@ impl World {
         let (at, input) = (usize::from(self.ports[port as usize].from), self.slots[port as usize] as usize);
         let FabricState::Crossbar(crossbar) = &mut self.nodes[at].fabric else { return };
         let Some((output, packet)) = crossbar.finish(input) else { return };
+        let place = Place { input, output, class: packet.class(), destination: packet.dst };
         // Both are free again: any output may have waited for this input, and any input for this
         // output. The input asks the outputs in turn, this one last, so that it starves none.
         let count = self.nodes[at].ports.len();
@@ -127,5 +152,8 @@ impl World {
         let output = self.nodes[at].ports[output];
         self.enqueue(output, packet, Some(port ^ 1));
         self.match_output(output);
+        if self.nodes[at].backpressure.is_some() {
+            self.detect_at_input(at, place, false);
+        }
     }
 }

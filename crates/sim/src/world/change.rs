@@ -1,6 +1,6 @@
 //! The scenario's timeline: links, sources and thresholds change during the run.
 
-use super::World;
+use super::{FabricState, World};
 use crate::agenda::Kind;
 use crate::plan::ChangeKind;
 use crate::port::{LineEnd, Queue};
@@ -48,6 +48,9 @@ impl World {
             ChangeKind::FlowStart(flow) => self.start_flow(flow, now),
             ChangeKind::FlowStop(flow) => self.stop_flow(flow),
             ChangeKind::Thresholds { node, high, low } => {
+                if let FabricState::Crossbar(crossbar) = &mut self.nodes[usize::from(node)].fabric {
+                    crossbar.set_thresholds(high, low);
+                }
                 for port in self.nodes[usize::from(node)].ports.clone() {
                     let Queue::Managed(m) = &mut self.ports[port as usize].queue else { continue };
                     for queue in m.queues.iter_mut() {
@@ -69,12 +72,13 @@ impl World {
     /// so both ends forget all that was said over it, as an interface does when it loses its link:
     /// else a lost XON would stop a port for ever.
     fn cut(&mut self, port: u32) {
+        let now = self.now;
         if let Queue::Managed(m) = &mut self.ports[port as usize].queue {
             m.up = false;
             m.control.clear();
             m.effects.clear();
             if let Some(responder) = &mut m.responder {
-                responder.reset();
+                responder.reset(now);
             }
         }
         let p = &mut self.ports[port as usize];

@@ -121,6 +121,9 @@ impl Recorder {
         for port in (0..self.queue.len()).filter(|port| owns(*port)) {
             swap(&mut self.queue[port], &mut other.queue[port]);
             swap(&mut self.stopped[port], &mut other.stopped[port]);
+            swap(&mut self.stopped_time[port], &mut other.stopped_time[port]);
+            swap(&mut self.held[port], &mut other.held[port]);
+            swap(&mut self.held_time[port], &mut other.held_time[port]);
             swap(&mut self.sent[port], &mut other.sent[port]);
             swap(&mut self.dropped[port], &mut other.dropped[port]);
             swap(&mut self.marked[port], &mut other.marked[port]);

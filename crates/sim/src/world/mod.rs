@@ -10,6 +10,7 @@ mod deadlock;
 mod emit;
 mod feedback;
 mod gather;
+mod inputs;
 mod new;
 mod notify;
 mod observe;
@@ -53,7 +54,7 @@ pub struct World {
     /// Two per link: side s of link l is port 2 l + s; its way back is the port with the last bit flipped.
     pub(crate) ports: Vec<Port>,
     /// By port, its place among its node's.
-    slots: Vec<u32>,
+    pub(crate) slots: Vec<u32>,
     pub(crate) nodes: Vec<Node>,
     /// The port to take at a switch for a destination.
     routes: Forwarding,
@@ -270,6 +271,11 @@ impl World {
     fn end_warmup(&mut self) {
         let now = self.now;
         self.ports.iter_mut().for_each(|p| p.end_warmup(now));
+        for node in &mut self.nodes {
+            if let FabricState::Crossbar(crossbar) = &mut node.fabric {
+                crossbar.end_warmup();
+            }
+        }
         if now > Time::ZERO {
             self.transports.end_warmup();
         }

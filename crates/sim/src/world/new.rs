@@ -10,7 +10,7 @@ use crate::agenda::{Agenda, Key, Kind};
 use crate::by_class::ByClass;
 use crate::conditioning::Conditioning;
 use crate::congestion_point::CongestionPoint;
-use crate::crossbar::Crossbar;
+use crate::crossbar::{Crossbar, Limits};
 use crate::detector::Detector;
 use crate::egress::Egress;
 use crate::labelling::Labelling;
@@ -221,19 +221,28 @@ fn node(plan: &Plan, node: &NodePlan, ports: Vec<u32>) -> Node {
                     FabricState::Buffer(Box::new(SharedBuffer::new(buffer, plan.classes, &headroom)))
                 }
                 Fabric::InputFifo { buffer } => {
-                    FabricState::Crossbar(Box::new(Crossbar::new(count, usize::from(plan.classes), false, buffer, 1.0)))
+                    let limits = Limits { virtual_queues: false, memory: buffer, queue: u64::MAX, partition: false };
+                    crossbar(plan, switch, count, limits, 1.0)
                 }
-                Fabric::VirtualOutputQueues { buffer, speedup } => FabricState::Crossbar(Box::new(Crossbar::new(
-                    count,
-                    usize::from(plan.classes),
-                    true,
-                    buffer,
-                    speedup,
-                ))),
+                Fabric::VirtualOutputQueues { buffer, output_buffer, speedup } => {
+                    let names = switch.backpressure.as_ref().filter(|law| by_address(law.scope));
+                    let partition = output_buffer != u64::MAX && names.is_some_and(|law| law.partition);
+                    let limits = Limits { virtual_queues: true, memory: buffer, queue: output_buffer, partition };
+                    crossbar(plan, switch, count, limits, speedup)
+                }
             },
             ports,
         },
     }
+}
+
+/// A crossbar between so many ports, watched if its switch has back-pressure.
+fn crossbar(plan: &Plan, switch: &SwitchPlan, ports: usize, limits: Limits, speedup: f64) -> FabricState {
+    let mut made = Crossbar::new(ports, usize::from(plan.classes), limits, speedup);
+    if let Some(law) = &switch.backpressure {
+        made.watch(law.detection);
+    }
+    FabricState::Crossbar(Box::new(made))
 }
 
 /// Buffer bytes that may come from the sender of `link.ends[side]` after this switch has decided to stop it: while the
@@ -372,6 +381,9 @@ fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize, origins: &Origins, 
         && !Labelling::concern(plan, number)
         && !plan.conditioners.iter().any(|c| c.place == Place::Egress { port: number });
     let by_input = own.is_some_and(|s| matches!(s.fabric, Fabric::SharedBuffer(_)));
+    // There frames wait at the inputs, and these are watched.
+    let behind_crossbar =
+        own.is_some_and(|s| matches!(s.fabric, Fabric::InputFifo { .. } | Fabric::VirtualOutputQueues { .. }));
     // No notification either.
     let sends_ahead = is_simple
         && !shared[usize::from(from)]
@@ -395,6 +407,7 @@ fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize, origins: &Origins, 
     } else {
         // Who names addresses stops them upstream: there the queues are kept by destination. A
         // switch of its own keeps the same order of queues, so that its list of addresses is right.
+        let own_pressure = own_pressure.filter(|_| !behind_crossbar);
         let selective = [neighbour, own_pressure].into_iter().flatten().find(|b| by_address(b.scope));
         let class_queue = |(class, (&limit, &packets)): (usize, (&u64, &u64))| {
             let site = Site { bytes: limit, packets, rate };

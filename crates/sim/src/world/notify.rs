@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// short for that (below 21 quanta on a link of equal rates) lapses in between.
 const REFRESH_SHARE: u32 = 8;
 
-fn has_addresses(scope: Scope) -> bool {
+pub(super) fn has_addresses(scope: Scope) -> bool {
     matches!(scope, Scope::Destination | Scope::ClassDestination)
 }
 
@@ -130,17 +130,19 @@ impl World {
     fn addresses(&mut self, port: u32, class: usize, destination: Option<u16>, law: &BackPressure) -> Vec<u16> {
         match (destination, law.addresses) {
             (Some(destination), Addresses::Buffer) => vec![destination],
-            (_, Addresses::FilteringDatabase) => {
-                let node = self.ports[port as usize].from;
-                let all = 0..self.nodes.len() as u16;
-                all.filter(|d| self.nodes[usize::from(*d)].is_host && self.routes.ports(node, *d).contains(&port))
-                    .collect()
-            }
+            (_, Addresses::FilteringDatabase) => self.reached_through(port),
             (None, Addresses::Buffer) => match &self.class_queue(port, class).waiting {
                 Waiting::ByDestination(q) => q.destinations().collect(),
                 Waiting::Discipline(_) | Waiting::Limited(_) => Vec::new(),
             },
         }
+    }
+
+    /// The hosts that a switch reaches through one of its ports.
+    pub(super) fn reached_through(&self, port: u32) -> Vec<u16> {
+        let node = self.ports[port as usize].from;
+        let reached = |d: &u16| self.nodes[usize::from(*d)].is_host && self.routes.ports(node, *d).contains(&port);
+        (0..self.nodes.len() as u16).filter(reached).collect()
     }
 
     /// Says (or takes back) to the neighbour behind `target` that `cause` is congested.
@@ -235,6 +237,7 @@ impl World {
                 }
             }
         }
+        standing.extend(self.standing_at_input(port));
         standing.extend(self.standing_stops(port).into_iter().map(|cause| (cause, Vec::new())));
         match law.signal {
             Signal::OnOff => {

@@ -14,8 +14,14 @@ pub(crate) struct Recorder {
     pub times: Vec<Time>,
     /// By port, then by sample: buffer bytes waiting.
     pub queue: Vec<Vec<u64>>,
-    /// By port, then by sample: whether data waits while the transmitter idles.
+    /// By port, then by sample: whether a stop is in force.
     pub stopped: Vec<Vec<bool>>,
+    /// By port, then by sample: for how long one has been, since the start.
+    pub stopped_time: Vec<Vec<u64>>,
+    /// By port, then by sample: whether data waits while the transmitter idles.
+    pub held: Vec<Vec<bool>>,
+    /// By port, then by sample: for how long it has, since the start.
+    pub held_time: Vec<Vec<u64>>,
     /// By port, then by sample: buffer bytes sent since the start.
     pub sent: Vec<Vec<u64>>,
     /// By port, then by sample: packets dropped since the start.
@@ -48,7 +54,12 @@ impl World {
         let Some(recorder) = &mut self.recorder else { return };
         recorder.times.push(now);
         recorder.queue.resize_with(self.ports.len(), Vec::new);
-        recorder.stopped.resize_with(self.ports.len(), Vec::new);
+        for series in [&mut recorder.stopped, &mut recorder.held] {
+            series.resize_with(self.ports.len(), Vec::new);
+        }
+        for series in [&mut recorder.stopped_time, &mut recorder.held_time] {
+            series.resize_with(self.ports.len(), Vec::new);
+        }
         recorder.sent.resize_with(self.ports.len(), Vec::new);
         recorder.dropped.resize_with(self.ports.len(), Vec::new);
         recorder.marked.resize_with(self.ports.len(), Vec::new);
@@ -97,11 +108,15 @@ impl World {
                 let state = &mut recorder.state[at];
                 judged.rule.probe(&mut |name, value| state.entry(name.to_owned()).or_default().push(value));
             }
-            let stopped = match &port.queue {
+            let held = match &port.queue {
                 Queue::Managed(m) => m.blocked_since.is_some(),
                 Queue::Fifo { .. } | Queue::Judged(_) => false,
             };
-            recorder.stopped[at].push(stopped);
+            let stops = port.stops();
+            recorder.stopped[at].push(stops.is_some_and(|stops| stops.any.stands(now)));
+            recorder.stopped_time[at].push(stops.map_or(0, |stops| stops.any.total(now)));
+            recorder.held[at].push(held);
+            recorder.held_time[at].push(port.blocked_at(now));
         }
         for rule in &self.conditioning.rules {
             for (key, meter) in &rule.meters {

@@ -67,6 +67,7 @@ impl World {
             self.count_held_up(port, stopped);
         }
         self.kick(port);
+        self.cross_to(port);
     }
 
     /// Whether the neighbour behind `port` accounts for its memory by input.
@@ -110,5 +111,6 @@ impl World {
         self.count_dropped(port);
         self.wake_at(port, change);
         self.kick(port);
+        self.cross_to(port);
     }
 }

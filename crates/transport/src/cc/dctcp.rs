@@ -1,7 +1,7 @@
 //! DCTCP: a reduction in proportion to the fraction of marked segments (RFC 8257).
 
 use super::reno::Growth;
-use super::{Acked, Build, Congestion, CongestionControl, Window};
+use super::{Acked, BackOff, Build, Congestion, CongestionControl, Window};
 use crate::params::{EcnEcho, Tcp, number};
 use crate::seq::before;
 use schemars::JsonSchema;
@@ -23,11 +23,14 @@ pub struct Params {
     pub initial_alpha: Fraction,
     /// Segments that one acknowledgement may count for in slow start, 1 to 1000. Default 2.
     pub byte_counting: u32,
+    /// Smallest window that an echo leaves, segments, 1 or 2. Linux has 2: with every segment marked it sends two in a round
+    /// trip, and `ecn-floor` has no say. With 1, RFC 3168's, `ecn-floor` says what happens there. Default 2.
+    pub least_window: u32,
 }
 
 impl Default for Params {
     fn default() -> Params {
-        Params { g: Fraction(1.0 / 16.0), initial_alpha: Fraction(1.0), byte_counting: 2 }
+        Params { g: Fraction(1.0 / 16.0), initial_alpha: Fraction(1.0), byte_counting: 2, least_window: 2 }
     }
 }
 
@@ -42,7 +45,8 @@ impl Params {
             let advice = format!("{} is out of range; write a number from 0 to 1", self.initial_alpha);
             return Err(Invalid::new("initial-alpha", advice));
         }
-        number("byte-counting", self.byte_counting, 1, 1000)
+        number("byte-counting", self.byte_counting, 1, 1000)?;
+        number("least-window", self.least_window, 1, 2)
     }
 }
 
@@ -55,6 +59,7 @@ impl Build for Params {
             acked: 0,
             marked: 0,
             window_end: 0,
+            least: self.least_window as u8,
             growth: Growth::new(self.byte_counting),
         }
     }
@@ -77,6 +82,8 @@ pub struct Dctcp {
     marked: u32,
     /// The observation window ends when what comes after this segment is acknowledged.
     window_end: u32,
+    /// Smallest window that an echo leaves.
+    least: u8,
     growth: Growth,
 }
 
@@ -98,7 +105,8 @@ impl CongestionControl for Dctcp {
             Congestion::Ecn => {
                 let reduced = window.cwnd * (1.0 - self.alpha / 2.0);
                 window.ssthresh = reduced.max(2.0);
-                window.cwnd = reduced.max(1.0);
+                // One of one segment, after a timeout, stays: no echo opens a window.
+                window.cwnd = reduced.max(f64::from(self.least)).min(window.cwnd);
             }
             Congestion::Loss | Congestion::Timeout => {
                 window.ssthresh = (f64::from(in_flight) / 2.0).max(2.0);
@@ -112,6 +120,11 @@ impl CongestionControl for Dctcp {
     /// RFC 8257 section 3.5: conventional TCP's answer to loss, whatever a mark has taken of the window.
     fn loss_counts_after_echo(&self) -> bool {
         true
+    }
+
+    /// With Linux' floor nothing is below it; else the scenario says.
+    fn back_off(&self) -> Option<BackOff> {
+        (self.least > 1).then_some(BackOff::None)
     }
 
     #[inline]

@@ -134,9 +134,13 @@ pub trait Build {
 pub enum BackOff {
     /// Nothing: one segment per round trip is the least.
     None,
-    /// An echo at a window of one segment holds the next one until the timer expires (RFC 3168
-    /// section 6.1.2).
-    Floor,
+    /// An echo at a window of one segment starts the timer again and holds the next segment until it
+    /// expires (RFC 3168 section 6.1.2).
+    #[serde(rename = "rfc3168")]
+    Rfc3168,
+    /// The same, and each echo in a row doubles the timeout.
+    #[serde(rename = "backoff")]
+    Backoff,
     /// The same for windows of less than two segments, whose half is none (ns-2.35).
     #[serde(rename = "ns-2")]
     Ns2,
@@ -169,7 +173,7 @@ pub trait CongestionControl {
     fn on_congestion(&mut self, window: &mut Window, why: Congestion, now: Time, in_flight: u32);
     /// Every acknowledgement, first of all, also in recovery, also duplicates: what an echo says (DCTCP's fraction).
     fn on_echo(&mut self, _window: &mut Window, _acked: u32, _ece: bool, _una: u32, _next: u32) {}
-    /// The last reduction was spurious: restores what it had before (RFC 4015, RFC 9438 section 4.9).
+    /// The last reduction was spurious: restores what it had before (after RFC 4015; RFC 9438 section 4.9).
     /// The sender has already put back `cwnd` and `ssthresh`.
     fn on_spurious(&mut self, _window: &mut Window) {}
     /// A segment is transmitted; `idle` when nothing was outstanding.

@@ -18,11 +18,9 @@ pub struct Params {
     /// Largest relative growth per round trip, above 0 and at most 1; from a window of 1/x on it is
     /// Reno. Default "10%".
     pub x: Fraction,
-    /// What happens below one segment per round trip. "none": the timer is that of any TCP. "floor":
-    /// an echo at a window of one segment holds the next until the timer expires. "ns-2": an echo
-    /// below two does. "interval": the
-    /// time between segments doubles with each timeout, and each echo at a window of one, and
-    /// shrinks by 1 + x with each unmarked acknowledgement until a round trip. Default "interval".
+    /// What happens below one segment per round trip. "none", "rfc3168", "backoff" and "ns-2" are those of
+    /// `ecn-floor`. "interval": the time between segments doubles with each timeout, and each echo at a window
+    /// of one, and shrinks by 1 + x with each unmarked acknowledgement until a round trip. Default "interval".
     pub back_off: BackOff,
     /// Smallest slow-start threshold, segments, 1 or 2. RFC 5681 has 2, which doubles a window of 1
     /// in one round trip whatever x says. Default 1.

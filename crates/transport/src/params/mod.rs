@@ -8,12 +8,12 @@ mod reservation;
 mod timers;
 mod window;
 
-pub use floor::{EcnFloor, FloorRule};
+pub use floor::EcnFloor;
 pub use limited::{LimitedTransmit, WhenLimited};
 pub use rdma::Rdma;
 pub use recovery::{Exit, GoBackN, NewReno, Pipe, Recovery, Reno, Sack, Tahoe};
 pub use reservation::{Acknowledgement, Delayed, Reservation, ReservedWindow, Timed, Transmission};
-pub use timers::{Clock, DelayedAck, Timers};
+pub use timers::{AckClock, Clock, DelayedAck, Timers};
 pub use window::{InitialWindow, WindowRule};
 
 use crate::line::Line;
@@ -70,9 +70,9 @@ pub struct Tcp {
     /// "accurate" reports each segment's mark (RFC 8257 section 3.2). Default: what the congestion
     /// control needs, "accurate" for "dctcp" and "classic" for the others.
     pub ecn_echo: Option<EcnEcho>,
-    /// An echo at a window of one segment: true sends only when the retransmission timer expires
-    /// (RFC 3168 section 6.1.2), each echo in a row doubling the timeout; "ns-2" does so below two
-    /// segments; false sends on. Default true.
+    /// Answer to an echo at a window of one segment. "rfc3168": the next is sent when the retransmission timer,
+    /// started again, expires; "backoff": each echo in a row doubles the timeout, too; "ns-2": so does ns-2.35, below
+    /// two segments; "none": it is sent at once. Default "rfc3168".
     pub ecn_floor: EcnFloor,
     /// Send retransmissions as ECN-capable, and CWR with them, which RFC 3168 forbids and ns-2 does.
     /// Default false.
@@ -175,7 +175,7 @@ impl Default for Tcp {
             ecn: EcnMode::Off,
             ect: Ect::Ect0,
             ecn_echo: None,
-            ecn_floor: EcnFloor::Waits(true),
+            ecn_floor: EcnFloor::Rfc3168,
             ecn_retransmissions: false,
             handshake: true,
             pacing: false,

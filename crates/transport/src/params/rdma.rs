@@ -92,7 +92,7 @@ impl Rdma {
             },
             ecn: EcnMode::Classic,
             // RFC 3168's wait for the timer at one segment is TCP's: an adapter answers marks by its window alone.
-            ecn_floor: EcnFloor::Waits(false),
+            ecn_floor: EcnFloor::None,
             handshake: false,
             spurious_timeout: SpuriousTimeout::Off,
             takes_turns: true,

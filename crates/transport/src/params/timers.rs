@@ -46,6 +46,21 @@ pub struct DelayedAck {
     /// Acknowledge at the latest after this time, 1 us to 10 s (RFC 5681: up to 500 ms; ns-2: 100 ms).
     /// Default 40 ms.
     pub timeout: Dur,
+    /// What the timeout counts from: "segment" or "heartbeat". Default "segment".
+    pub clock: AckClock,
+}
+
+/// When an acknowledgement that is held back leaves, if no segment releases it before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AckClock {
+    /// `timeout` after its segment arrived: each connection has a timer of its own.
+    #[default]
+    Segment,
+    /// At the next whole multiple of `timeout`, counted from the start of the run, so that those of all
+    /// connections leave together and wait half of it on average. BSD has one such heartbeat per
+    /// host, of 200 ms: `tcp_fasttimo` (Wright and Stevens, TCP/IP Illustrated 2, section 25.4).
+    Heartbeat,
 }
 
 impl Default for Timers {
@@ -61,7 +76,7 @@ impl Default for Timers {
 }
 impl Default for DelayedAck {
     fn default() -> DelayedAck {
-        DelayedAck { every: 2, timeout: Dur::from_ms(40) }
+        DelayedAck { every: 2, timeout: Dur::from_ms(40), clock: AckClock::Segment }
     }
 }
 

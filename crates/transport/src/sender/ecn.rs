@@ -38,13 +38,13 @@ impl Sender {
             rare.prior = None;
         }
         let back_off = self.back_off();
-        // As in ns-2: each further echo in a row at a window of one doubles the wait.
-        let slower = at_floor && matches!(back_off, BackOff::Floor | BackOff::Ns2);
+        // Each further echo in a row at a window of one doubles the wait: as in ns-2, but not in RFC 3168's section.
+        let slower = at_floor && matches!(back_off, BackOff::Backoff | BackOff::Ns2);
         if slower && self.floored {
             self.rtt.back_off(&self.tcp.timers);
         }
         self.floored = slower;
-        let wait = slower && back_off == BackOff::Floor;
+        let wait = at_floor && matches!(back_off, BackOff::Rfc3168 | BackOff::Backoff);
         if wait {
             self.held = true;
         } else if back_off == BackOff::Ns2 && before < 2.0 {

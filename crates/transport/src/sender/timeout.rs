@@ -193,7 +193,8 @@ impl Sender {
         }
     }
 
-    /// The reduction had no reason (RFC 4015): back to where it was.
+    /// The reduction had no reason: back to where it was, as in Linux. RFC 4015 restores the threshold, too, but of the
+    /// window only FlightSize and what is newly acknowledged, at most an initial window of that.
     pub(super) fn undo(&mut self) {
         self.f_rto = FRto::Off;
         self.rare().counts.spurious += 1;

@@ -17,6 +17,7 @@ __all__ = [
     "WAITS_US",
     "edge_settings",
     "identity",
+    "idle",
     "latency",
     "limiters",
     "mean_limited",
@@ -104,6 +105,11 @@ def messages(report: Report, port: str = BOTTLENECK) -> int:
 def limiters(report: Report) -> list[LimitersRow]:
     """The rate limiters of the edges with bulk and on/off transfers."""
     return [row for row in report.congestion()["limiters"] if row["port"].removesuffix("->core") in EDGES]
+
+
+def idle(port: str = BOTTLENECK) -> Metric:
+    """Share of the time in which a port sends nothing, in percent: what figures of a nearly full line show."""
+    return Metric("idle", "idle time of the bottleneck", "%", lambda report: 100 * (1 - report.utilisation(port)))
 
 
 def mean_limited() -> Metric:

@@ -7,17 +7,20 @@ All queueing is at `ce2->ce1`. Frames are of 1500 B, so that 1 Mbit/s is 83.3 fr
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tailback.gallery import metrics as m
 from tailback.gallery.design import Experiment, Settings
 from tailback.gallery.metrics import Metric
+from tailback.report import Report
 from tailback.scenario import Value
 
 if TYPE_CHECKING:
+    from tailback.gallery.claims import Condition
     from tailback.gallery.quantity import Quantity
     from tailback.gallery.results import Results
 
@@ -26,10 +29,12 @@ __all__ = [
     "CLASSES",
     "DISCIPLINE",
     "GROUPS",
+    "LEVELS",
     "LINK",
     "PORT",
     "TABLE_1",
     "AtTheEdge",
+    "all_of",
     "class_delay",
     "class_loss",
     "class_throughput",
@@ -41,6 +46,7 @@ __all__ = [
     "group_loss",
     "group_pdv",
     "labelled",
+    "limits_inside",
     "max_min",
     "mean_of",
     "offered",
@@ -160,6 +166,27 @@ def fair_inside() -> dict[str, Value]:
     return dict.fromkeys(SHARES, fair)
 
 
+def limits_inside() -> dict[str, Value]:
+    """Tail drop within the congested classes with a limit for each drop precedence: 64, 48 and 32 packets.
+
+    Written as WRED that drops nothing below the limit and everything at it, with the shortest average there is, two
+    arrivals.
+    """
+    limits = (64, 48, 32)
+    return {
+        name: {
+            "kind": "wred",
+            "by": "dscp",
+            "exponent": 1,
+            "profiles": {
+                code: {"min": limit - 1, "max": limit, "denominator": 1}
+                for code, limit in zip(CLASSES[key], limits, strict=True)
+            },
+        }
+        for name, key in (("critical", "AF3x"), ("noncritical", "AF2x"))
+    }
+
+
 def wred_inside() -> dict[str, Value]:
     """The profiles of configuration v."""
     return {
@@ -219,6 +246,20 @@ def group_pdv(group: str) -> Metric:
     return m.pdv(group, "p999", f"pdv_{group}", f"p99.9 delay variation of {group.upper()}")
 
 
+DATA_GROUPS = tuple(group for name in ("AF3x", "AF2x", "AF1x") for group in CLASSES[name])
+GAP = 5.0
+"""Points of loss between two levels, at least: more than noise between flows, less than between shares of max-min."""
+
+
+def _levels(report: Report) -> float:
+    losses = sorted(100 * report.loss(group) for group in DATA_GROUPS)
+    return 1.0 + sum(b - a > GAP for a, b in pairwise(losses))
+
+
+LEVELS = Metric("levels", "levels on which the losses of data lie", "", _levels)
+"""How many levels the losses of the nine data columns lie on; neighbours more than `GAP` apart are two levels."""
+
+
 # What theory says.
 
 
@@ -247,6 +288,14 @@ def fluid_losses(supplement: float = 1.0, link: float = LINK) -> dict[str, float
     weights = [float(share.rstrip("%")) for share in SHARES.values()]
     shares = max_min(link, list(zip(demands.values(), weights, strict=True)))
     return {name: 100 * (1 - share / demand) for (name, demand), share in zip(demands.items(), shares, strict=True)}
+
+
+def all_of(conditions: Iterable[Condition]) -> Condition:
+    """Return the condition that holds where all of them do."""
+    first, *rest = conditions
+    for condition in rest:
+        first &= condition
+    return first
 
 
 def mean_of(results: Results, names: Sequence[str]) -> Quantity:

@@ -44,11 +44,9 @@ def columns(
 
 
 def _bars(axes: Axes, series: Columns) -> None:
-    from tailback import plot
-
     names = list(next(iter(series.values())))
     share = 0.8 / len(series)
-    colours = plot.COLOURS if len(series) <= len(plot.COLOURS) else plot.ramp(len(series))
+    colours = _colours(list(series))
     for index, (label, found) in enumerate(series.items()):
         at = [column + (index - (len(series) - 1) / 2) * share for column in range(len(names))]
         means = [found[name].mean for name in names]
@@ -59,6 +57,21 @@ def _bars(axes: Axes, series: Columns) -> None:
         axes.bar(at, means, width=0.92 * share, label=label, color=colours[index % len(colours)])
         axes.errorbar(at, means, yerr=reach, fmt="none", ecolor="#333333", elinewidth=0.9, capsize=1.5)
     axes.set_xticks(range(len(names)), names, rotation=35, ha="right", fontsize=8)
+
+
+_SHADES = {"AF1": "Greens", "AF2": "Oranges", "AF3": "Blues"}
+
+
+def _colours(labels: Sequence[str]) -> Sequence[str]:
+    """A colour for each; columns of Table 1 have their class's colour, darker with the drop precedence."""
+    import matplotlib as mpl
+    from matplotlib.colors import to_hex
+
+    from tailback import plot
+
+    if not all(label[:3] in _SHADES and label[3:].isdigit() for label in labels):
+        return plot.COLOURS
+    return [to_hex(mpl.colormaps[_SHADES[label[:3]]](0.2 + 0.25 * int(label[3:]))) for label in labels]
 
 
 def only(quantity_intervals: Sequence[tuple[Mapping[str, AxisValue], Interval]]) -> Interval:

@@ -50,7 +50,10 @@ def freeze_s(name: str) -> float:
 
 
 def curves(axes: Axes, of: Callable[[str], Quantity], names: list[str], x: str) -> None:
-    """One curve per set: RED dashed from light to dark with the weight, Blue solid."""
+    """One curve per set: RED dashed from light to dark with the weight, Blue solid.
+
+    Fewer than three points are not joined: a line across a decade would tell what was not measured.
+    """
     from matplotlib import colormaps
     from matplotlib.colors import to_hex
 
@@ -62,3 +65,5 @@ def curves(axes: Axes, of: Callable[[str], Quantity], names: list[str], x: str) 
         colour = to_hex(colormaps["Oranges" if name in RED else "Blues"](shade))
         along, intervals = of(name).curve(x)
         plot.curve(axes, along, intervals, label=name, index=index, colour=colour, dashed=name in RED)
+        if len(along) < 3:
+            axes.containers[-1][0].set_linestyle("none")

@@ -11,6 +11,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from tailback.gallery.design import AxisValue, Settings
+from tailback.gallery.figures import Figure
 from tailback.gallery.metrics import Metric
 from tailback.report import PortSeries, Report
 from tailback.scenario import Value
@@ -27,6 +28,7 @@ __all__ = [
     "changes",
     "draw_queue",
     "draw_queues",
+    "from_level",
     "mean_average",
     "measured",
     "offered_rate",
@@ -188,3 +190,13 @@ def draw_queues(
         axes.set_ylabel("queue (kB)")
     figure.axes[-1].set_xlabel("time (s)")
     return figure
+
+
+def from_level(figure: Figure, level: float, top: float = 100.0) -> Drawing:
+    """Draw a figure of shares in % with a y axis that begins at a level, so that curves near the top come apart."""
+    drawn = figure.draw()
+    for axes in drawn.axes:
+        axes.set_ylim(level, top + 0.03 * (top - level))
+        for artist in (*axes.lines, *axes.collections):
+            artist.set_clip_on(True)
+    return drawn

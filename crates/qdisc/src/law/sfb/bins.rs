@@ -1,6 +1,6 @@
 //! One set of bins and the hashes that lead to them.
 
-use super::params::{BinFull, Form, Settings};
+use super::params::{BinFull, Form, LowerAt, Settings};
 use crate::law::blue::{Stepped, Timers};
 use tailback_random::{GOLDEN, Rng, mix};
 use tailback_units::Time;
@@ -100,7 +100,7 @@ impl Bins {
     }
 
     /// An arrival moves the probabilities of its bins: up where they are full, down where they are
-    /// empty (unless `hold`).
+    /// empty (unless `hold`, or bins fall at departures).
     pub(super) fn update(&mut self, now: Time, flow: u32, settings: &Settings, hold: bool) -> Found {
         let mut found = Found { p_min: 1.0, packets_min: u64::MAX, any_full: false, all_full: true };
         for i in self.indices(flow) {
@@ -111,8 +111,8 @@ impl Bins {
             };
             if full {
                 bin.probability.raise(now, settings.increment, settings.freeze);
-            } else if bin.packets == 0 && !hold {
-                bin.probability.lower(now, settings.decrement, settings.freeze_down.unwrap_or(settings.freeze));
+            } else if bin.packets == 0 && !hold && settings.lower_at == LowerAt::Arrival {
+                bin.lower(now, settings);
             }
             bin.round(settings);
             found.p_min = f64::min(found.p_min, bin.probability.p());
@@ -146,11 +146,16 @@ impl Bins {
             self.indices_by(seed, flow).for_each(|i| self.bins[i].packets += 1);
         }
     }
-    /// The packet has left.
-    pub(super) fn discount(&mut self, flow: u32, seed: u64) {
+    /// The packet has left. A bin that it leaves empty lowers its probability where bins fall at departures
+    /// (unless `hold`).
+    pub(super) fn discount(&mut self, now: Time, flow: u32, seed: u64, settings: &Settings, hold: bool) {
         if seed != 0 {
             for i in self.indices_by(seed, flow) {
-                self.bins[i].packets = self.bins[i].packets.saturating_sub(1);
+                let bin = &mut self.bins[i];
+                bin.packets = bin.packets.saturating_sub(1);
+                if bin.packets == 0 && !hold && settings.lower_at == LowerAt::Departure {
+                    bin.lower(now, settings);
+                }
             }
         }
     }
@@ -163,6 +168,9 @@ impl Bins {
 }
 
 impl Bin {
+    fn lower(&mut self, now: Time, settings: &Settings) {
+        self.probability.lower(now, settings.decrement, settings.freeze_down.unwrap_or(settings.freeze));
+    }
     /// Linux counts probabilities in parts of 65535.
     fn round(&mut self, settings: &Settings) {
         if settings.form == Form::Linux {

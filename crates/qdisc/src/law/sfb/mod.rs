@@ -8,7 +8,7 @@ mod params;
 mod penalty_box;
 
 pub use bins::Bins;
-pub use params::{BinFull, Boxed, Form, Params, PenaltyBox, Rehash, Scope, Warmed};
+pub use params::{BinFull, Boxed, Form, LowerAt, Params, PenaltyBox, Rehash, Scope, Warmed};
 pub use penalty_box::Limiter;
 
 use super::blue::Timers;
@@ -61,8 +61,7 @@ impl Sfb {
     pub fn arrive(&mut self, now: Time, flow: u32, rng: &mut Rng) -> Verdict {
         self.move_hash(now, rng);
         self.note(flow);
-        let holds = matches!(self.settings.boxed, Boxed::Hold | Boxed::Keep);
-        let flagged = holds && self.probability(flow) >= self.settings.threshold;
+        let flagged = self.holds(flow);
         let set = &mut self.sets[self.current];
         let found = set.update(now, flow, &self.settings, flagged);
         if found.is_refused(&self.settings) {
@@ -128,11 +127,12 @@ impl Sfb {
     }
 
     /// A packet of `flow` has left the queue.
-    pub fn depart(&mut self, flow: u32, ticket: Ticket) {
+    pub fn depart(&mut self, now: Time, flow: u32, ticket: Ticket) {
+        let hold = self.settings.lower_at == LowerAt::Departure && self.holds(flow);
         for (set, seed) in self.sets.iter_mut().zip(ticket.0) {
             // A set that has begun anew does not know of what was queued before; Linux's never does.
             if seed == set.seed() || self.settings.form == Form::Linux {
-                set.discount(flow, seed);
+                set.discount(now, flow, seed, &self.settings, hold);
             }
         }
     }
@@ -166,6 +166,11 @@ impl Sfb {
         f("max_probability", set.max_p());
         f("max_bin_packets", set.max_packets() as f64);
         f("boxed_flows", self.boxed_flows().count() as f64);
+    }
+
+    /// Whether the flow is in the penalty box and so does not lower its bins.
+    fn holds(&self, flow: u32) -> bool {
+        matches!(self.settings.boxed, Boxed::Hold | Boxed::Keep) && self.probability(flow) >= self.settings.threshold
     }
 
     fn note(&mut self, flow: u32) {

@@ -41,10 +41,14 @@ pub struct Params {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub freeze: Option<Dur>,
     /// The same for decrements, which then have a timer of their own, as increments have; Feng's code
-    /// for ns and its port in Apple's kernel have two (`ihold-time`, `dhold-time`). Default: none, one
-    /// timer for both.
+    /// for ns has two (`ihold-time`, `dhold-time`). Default: none, one timer for both, as in the paper and in
+    /// Apple's kernel.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub freeze_down: Option<Dur>,
+    /// When an empty bin lowers its probability: at an "arrival" that finds it empty, as the paper has it, or at the
+    /// "departure" of its last packet, as in Feng's code for ns and in Apple's kernel. Form "linux" has "arrival". Default
+    /// "arrival".
+    pub lower_at: LowerAt,
     /// What a full bin does besides raising its probability: nothing, "increase"; drop the packet if
     /// one of its bins is full, "drop-any", or if all are, "drop-all". Default "increase".
     pub bin_full: BinFull,
@@ -66,6 +70,17 @@ pub enum Form {
     Thesis,
     /// Linux's `sch_sfb`.
     Linux,
+}
+
+/// When an empty bin lowers its probability.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LowerAt {
+    /// When a packet arrives that finds it empty.
+    #[default]
+    Arrival,
+    /// When its last packet leaves the queue.
+    Departure,
 }
 
 /// What a full bin does besides raising its probability.
@@ -199,6 +214,7 @@ pub(super) struct Settings {
     pub decrement: f64,
     pub freeze: Dur,
     pub freeze_down: Option<Dur>,
+    pub lower_at: LowerAt,
     pub bin_full: BinFull,
     pub threshold: f64,
     pub penalty_interval: Dur,
@@ -227,6 +243,7 @@ impl Params {
             decrement: self.decrement.unwrap_or(by_form(0.001, 11.0 / 65_535.0)),
             freeze: self.freeze.unwrap_or(if linux { Dur::ZERO } else { Dur::from_ms(10) }),
             freeze_down: self.freeze_down,
+            lower_at: self.lower_at,
             bin_full: self.bin_full,
             threshold: self.penalty_box.threshold.0,
             penalty_interval: self.penalty_box.interval.unwrap_or(Dur::from_ms(if linux { 100 } else { 50 })),
@@ -249,6 +266,10 @@ impl Params {
         check::above("decrement", settings.decrement, 0.0, 1.0)?;
         check::pause("freeze", settings.freeze)?;
         check::pause("freeze-down", settings.freeze_down.unwrap_or(Dur::ZERO))?;
+        if self.form == Form::Linux && self.lower_at == LowerAt::Departure {
+            let advice = "form \"linux\" lowers bins at arrivals; write \"arrival\" or `form = \"thesis\"`";
+            return Err(Invalid::new("lower-at", advice));
+        }
         check::some("penalty-box.threshold", self.penalty_box.threshold)?;
         check::duration("penalty-box.interval", settings.penalty_interval)?;
         let Some(rehash) = &self.rehash else { return Ok(()) };

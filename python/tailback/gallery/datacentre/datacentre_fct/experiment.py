@@ -210,12 +210,14 @@ def _by_size(results: Results) -> Drawing:
 
     statistics = STATISTICS[1:]
     drawn = plot.new(len(statistics), sharey=True, width=4.0)
+    top = 1.0
     for axes, statistic in zip(drawn.axes, statistics, strict=True):
         with plot.style():
             for index, control in enumerate(CONTROLS):
                 intervals = [
                     next(results[_key(at, statistic)].where(control=control).intervals())[1] for at in range(len(BINS))
                 ]
+                top = max([top, *(found.hi for found in intervals if math.isfinite(found.hi))])
                 plot.curve(axes, list(range(len(BINS))), intervals, label=str(control), index=index)
             y = "slowdown" if statistic == statistics[0] else ""
             plot.finish(axes, title=statistic, x="size of the flow, up to", y=y, y_scale="log")
@@ -223,6 +225,6 @@ def _by_size(results: Results) -> Drawing:
         legend = axes.get_legend()
         if legend is not None and statistic != statistics[-1]:
             legend.remove()
-    # The axes share their scale, which is set once all is drawn.
-    drawn.axes[0].set_ylim(1, 1.1 * max(axes.dataLim.y1 for axes in drawn.axes))
+    # The axes share their scale, which is set once all is drawn; no slowdown is below 1, and no interval runs off.
+    drawn.axes[0].set_ylim(0.9, 1.1 * top)
     return drawn

@@ -21,6 +21,7 @@ from tailback.gallery import (
 )
 from tailback.gallery import figures as fig
 from tailback.gallery import metrics as m
+from tailback.gallery.datacentre.network import idle
 from tailback.report import Report
 
 BOTTLENECK = "core->d"
@@ -67,6 +68,7 @@ class Loop(Experiment):
         m.mean_queue(BOTTLENECK, label="mean queue"),
         m.max_queue(BOTTLENECK, label="longest queue"),
         m.utilisation(BOTTLENECK),
+        idle(BOTTLENECK),
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
@@ -113,7 +115,7 @@ class Loop(Experiment):
                 sweep.where(delay=50.0)["deviation"] > sweep.where(delay=0.5)["deviation"],
             ),
             Claim.comparison(
-                "O5", "What the link carries as the loop grows.", "not in the slides", sweep["utilisation"], "a sweep"
+                "O5", "How long the link is idle as the loop grows.", "not in the slides", sweep["idle"], "a sweep"
             ),
         ]
 
@@ -130,5 +132,5 @@ class Loop(Experiment):
             claims=("O4",),
         )
         yield fig.compare(
-            {"": sweep["utilisation"]}, "carried", "What the link carries", x="delay", claims=("O3", "O5")
+            {"": sweep["idle"]}, "idle", "How long the congested link is idle", x="delay", claims=("O3", "O5")
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Literal
 
 from tailback.gallery import Axis, Claim, Figure, Metric, Point, Profile, ProfileName, Results, Settings, grid
@@ -95,7 +96,10 @@ class Reservations(ce.AtTheEdge):
     def figures(self, results: Results) -> Iterable[Figure]:
         """Loss of what conforms and of what does not."""
         yield fig.panels(
-            {"conforms": results["loss_green"], "does not conform": results["loss_red"]},
+            {
+                "conforms": replace(results["loss_green"], label="loss"),
+                "does not conform": replace(results["loss_red"], label="loss"),
+            },
             "loss",
             "Loss within AF3x",
             x="reserved",

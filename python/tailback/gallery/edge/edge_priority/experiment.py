@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tailback.gallery import Axis, Claim, Condition, Figure, Point, Profile, ProfileName, Results, Settings, grid
+from tailback.gallery import Axis, Claim, Figure, Point, Profile, ProfileName, Results, Settings, grid
 from tailback.gallery import figures as fig
 from tailback.gallery.edge import customer_edge as ce
 from tailback.scenario import Value
@@ -79,7 +79,7 @@ class Starvation(ce.AtTheEdge):
                 "P4",
                 "With 110 Mbit/s of voice it serves only voice.",
                 'section 3 b: "serves only real time traffic"',
-                _all(pq.where(voice=110)[f"throughput_{name}"] < 0.1 for name in ("AF41", "AF3x", "AF2x", "AF1x")),
+                ce.all_of(pq.where(voice=110)[f"throughput_{name}"] < 0.1 for name in ("AF41", "AF3x", "AF2x", "AF1x")),
             ),
             Claim(
                 "P5",
@@ -103,10 +103,3 @@ class Starvation(ce.AtTheEdge):
                 y="throughput",
                 claims=("P1", "P3", "P4") if scheduler == PQ else ("P5",),
             )
-
-
-def _all(conditions: Iterable[Condition]) -> Condition:
-    first, *rest = conditions
-    for condition in rest:
-        first &= condition
-    return first

@@ -88,14 +88,14 @@ class Ramp(ce.AtTheEdge):
                 "R5",
                 "FIFO hurts all: from 123 Mbit/s on every class loses more than 15 %.",
                 "figures 8 and 9",
-                _all(fifo.where(extra=[100, 150, 200])[f"loss_{name}"] > 15 for name in ce.CLASSES),
+                ce.all_of(fifo.where(extra=[100, 150, 200])[f"loss_{name}"] > 15 for name in ce.CLASSES),
             ),
             Claim(
                 "R6",
                 "The delays of EF, AF41 and AF1x at twice the supplementary traffic are within 15 % of those at Table "
                 "1's.",
                 "section 5; the bound reconstructed",
-                _all(
+                ce.all_of(
                     planned.where(extra=200)[f"delay_{name}"].close_to(planned.where(extra=100)[f"delay_{name}"], 0.15)
                     for name in UNHARMED
                 ),
@@ -131,11 +131,4 @@ def _fluid(results: Results, name: str) -> Condition:
     for extra in results["loss"].values_of("extra"):
         loss = ce.fluid_losses(float(extra) / 100)[name]
         conditions.append(results.where(extra=[extra])[f"loss_{name}"].within(max(loss - 1, 0), loss + 1))
-    return _all(conditions)
-
-
-def _all(conditions: Iterable[Condition]) -> Condition:
-    first, *rest = conditions
-    for condition in rest:
-        first &= condition
-    return first
+    return ce.all_of(conditions)

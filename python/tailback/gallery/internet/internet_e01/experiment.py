@@ -130,6 +130,7 @@ class Synchronisation(Experiment):
                 "epochs hit more than half of them.",
                 f'{slide}: "Global synchrony (poor utilization)"; the index from specification E1',
                 drop_tail["index"] > red["index"],
+                headline="Drop-tail: global synchrony",
             ),
             Claim(
                 "C2",

@@ -67,6 +67,7 @@ class RedAndLoss(Experiment):
                 "With 64 connections the loss with RED is that with drop-tail within a quarter, at every buffer.",
                 f"{slide}; the tolerance reconstructed",
                 red.where(sources=DECK_SOURCES)["loss"].close_to(drop_tail.where(sources=DECK_SOURCES)["loss"], 0.25),
+                headline="Impact of RED on loss rates minimal (64 connections, 10 Mbit/s)",
             ),
             Claim(
                 "C2",

@@ -74,6 +74,7 @@ class LargerBuffer(Experiment):
                 "buffer.",
                 f"{slide}; the bound reconstructed. ns-2.35 has 8.3 % with fixed thresholds",
                 conservative.where(buffer=DECK_KB)["loss"] > 1,
+                headline="Nor does a buffer of 120 kB help",
             ),
             Claim(
                 "C2",

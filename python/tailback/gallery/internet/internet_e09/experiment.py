@@ -98,12 +98,14 @@ class Growth(Experiment):
                 "100 connections of TCP have 200 kB (within 1 kB).",
                 slides,
                 tcp.where(connections=100)["after"].within(199, 201),
+                headline="100 sources: 100 % increase per round trip",
             ),
             Claim(
                 "C3",
                 "With SubTCP and X = 10 % it is 110 kB with any number of connections (within 1 kB).",
                 "slides Fixing TCP and SubTCP; derived",
                 sub["after"].within(109, 111),
+                headline="SubTCP: at most X = 10 % per round trip",
             ),
         ]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tailback.gallery import Point, Quantity, Results
-from tailback.gallery.internet.internet_e15.fairness import NO_ECN, RFC3168, Y1999
+from tailback.gallery.internet.internet_e15.fairness import BACKOFF, NO_ECN, NS2, RFC3168, Y1999
 from tailback.gallery.internet.internet_e15.queues import FAIR, FLOOR, RED, SFB, SFQ_RED, SLIDE
 
 if TYPE_CHECKING:
@@ -72,8 +72,8 @@ def draw_table(at: Results) -> Drawing:
     """The slide's table as dots."""
     from tailback import plot
 
-    chosen = [(RED, NO_ECN)] + [(queue, how) for queue in (SFQ_RED, SFB) for how in (Y1999, RFC3168)]
-    figure = plot.new(2, sharey=True, width=4.6, height=3.2)
+    chosen = [(RED, NO_ECN)] + [(queue, how) for queue in (SFQ_RED, SFB) for how in (Y1999, RFC3168, NS2)]
+    figure = plot.new(2, sharey=True, width=4.6, height=4.2)
     for axes, side, name, text in zip(
         figure.axes, (0, 1), ("tcp_lost", "cbr_lost"), ("TCP lost", "non-responsive lost"), strict=True
     ):
@@ -81,7 +81,7 @@ def draw_table(at: Results) -> Drawing:
             (f"{queue}\n{how}", at.where(queue=queue, sender=how)[name], SLIDE[queue][side]) for queue, how in chosen
         ]
         _rows(axes, rows, f"{text} (Mbit/s)", 0.01 if side == 0 else None)
-    figure.axes[1].set_xlim(0, 46)
+    figure.axes[1].set_xlim(0, 48)
     return figure
 
 
@@ -93,7 +93,7 @@ def draw_variants(at: Results) -> Drawing:
     chosen = [
         (name, how)
         for name in names
-        for how in (Y1999, RFC3168)
+        for how in (Y1999, RFC3168, BACKOFF, NS2)
         if Point(queue=name, sender=how, floor=FLOOR, rate=45) in at.samples
     ]
     figure = plot.new(2, sharey=True, width=4.6, height=0.58 * len(chosen) + 0.6)

@@ -10,8 +10,10 @@ from tailback.gallery.internet.internet_e15.hashes import covered, draws
 from tailback.report import Report
 
 __all__ = [
+    "BACKOFF",
     "BOTTLENECK",
     "NO_ECN",
+    "NS2",
     "RATE",
     "RFC3168",
     "STARVED",
@@ -35,13 +37,23 @@ STARVED = 0.25
 """A flow below this share of the median goodput is starved."""
 
 NO_ECN, Y1999, RFC3168 = "no ECN", "ECN, 1999", "ECN, RFC 3168"
+NS2, BACKOFF = "ECN, ns-2", "ECN, RFC 3168 and back-off"
+"""ns-2.35's sender, the thesis having been simulated with ns; and one whose timeout each echo in a row doubles."""
+
+_FLOORS = {Y1999: "none", RFC3168: "rfc3168", NS2: "ns-2", BACKOFF: "backoff"}
+_OF_NS2: Settings = {
+    "flows[tcp].transport.limited-transmit": "always",
+    "flows[tcp].transport.congestion-control": {"kind": "reno", "byte-counting": 1, "reduction": "window"},
+}
+"""What else ns-2.35's `Reno` does, see docs/validation.md."""
 
 
 def sender(name: object) -> Settings:
     """Return what a kind of sender changes: ECN, and what it does at a window of one segment (`ecn-floor`)."""
     return {
         "flows[tcp].transport.ecn": "off" if name == NO_ECN else "classic",
-        "flows[tcp].transport.ecn-floor": name == RFC3168,
+        "flows[tcp].transport.ecn-floor": _FLOORS.get(str(name), "none"),
+        **(_OF_NS2 if name == NS2 else {}),
     }
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["covered", "draws", "formula", "place"]
+__all__ = ["covered", "draws", "formula", "mean_covered", "place"]
 
 _MASK = (1 << 64) - 1
 _GOLDEN = 0x9E3779B97F4A7C15
@@ -24,6 +24,30 @@ def covered(seed: int, flows: Sequence[int], others: Sequence[int], levels: int 
     """Return those of `flows` whose bin at each level is also one of the others' under the hashes of `seed`."""
     taken = [{place(seed, other, level, bins) for other in others} for level in range(levels)]
     return [flow for flow in flows if all(place(seed, flow, k, bins) in taken[k] for k in range(levels))]
+
+
+def mean_covered(seeds: Sequence[int], flows: int, others: int, levels: int = 2, bins: int = 23) -> float:
+    """Return how many of the first flows are covered by the others, numbered after them, on average over hashes."""
+    import numpy as np
+
+    def mix(x: np.ndarray) -> np.ndarray:
+        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return np.asarray(x ^ (x >> np.uint64(31)))
+
+    numbers = mix(np.arange(flows + others, dtype=np.uint64) + np.uint64(_GOLDEN))
+    total = 0
+    for start in range(0, len(seeds), 1000):
+        some = np.array(seeds[start : start + 1000], dtype=np.uint64)
+        hit = np.ones((len(some), flows), dtype=bool)
+        for level in range(levels):
+            salts = mix(some + np.uint64((level + 1) * _GOLDEN & _MASK))
+            places = mix(numbers[None, :] ^ salts[:, None]) % np.uint64(bins)
+            taken = np.zeros((len(some), bins), dtype=bool)
+            np.put_along_axis(taken, places[:, flows:].astype(np.int64), values=True, axis=1)
+            hit &= np.take_along_axis(taken, places[:, :flows].astype(np.int64), axis=1)
+        total += int(hit.sum())
+    return total / len(seeds)
 
 
 def place(seed: int, flow: int, level: int, bins: int = 23) -> int:

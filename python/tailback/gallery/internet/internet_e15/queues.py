@@ -11,6 +11,8 @@ STEEP, ANY = "SFB, d1 = 100 d2", "SFB, any full bin drops"
 UNCOUNTED, PRESSURE, HOLD, SLOW = "SFB, uncounted", "SFB, pressure", "SFB, hold", "SFB, frozen for 50 ms"
 KEEP, DOWN = "SFB, keep", "SFB, decrements frozen for 100 ms"
 """Boxed flows' bins that no other flow lowers; a timer of their own for decrements."""
+DEPART = "SFB, lowered at departures"
+"""Bins fall when their last packet leaves, as in Feng's code for ns, and not when an arrival finds them empty."""
 FLOOR = 0.5
 """Retransmission timeout's floor in s with which RED's row comes out; the calibrated choice."""
 FAIR = RATE / (TCP + 1)
@@ -46,6 +48,8 @@ def discipline(queue: object, ecn: bool) -> tuple[dict[str, Value], str]:
         sfb |= {"freeze": "50ms"}
     elif queue == DOWN:
         sfb |= {"freeze-down": "100ms"}
+    elif queue == DEPART:
+        sfb |= {"lower-at": "departure"}
     elif queue in _BOX:
         sfb |= {"penalty-box": {"boxed": _BOX[str(queue)]}}
     return sfb, "200kB"

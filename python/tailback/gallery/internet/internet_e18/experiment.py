@@ -129,7 +129,7 @@ class Reservation(Experiment):
             Claim(
                 "T2",
                 "With the adaptive window and the fine timer it gets at least 95 % of every reservation.",
-                source,
+                f"{source}; the 95 % are ours",
                 fixed,
             ),
             Claim(
@@ -157,7 +157,7 @@ class Reservation(Experiment):
                 source,
                 by[COARSE].where(**large)["marked"] < by[FINE].where(**large)["marked"],
             ),
-            Claim("T7", "The fine timer alone gives 95 % of every reservation.", source, timer),
+            Claim("T7", "The fine timer alone gives 95 % of every reservation.", f"{source}; the 95 % are ours", timer),
             Claim(
                 "T8",
                 "The adaptive window alone gives more than an ordinary sender has.",

@@ -37,8 +37,8 @@ TARGETS: dict[str, tuple[float, float, float]] = {MIXED: (1.5, 2, 2.5), LOW: (0.
 NAMES = ("low", "middle", "high")
 FEW, MANY = 6, 12
 """Best-effort flows."""
-STARVED = 10
-"""Percent of an equal share below which a flow is starved."""
+STARVED = 20
+"""Percent of an equal share below which a flow is starved; where senders never turn marking off it is 12."""
 
 
 def _marked_share(report: Report) -> float:
@@ -158,13 +158,17 @@ class IntegratedMarking(Experiment):
             ),
             Claim(
                 "I6",
-                f"Targets of 15 Mbit/s: no flow gets below {STARVED} % of an equal share, and more than unnoticed.",
+                "Targets of 15 Mbit/s: senders that notice leave the poorest flow more than senders that do not.",
                 source,
-                (usual.where(engine=INTEGRATED, targets=OVER)["least"] >= STARVED)
-                & (
-                    usual.where(engine=INTEGRATED, targets=OVER)["least"]
-                    > usual.where(engine=BLIND, targets=OVER)["least"]
-                ),
+                usual.where(engine=INTEGRATED, targets=OVER)["least"]
+                > usual.where(engine=BLIND, targets=OVER)["least"],
+            ),
+            Claim.calibrated(
+                "I6-starved",
+                f"And no flow gets below {STARVED} % of an equal share.",
+                "specification E20: no flow starves; the bound is ours",
+                usual.where(engine=INTEGRATED, targets=OVER)["least"] >= STARVED,
+                f"{STARVED} % was chosen after both had been seen, above the 12 % that is left where nobody notices",
             ),
             Claim.comparison(
                 "I7",

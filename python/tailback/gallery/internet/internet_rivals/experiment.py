@@ -93,7 +93,7 @@ class Rivals(Experiment):
             "switches.r0.ports.r1.discipline": queue,
             "switches.r0.ports.r1.buffer": buffer,
             "flows[tcp].transport.ecn": "classic" if ecn else "off",
-            "flows[tcp].transport.ecn-floor": ecn,
+            "flows[tcp].transport.ecn-floor": "rfc3168" if ecn else "none",
             "run.sample": "5s",
         }
 

@@ -47,7 +47,7 @@ class Alternatives(Experiment):
         Axis("law", "detection and response"),
         Axis("rate", "data rate per source", "Mbit/s"),
     )
-    quick = Profile(duration="25s", warmup="5s", replications=3, max_replications=24, cpu_s=9)
+    quick = Profile(duration="30s", warmup="5s", replications=5, max_replications=24, cpu_s=11)
     full = Profile(duration="220s", warmup="20s", replications=5, max_replications=30, cpu_s=200)
     metrics = (
         m.loss(),

@@ -217,7 +217,7 @@ def _draw_saturation(fifo: Quantity) -> Drawing:
     with plot.style():
         plot.curve(axes, along, intervals, label="measured")
         axes.plot(list(KAROL), list(KAROL.values()), "x", color=plot.COLOURS[1], markersize=9, label="theory")
-        axes.axhline(LIMIT, color="#666666", linestyle="--", linewidth=1)
+        axes.axhline(LIMIT, color="#666666", linestyle="--", linewidth=1, label=f"limit of many ports, {LIMIT:.1f} %")
         x, y = fifo.axis("ports").title, "utilisation of the output links (%)"
         plot.finish(axes, x=x, y=y, ticks=[float(n) for n in along], from_zero=False)
     return figure
@@ -226,7 +226,7 @@ def _draw_saturation(fifo: Quantity) -> Drawing:
 def _draw_throughput(saturated: Quantity) -> Drawing:
     from tailback import plot
 
-    figure = plot.new(height=2.6)
+    figure = plot.new(width=7.4, height=2.6)
     (axes,) = figure.axes
     rows = list(saturated.intervals())
     names = [str(point["model"]) for point, _ in rows]
@@ -235,7 +235,9 @@ def _draw_throughput(saturated: Quantity) -> Drawing:
         reach = [[i.mean - i.lo for _, i in rows], [i.hi - i.mean for _, i in rows]]
         axes.barh(names, means, xerr=reach, color=plot.COLOURS[0], ecolor="black", height=0.6, capsize=2.5)
         axes.invert_yaxis()
-        axes.axvline(KAROL[PORTS], color="#666666", linestyle="--", linewidth=1)
+        theory = f"input FIFO in theory, {KAROL[PORTS]:.1f} %"
+        axes.axvline(KAROL[PORTS], color="#666666", linestyle="--", linewidth=1, label=theory)
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
         axes.set_xlim(0, 100)
         axes.set_xlabel("utilisation of the output links (%)")
         axes.grid(visible=False, axis="y")

@@ -53,7 +53,7 @@ class WhomToNotify(Experiment):
         m.mean_delay("s2", "s2_delay", "S2 mean delay"),
         m.mean_delay("s3", "s3_delay", "S3 mean delay"),
         m.drops_at("sw3->*", name="drops_sw3", label="packets lost at sw3"),
-        m.stopped("sw4->sw2", name="stopped_sw4", label="time sw4 is stopped with data waiting"),
+        m.stopped("sw4->sw2", name="stopped_sw4", label="time sw4 is stopped"),
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:

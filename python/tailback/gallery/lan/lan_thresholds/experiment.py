@@ -78,6 +78,23 @@ def _trace(report: Report) -> tuple[list[float], list[float]] | None:
     return [at for at, _ in shown], [level for _, level in shown]
 
 
+def _cycle(report: Report) -> tuple[list[float], list[float], list[bool]] | None:
+    """From before the first XOFF after the warm-up to after the next: times in ms, levels in kB, stops at sw1."""
+    series: SeriesData | None = report.data["series"]
+    if series is None:
+        return None
+    queue, stopped = series["ports"]["sw0->d"]["queue_bytes"], series["ports"]["sw1->sw0"]["stopped"]
+    begun = [n for n in range(1, len(stopped)) if stopped[n] and not stopped[n - 1]]
+    first, following = [n for n in begun if series["time_s"][n] >= report.data["warmup_s"]][:2]
+    shown = range(max(first - 60, 0), min(following + 20, len(queue)))
+    start = series["time_s"][shown[0]]
+    return (
+        [1e3 * (series["time_s"][n] - start) for n in shown],
+        [1e-3 * queue[n] for n in shown],
+        [stopped[n] for n in shown],
+    )
+
+
 class Thresholds(Experiment):
     """Two 1 Gbit/s links of 10 km into one, with every order of thresholds."""
 
@@ -104,7 +121,7 @@ class Thresholds(Experiment):
         m.utilisation("sw0->d", label="utilisation of the output link"),
         m.mean_delay("data"),
     )
-    traces = {"queue": _trace}  # noqa: RUF012
+    traces = {"queue": _trace, "cycle": _cycle}  # noqa: RUF012
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
         """All pairs of thresholds in order; and the deck's pair where cables are as long as in a building."""
@@ -237,6 +254,17 @@ class Thresholds(Experiment):
             y_scale="log",
             claims=("T8",),
         )
+        high, low, _ = TRACED[0]
+        once = results.trace("cycle", load=SATURATED, length=LONG_KM, low=low, high=high)
+        yield Figure(
+            "cycle",
+            "A buffer with its thresholds, and one cycle of XOFF and XON",
+            f"The queue of the merging port with thresholds of {high} and {low} %, first replication. The stop is in "
+            "force at the neighbours (shaded) half a round trip after the queue has crossed the high threshold, and "
+            "ends as much after it has crossed the low one: the queue overshoots into the headroom and undershoots "
+            "into the reserve.",
+            lambda: _draw_cycle(cast(tuple[list[float], list[float], list[bool]], once), high, low),
+        )
         lines = {}
         for high, low, words in TRACED:
             kept = results.trace("queue", load=SATURATED, length=LONG_KM, low=low, high=high)
@@ -251,6 +279,31 @@ class Thresholds(Experiment):
             levels={"buffer": BUFFER_KB},
             claims=("T1", "T3"),
         )
+
+
+def _draw_cycle(once: tuple[list[float], list[float], list[bool]], high: int, low: int) -> Drawing:
+    from tailback import plot
+
+    times, levels, stopped = once
+    marks = {"buffer": BUFFER_KB, "high threshold": high * BUFFER_KB / 100, "low threshold": low * BUFFER_KB / 100}
+    figure = plot.new(width=8.0, height=3.4)
+    (axes,) = figure.axes
+    with plot.style():
+        shade = axes.get_xaxis_transform()
+        axes.fill_between(
+            times, 0, stopped, step="post", color=plot.COLOURS[5], alpha=0.3, linewidth=0, transform=shade
+        )
+        for name, level in marks.items():
+            axes.axhline(level, color="#666666", linestyle="--", linewidth=1)
+            axes.text(times[-1], level, f" {name}", va="center", fontsize=9, color="#444444")
+        axes.plot(times, levels, color=plot.COLOURS[0], linewidth=1.2)
+        between = [(marks["buffer"] + marks["high threshold"]) / 2, marks["low threshold"] / 2]
+        for name, level in zip(("headroom: what still comes", "reserve: what goes meanwhile"), between, strict=True):
+            axes.text(times[0], level, f" {name}", va="center", fontsize=9, color="#444444")
+        plot.finish(axes, x="time (ms); shaded: the neighbours are stopped", y="queue (kB)")
+        axes.set_xlim(times[0], times[-1])
+        axes.set_ylim(0, 1.05 * BUFFER_KB)
+    return figure
 
 
 def _at_load(results: Results, low: int) -> Quantity:

@@ -1,0 +1,158 @@
+//! How long notifications have been in force at a port: in all, and by what they named.
+//!
+//! A stop is in force from the instant of its effect until it is lifted, whether or not data waits for it: a port on
+//! which one destination of many is stopped goes on sending. For how long data waits while the transmitter idles is
+//! counted by the port itself (`blocked`).
+
+use crate::responder::Target;
+use std::collections::BTreeMap;
+use tailback_units::Time;
+
+/// The stops of one port.
+#[derive(Debug, Default)]
+pub(crate) struct Stops {
+    /// At least one of them was in force.
+    pub any: Spell,
+    /// A limiter kept something below the rate of the link.
+    pub slowed: Spell,
+    /// By what was named, of all that ever was.
+    pub by_target: BTreeMap<Target, Spell>,
+}
+
+/// Times during which something was so.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Spell {
+    /// Since when it has been, if it is.
+    since: Option<Time>,
+    /// When it ends by itself; never if something must end it.
+    until: Time,
+    /// Those that are over, picoseconds.
+    over: u64,
+    /// How many have begun.
+    times: u64,
+    /// What the last two were at the end of the warm-up.
+    base: (u64, u64),
+}
+
+impl Spell {
+    /// From `now` on it is so until an instant, or it is not.
+    fn set(&mut self, now: Time, until: Option<Time>) {
+        if self.since.is_some() && self.until < now {
+            self.end(self.until);
+        }
+        match until {
+            Some(until) => {
+                self.times += u64::from(self.since.is_none());
+                self.since.get_or_insert(now);
+                self.until = until;
+            }
+            None => self.end(now),
+        }
+    }
+
+    fn end(&mut self, at: Time) {
+        if let Some(since) = self.since.take() {
+            self.over += at.since(since).0;
+        }
+    }
+
+    /// Whether it is so at `now`.
+    pub fn stands(&self, now: Time) -> bool {
+        self.since.is_some() && self.until > now
+    }
+
+    /// How long it has been so by `now`, picoseconds since the start.
+    pub fn total(&self, now: Time) -> u64 {
+        self.over + self.since.map_or(0, |since| now.min(self.until).since(since).0)
+    }
+
+    /// The same since the end of the warm-up.
+    pub fn measured(&self, now: Time) -> u64 {
+        self.total(now) - self.base.0
+    }
+
+    /// How often it has begun since the end of the warm-up.
+    pub fn begun(&self) -> u64 {
+        self.times - self.base.1
+    }
+
+    fn end_warmup(&mut self, now: Time) {
+        self.base = (self.total(now), self.times);
+    }
+}
+
+impl Stops {
+    /// From `now` on these are stopped, each until an instant; `slowed` says whether limiters hold something back.
+    pub fn set(&mut self, now: Time, mut stopped: Vec<(Target, Time)>, slowed: bool) {
+        if slowed || self.slowed.since.is_some() {
+            self.slowed.set(now, slowed.then_some(Time::NEVER));
+        }
+        let last = stopped.iter().map(|(_, until)| *until).max();
+        if last.is_none() && self.any.since.is_none() {
+            return;
+        }
+        self.any.set(now, last);
+        // The latest end of each target first.
+        stopped.sort_unstable_by_key(|(target, until)| (*target, std::cmp::Reverse(*until)));
+        stopped.dedup_by_key(|(target, _)| *target);
+        for (target, spell) in &mut self.by_target {
+            if spell.since.is_some() && stopped.binary_search_by_key(target, |(named, _)| *named).is_err() {
+                spell.set(now, None);
+            }
+        }
+        for (target, until) in stopped {
+            self.by_target.entry(target).or_default().set(now, Some(until));
+        }
+    }
+
+    /// What comes is measured from `now` on.
+    pub fn end_warmup(&mut self, now: Time) {
+        let all = self.by_target.values_mut().chain([&mut self.any, &mut self.slowed]);
+        all.for_each(|spell| spell.end_warmup(now));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_in_force_is_that_of_at_least_one_stop_and_each_target_has_its_own() {
+        let (a, b) = (Target::Destination(5, None), Target::Destination(6, None));
+        let mut stops = Stops::default();
+        stops.set(Time(10), vec![(a, Time::NEVER)], false);
+        stops.set(Time(30), vec![(b, Time::NEVER), (a, Time::NEVER)], false);
+        stops.set(Time(40), vec![(b, Time::NEVER)], false);
+        assert!(
+            stops.any.stands(Time(60)) && stops.by_target[&b].stands(Time(60)) && !stops.by_target[&a].stands(Time(60))
+        );
+        stops.set(Time(70), vec![], false);
+        stops.set(Time(90), vec![(a, Time::NEVER)], false);
+        assert_eq!((stops.any.total(Time(100)), stops.any.begun()), (60 + 10, 2));
+        assert_eq!(stops.by_target[&a].total(Time(100)), 30 + 10);
+        assert_eq!((stops.by_target[&b].total(Time(100)), stops.by_target[&b].begun()), (40, 1));
+    }
+
+    #[test]
+    fn a_pause_counts_to_its_expiry_even_if_nobody_looks_and_is_one_stop_where_it_is_refreshed_in_time() {
+        let mut stops = Stops::default();
+        stops.set(Time(10), vec![(Target::Port, Time(20))], false);
+        assert_eq!((stops.any.total(Time(15)), stops.any.total(Time(35))), (5, 10));
+        stops.set(Time(20), vec![(Target::Port, Time(30))], false);
+        assert_eq!((stops.any.total(Time(35)), stops.any.begun()), (20, 1));
+        stops.set(Time(40), vec![(Target::Port, Time(50))], false);
+        assert_eq!((stops.any.total(Time(45)), stops.any.begun()), (25, 2));
+        assert!(stops.any.stands(Time(49)) && !stops.any.stands(Time(50)));
+    }
+
+    #[test]
+    fn what_was_in_force_in_the_warm_up_is_not_measured() {
+        let mut stops = Stops::default();
+        stops.set(Time(10), vec![(Target::Class(1), Time::NEVER)], true);
+        stops.end_warmup(Time(25));
+        stops.set(Time(40), vec![], false);
+        for spell in [&stops.any, &stops.slowed, &stops.by_target[&Target::Class(1)]] {
+            assert_eq!((spell.measured(Time(50)), spell.total(Time(50)), spell.begun()), (15, 30, 0));
+        }
+    }
+}

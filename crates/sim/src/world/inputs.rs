@@ -1,0 +1,98 @@
+//! Crossbar switches whose inputs fill up tell the neighbours behind these.
+//!
+//! Only the link of an input fills it, so only the neighbour at its other end is told, whatever the rule of
+//! notification. Apart from that it goes as at output queues (`notify`).
+
+use super::notify::has_addresses;
+use super::{FabricState, World};
+use crate::crossbar::{Crossbar, Place};
+use crate::detector::{Episode, Turn};
+use crate::notice::Cause;
+use crate::plan::{Addresses, BackPressure};
+use std::sync::Arc;
+
+impl World {
+    fn crossbar(&mut self, node: usize) -> Option<&mut Crossbar> {
+        match &mut self.nodes[node].fabric {
+            FabricState::Crossbar(crossbar) => Some(crossbar),
+            _ => None,
+        }
+    }
+
+    /// Judges an input of `node` after a frame has come to a place there (`came`) or has gone from it.
+    pub(super) fn detect_at_input(&mut self, node: usize, place: Place, came: bool) {
+        let Some(law) = self.nodes[node].backpressure.clone() else { return };
+        let now = self.now;
+        let Some((turn, of)) = self.crossbar(node).and_then(|crossbar| crossbar.observe(now, place)) else { return };
+        // The way back to the neighbour.
+        let back = self.nodes[node].ports[place.input];
+        match turn {
+            Turn::Congested => {
+                let addresses = self.addresses_at_input(node, place, of, &law);
+                let targets = if self.may_notify(back, &law) { vec![back] } else { Vec::new() };
+                let cause = self.cause_at_input(node, place, of);
+                for target in &targets {
+                    self.assert_congestion(*target, cause, &addresses, &law, true);
+                }
+                if let Some(detector) = self.crossbar(node).and_then(|crossbar| crossbar.detector(place)) {
+                    detector.episodes.push(Episode { destination: of, targets, addresses });
+                }
+            }
+            Turn::Relieved => {
+                let cause = self.cause_at_input(node, place, of);
+                let Some(detector) = self.crossbar(node).and_then(|crossbar| crossbar.detector(place)) else { return };
+                let Some(at) = detector.episodes.iter().position(|e| e.destination == of) else { return };
+                let episode = detector.episodes.swap_remove(at);
+                for target in episode.targets {
+                    self.assert_congestion(target, cause, &episode.addresses, &law, false);
+                }
+            }
+            Turn::Stays if came && has_addresses(law.scope) && law.addresses == Addresses::Buffer => {
+                let cause = self.cause_at_input(node, place, of);
+                let Some(detector) = self.crossbar(node).and_then(|crossbar| crossbar.detector(place)) else { return };
+                let Some(episode) = detector.episode(of) else { return };
+                if episode.addresses.contains(&place.destination) {
+                    return;
+                }
+                episode.addresses.push(place.destination);
+                for target in episode.targets.clone() {
+                    self.assert_congestion(target, cause, &[place.destination], &law, true);
+                }
+            }
+            Turn::Stays => {}
+        }
+    }
+
+    /// The queue, or (in the name of the way back) the whole memory of an input.
+    fn cause_at_input(&self, node: usize, place: Place, destination: Option<u16>) -> Cause {
+        let ports = &self.nodes[node].ports;
+        match &self.nodes[node].fabric {
+            FabricState::Crossbar(crossbar) if crossbar.watches_queues() => {
+                Cause { port: ports[place.output], class: place.class, destination }
+            }
+            _ => Cause { port: ports[place.input], class: 0, destination: None },
+        }
+    }
+
+    fn addresses_at_input(&self, node: usize, place: Place, of: Option<u16>, law: &Arc<BackPressure>) -> Vec<u16> {
+        let FabricState::Crossbar(crossbar) = &self.nodes[node].fabric else { return Vec::new() };
+        match (of, law.addresses) {
+            _ if !has_addresses(law.scope) => Vec::new(),
+            (_, Addresses::FilteringDatabase) => self.reached_through(self.nodes[node].ports[place.output]),
+            (Some(destination), Addresses::Buffer) => vec![destination],
+            (None, Addresses::Buffer) => crossbar.destinations(place),
+        }
+    }
+
+    /// What the input that shares its link with `port` has told the neighbour and still holds: causes and addresses.
+    pub(super) fn standing_at_input(&self, port: u32) -> Vec<(Cause, Vec<u16>)> {
+        let node = &self.nodes[usize::from(self.ports[port as usize].from)];
+        let FabricState::Crossbar(crossbar) = &node.fabric else { return Vec::new() };
+        let told = crossbar.standing(self.slots[port as usize] as usize).filter(|(_, e)| e.targets.contains(&port));
+        let cause = |queue: Option<(usize, u8)>, destination| match queue {
+            Some((output, class)) => Cause { port: node.ports[output], class, destination },
+            None => Cause { port, class: 0, destination: None },
+        };
+        told.map(|(queue, episode)| (cause(queue, episode.destination), episode.addresses.clone())).collect()
+    }
+}

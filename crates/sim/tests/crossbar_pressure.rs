@@ -1,0 +1,178 @@
+//! Crossbar switches with back-pressure: their inputs are watched, and they pass over what is stopped behind them.
+
+mod common;
+
+use common::*;
+use tailback_sim::Report;
+use tailback_sim::plan::*;
+use tailback_units::Dur;
+
+const FIFO: Fabric = Fabric::InputFifo { buffer: 50_000 };
+const ONE_MEMORY: Fabric = Fabric::VirtualOutputQueues { buffer: 50_000, output_buffer: UNLIMITED, speedup: 1.0 };
+const LIMITED: Fabric = Fabric::VirtualOutputQueues { buffer: UNLIMITED, output_buffer: 50_000, speedup: 1.0 };
+
+/// The scopes that a crossbar can watch for.
+fn scopes(fabric: &Fabric) -> &[Scope] {
+    match fabric {
+        Fabric::InputFifo { .. } => &[Scope::Plain],
+        Fabric::VirtualOutputQueues { output_buffer: UNLIMITED, .. } => &[Scope::Plain, Scope::Destination],
+        _ => &SCOPES,
+    }
+}
+
+#[test]
+fn an_input_stops_its_neighbour_for_as_long_as_calculated_by_hand() {
+    // h -100- s1 -100- s2 -10- d, 100 frames of 1000 B. A frame leaves the input of s2 when it has crossed, which takes
+    // 800 us: from 960 us on one every 800 us. Frame k is there at 80 (k + 1) us, so with frame 45, at 3680 us, 41 are:
+    // XOFF, in force at 3686.72 us, after frame 46 has begun. At 9760 us 34 are left: XON, in force at 9766.72 us. Then
+    // 8 frames pass in each 6400 us, of which the stop takes 5833.28. 46 + 6 * 8 frames leave 6, too few.
+    for fabric in [FIFO, ONE_MEMORY, LIMITED] {
+        let mut net = Net::new(Framing { mtu: 1000, ..RAW });
+        let (h, s1, s2, d) = (net.host("h"), net.switch("s1"), net.switch("s2"), net.host("d"));
+        net.link(h, s1, 100);
+        net.link(s1, s2, 100);
+        net.link(s2, d, 10);
+        net.at_switch(s2).fabric = fabric.clone();
+        net.press(s2, PLAIN);
+        net.flow(h, d, 0, bulk(100_000));
+        let report = net.run();
+        let told = port(&report, "s1->s2");
+        assert_eq!((told.notifications_received, told.input_max_bytes), (14, Some(42_000)), "{fabric:?}");
+        assert_eq!(ps(told.stopped_s), Dur::from_ns(6_080_000 + 6 * 5_833_280), "{fabric:?}");
+        assert_eq!((total_drops(&report), port(&report, "h->s1").input_max_bytes), (0, None));
+    }
+}
+
+/// Three hosts merge into one link that is too slow for them, and one more sends to an idle one, all over one crossbar.
+fn merging(fabric: &Fabric, law: Option<BackPressure>) -> Net {
+    let mut net = Net::new(ETHERNET);
+    net.plan.classes = 2;
+    let (s, d, idle) = (net.switch("s"), net.host("d"), net.host("idle"));
+    net.at_switch(s).fabric = fabric.clone();
+    net.at_switch(s).backpressure = law;
+    net.link(s, d, 10);
+    net.link(s, idle, 10);
+    for i in 1..=3 {
+        let h = net.host(&format!("h{i}"));
+        net.link(h, s, 100);
+        net.flow(h, d, i % 2, bursts(48_000, 4_000_000));
+        net.flow(h, idle, 0, poisson(600, 200_000));
+    }
+    net.delay(Dur::from_us(1));
+    net.plan.end = ms(20_000);
+    net
+}
+
+#[test]
+fn nothing_is_lost_at_inputs_whose_neighbours_obey() {
+    for fabric in [FIFO, ONE_MEMORY, LIMITED] {
+        assert!(total_drops(&merging(&fabric, None).run()) > 1_000, "the case is hard enough");
+        for scope_of in scopes(&fabric) {
+            let idealised = BackPressure { end_stations: true, ..scope(*scope_of) };
+            let mac = BackPressure { signal: Signal::Mac { quanta: 65_535 }, ..idealised.clone() };
+            let shared = BackPressure { partition: false, ..idealised.clone() };
+            let has_addresses = matches!(scope_of, Scope::Destination | Scope::ClassDestination);
+            for law in [Some(idealised), Some(shared), (!has_addresses).then_some(mac)].into_iter().flatten() {
+                let report = merging(&fabric, Some(law.clone())).run();
+                assert_eq!(total_drops(&report), 0, "{fabric:?} {law:?}");
+                assert!(port(&report, "h1->s").notifications_received > 100, "{fabric:?} {law:?}");
+                assert!(report.flows.iter().all(|flow| flow.reordered == 0));
+                // The neighbours behind idle inputs are never told: only who fills an input is.
+                assert_eq!(port(&report, "d->s").notifications_received, 0);
+            }
+        }
+    }
+}
+
+/// The mean delay of what goes to the idle host.
+fn aside(report: &Report) -> f64 {
+    mean_s(&report.flows.row(1))
+}
+
+#[test]
+fn queues_with_limits_of_their_own_stop_a_destination_without_holding_up_the_others() {
+    let end_stations = |scope_of| Some(BackPressure { end_stations: true, ..scope(scope_of) });
+    let limited = |scope_of| aside(&merging(&LIMITED, end_stations(scope_of)).run());
+    let (plain, destination) = (limited(Scope::Plain), limited(Scope::Destination));
+    // As if there were room for everything: what is stopped takes turns with it at the crossing there too.
+    let unlimited = Fabric::VirtualOutputQueues { buffer: UNLIMITED, output_buffer: UNLIMITED, speedup: 1.0 };
+    let free = aside(&merging(&unlimited, None).run());
+    assert!(destination < 1.3 * free, "{destination} s for {free} s");
+    assert!(plain > 5.0 * destination, "{plain} s for {destination} s");
+    let classes = limited(Scope::ClassDestination);
+    assert!((classes / destination - 1.0).abs() < 0.3, "{classes} {destination}");
+}
+
+#[test]
+fn one_memory_for_all_outputs_loses_what_goes_to_an_idle_one_and_limits_save_it() {
+    // a: 54 and c: 45 Mbit/s from one host, b: 45 from another; a and b go to one 100 Mbit/s output, c to an idle one.
+    let lost = |fabric: Fabric| {
+        let mut net = Net::new(ETHERNET);
+        let (s, d1, d2) = (net.switch("s"), net.host("d1"), net.host("d2"));
+        net.at_switch(s).fabric = fabric;
+        let hosts = [net.host("h1"), net.host("h2")];
+        for node in hosts.into_iter().chain([d1, d2]) {
+            net.link(node, s, 100);
+        }
+        for (from, to, mbit) in [(hosts[0], d1, 54), (hosts[1], d1, 45), (hosts[0], d2, 45)] {
+            net.flow(from, to, 0, poisson(1500, mbit * 1_000_000));
+        }
+        net.plan.end = ms(10_000);
+        net.run().flows.row(2)
+    };
+    let one = lost(Fabric::VirtualOutputQueues { buffer: 100_000, output_buffer: UNLIMITED, speedup: 1.0 });
+    assert!(loss(&one) > 0.05, "{}", loss(&one));
+    let limited = lost(Fabric::VirtualOutputQueues { buffer: 100_000, output_buffer: 50_000, speedup: 1.0 });
+    assert_eq!((limited.dropped.packets, limited.offered.packets > 30_000), (0, true));
+}
+
+/// h sends 20 Mbit/s to d1, whose link is down (or mended after 500 ms), and 5 to d2, over s1 of some model and s2, which
+/// stops destinations.
+fn behind(fabric: Fabric, mended: bool) -> Report {
+    let mut net = Net::new(ETHERNET);
+    let (h, s1, s2, d1, d2) = (net.host("h"), net.switch("s1"), net.switch("s2"), net.host("d1"), net.host("d2"));
+    net.at_switch(s1).fabric = fabric;
+    net.link(h, s1, 100);
+    net.link(s1, s2, 100);
+    let drain = net.link(s2, d1, 100);
+    net.link(s2, d2, 100);
+    net.limit(s2, d1, 50_000);
+    net.press(s2, scope(Scope::Destination));
+    net.change(ms(0), ChangeKind::LinkDown(drain));
+    if mended {
+        net.change(ms(500), ChangeKind::LinkUp(drain));
+    }
+    net.flow(h, d1, 0, cbr(1500, 20_000_000));
+    net.flow(h, d2, 0, cbr(1500, 5_000_000));
+    net.run()
+}
+
+#[test]
+fn virtual_output_queues_pass_over_a_destination_that_is_stopped_behind_them_and_a_fifo_does_not() {
+    let unlimited = |output_buffer| Fabric::VirtualOutputQueues { buffer: UNLIMITED, output_buffer, speedup: 1.0 };
+    for fabric in [Fabric::OutputQueued, unlimited(UNLIMITED), unlimited(10_000_000)] {
+        let report = behind(fabric.clone(), false);
+        assert!(max_s(&report.flows.row(1)) < 1e-3, "{fabric:?}: {}", max_s(&report.flows.row(1)));
+        assert_eq!(report.flows.row(0).delivered.packets, 0, "it is stopped");
+        assert!(report.flows.iter().all(|flow| flow.reordered == 0 && flow.dropped.packets == 0));
+    }
+    let blocked = behind(Fabric::InputFifo { buffer: UNLIMITED }, true);
+    assert!(max_s(&blocked.flows.row(1)) > 0.4, "the head of the line waits for d1");
+    assert_eq!(blocked.flows.row(1).dropped.packets, 0);
+    // What waited is sent when the way is free.
+    assert!(blocked.flows.row(1).in_network.packets < 10);
+}
+
+#[test]
+fn new_thresholds_and_a_link_that_comes_up_again_hold_for_inputs_too() {
+    let mut net = merging(&LIMITED, Some(BackPressure { end_stations: true, ..PLAIN }));
+    net.change(ms(5_000), ChangeKind::Thresholds { node: 0, high: 0.4, low: 0.2 });
+    for i in 0..20 {
+        net.change(ms(6_000 + 500 * i), ChangeKind::LinkDown(2));
+        net.change(ms(6_010 + 500 * i), ChangeKind::LinkUp(2));
+    }
+    let report = net.run();
+    let lost: u64 =
+        report.flows.iter().flat_map(|f| f.drops).filter(|d| d.reason != "link down").map(|d| d.packets).sum();
+    assert_eq!(lost, 0, "its neighbour is told again what stands");
+}

@@ -1,0 +1,143 @@
+//! How long stops are in force, and how long data is held: two different things, both by hand calculation.
+
+mod common;
+
+use common::*;
+use tailback_sim::StopReport;
+use tailback_sim::plan::*;
+use tailback_units::Dur;
+
+/// A burst of 100 kB in frames of 1000 B: h -100- s1 -100- s2 (50 kB) -10- d, without propagation delay.
+fn burst(law: BackPressure) -> Net {
+    let mut net = Net::new(Framing { mtu: 1000, ..RAW });
+    let (h, s1, s2, d) = (net.host("h"), net.switch("s1"), net.switch("s2"), net.host("d"));
+    net.link(h, s1, 100);
+    net.link(s1, s2, 100);
+    net.link(s2, d, 10);
+    net.limit(s2, d, 50_000);
+    net.press(s2, law);
+    net.flow(h, d, 0, bulk(100_000));
+    net
+}
+
+/// Exactly so many nanoseconds.
+fn is_ns(seconds: f64, ns: u64) -> bool {
+    ps(seconds) == Dur::from_ns(ns)
+}
+
+#[test]
+fn a_burst_is_stopped_and_held_for_as_long_as_calculated_by_hand() {
+    // Frame k is at s2 at 80 (k + 1) us, and one leaves every 800 us from 960 us on. With frame 46, at 3760 us, 41 wait:
+    // XOFF, in force 6.72 us later (84 B). Frame 47 is on its way; s1 idles with data from its end at 3840 us on. At
+    // 9760 us 34 wait: XON, in force at 9766.72 us. From there on cycles of 6400 us in which 8 frames pass: XOFF in force
+    // 566.72 us after the XON, 6.72 us into the eighth frame, XON 5833.28 us later. 47 + 6 * 8 frames leave 5, too few.
+    let report = burst(PLAIN).run();
+    let told = port(&report, "s1->s2");
+    assert_eq!((told.notifications_received, port(&report, "s2->d").classes[0].max_bytes), (14, 42_000));
+    assert!(is_ns(told.stopped_s, 6_000_000 + 6 * 5_833_280), "{}", told.stopped_s);
+    assert!(is_ns(told.held_s, 5_926_720 + 6 * 5_760_000), "{}", told.held_s);
+    let all = StopReport { class: None, destination: None, times: 7, stopped_s: told.stopped_s };
+    assert_eq!((told.stops.as_slice(), told.slowed_s), ([all].as_slice(), 0.0));
+    // Nobody tells the host.
+    assert_eq!(port(&report, "h->s1").stopped_s, 0.0);
+}
+
+#[test]
+fn the_time_series_has_each_instant_and_adds_up_to_the_total() {
+    let mut net = burst(PLAIN);
+    net.plan.sample = Some(Dur::from_us(10));
+    let report = net.run();
+    let series = report.series.as_ref().unwrap();
+    let told = &series.ports["s1->s2"];
+    for (at, (stopped, held)) in series.time_s.iter().zip(told.stopped.iter().zip(&told.held)) {
+        // The first stop of the hand calculation.
+        let us = at * 1e6;
+        if us < 9_770.0 {
+            assert_eq!((*stopped, *held), (us > 3_766.72 && us < 9_766.72, us > 3_839.5 && us < 9_766.72), "{us} us");
+        }
+    }
+    let last = |values: &[f64]| *values.last().unwrap();
+    assert_eq!(last(&told.stopped_s), port(&report, "s1->s2").stopped_s);
+    assert_eq!(last(&told.held_s), port(&report, "s1->s2").held_s);
+    assert!(told.stopped_s.is_sorted() && told.held_s.is_sorted());
+}
+
+#[test]
+fn what_is_stopped_before_the_warm_up_ends_counts_from_there() {
+    let mut net = burst(PLAIN);
+    net.plan.warmup = us(5_000);
+    let told = net.run();
+    assert!(is_ns(port(&told, "s1->s2").stopped_s, 9_766_720 - 5_000_000 + 6 * 5_833_280));
+    assert_eq!(port(&told, "s1->s2").stops[0].times, 6);
+}
+
+/// h sends 30 Mbit/s to d1 over 10 Mbit/s and `other` to d2, both over s1 -100- s2.
+fn two_destinations(law: BackPressure, other: u64) -> tailback_sim::Report {
+    let mut net = Net::new(ETHERNET);
+    let (s1, s2, d1, d2) = (net.switch("s1"), net.switch("s2"), net.host("d1"), net.host("d2"));
+    net.link(s1, s2, 100);
+    net.link(s2, d1, 10);
+    net.link(s2, d2, 100);
+    net.limit(s2, d1, 50_000);
+    net.press(s2, law);
+    for (to, rate) in [(d1, 30_000_000), (d2, other)] {
+        let h = net.host(&format!("h{to}"));
+        net.link(h, s1, 100);
+        net.flow(h, to, 0, cbr(1500, rate));
+    }
+    net.delay(Dur::from_us(1));
+    net.run()
+}
+
+#[test]
+fn a_destination_is_stopped_while_the_port_goes_on() {
+    let report = two_destinations(scope(Scope::Destination), 85_000_000);
+    let told = port(&report, "s1->s2");
+    let [stop] = told.stops.as_slice() else { panic!("only d1 is stopped: {:?}", told.stops) };
+    assert_eq!((stop.class, stop.destination.as_deref(), stop.stopped_s), (None, Some("d1"), told.stopped_s));
+    // 10 of the 97.5 Mbit/s that s1 could send pass for d1: it is stopped for 0.9 of the time, and the link idles for
+    // what d2 leaves of it.
+    assert!((told.stopped_s - 0.9).abs() < 0.02, "{}", told.stopped_s);
+    assert!(told.held_s < 0.2 && told.held_s < 0.2 * told.stopped_s, "{}", told.held_s);
+    assert!(told.utilisation > 0.95);
+    // The whole port is stopped as long, and held for nearly all of it.
+    let plain = two_destinations(PLAIN, 1_000_000);
+    let told = port(&plain, "s1->s2");
+    assert!(told.held_s > 0.9 * told.stopped_s && told.stopped_s > 0.6, "{} {}", told.held_s, told.stopped_s);
+}
+
+#[test]
+fn a_port_that_slows_down_is_not_stopped() {
+    let response = Response::Rate { decrease: 0.5, floor: 0.05, increase: 0.05, interval: Dur::from_ms(1) };
+    let report = two_destinations(BackPressure { response, ..PLAIN }, 1_000_000);
+    let told = port(&report, "s1->s2");
+    assert_eq!((told.stopped_s, told.stops.len()), (0.0, 0));
+    assert!(told.slowed_s > 0.5 && told.slowed_s <= 1.0, "{}", told.slowed_s);
+}
+
+#[test]
+fn pauses_and_idealised_stops_are_in_force_for_the_same_time() {
+    let times = |law: BackPressure| {
+        let report = two_destinations(law, 1_000_000);
+        let told = port(&report, "s1->s2");
+        (told.stopped_s, told.stops.len(), told.stops[0].class)
+    };
+    let (ideal, ..) = times(PLAIN);
+    for law in [PLAIN, scope(Scope::Class)] {
+        let class = (law.scope == Scope::Class).then_some(0);
+        let (stopped, targets, named) = times(BackPressure { signal: Signal::Mac { quanta: 1_000 }, ..law });
+        assert!((stopped / ideal - 1.0).abs() < 0.03, "{stopped} {ideal}");
+        assert_eq!((targets, named), (1, class));
+    }
+}
+
+#[test]
+fn a_link_that_goes_down_ends_its_stops() {
+    let mut net = burst(PLAIN);
+    net.change(us(5_000), ChangeKind::LinkDown(1));
+    net.change(us(900_000), ChangeKind::LinkUp(1));
+    let report = net.run();
+    let told = port(&report, "s1->s2");
+    // Until then it is stopped, and afterwards as in the cycles above: frames wait, but nobody has told it.
+    assert!(told.stopped_s < 0.040 && told.held_s > 0.89, "{} {}", told.stopped_s, told.held_s);
+}

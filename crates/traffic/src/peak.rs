@@ -1,0 +1,60 @@
+//! How fast one of many sources sends while it is on.
+
+use core::fmt;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{self, Deserialize, Deserializer, Visitor};
+use serde::ser::{Serialize, Serializer};
+use std::borrow::Cow;
+use tailback_units::{Rate, parse_rate};
+
+/// The rate of a source while it sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Peak {
+    /// Without bound: a burst is there at once, whole.
+    Batch,
+    /// This payload rate: a burst is an on period, as long as it takes.
+    At(Rate),
+}
+
+struct Written;
+
+impl Visitor<'_> for Written {
+    type Value = Peak;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("\"batch\" or a rate such as \"2Mbit/s\"")
+    }
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Peak, E> {
+        match text {
+            "batch" => Ok(Peak::Batch),
+            word if word.starts_with(|c: char| c.is_ascii_alphabetic()) => {
+                Err(E::custom(format!("`{word}` is not a peak; write \"batch\" or a rate such as \"2Mbit/s\"")))
+            }
+            text => parse_rate(text).map(Peak::At).map_err(E::custom),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Peak {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Peak, D::Error> {
+        d.deserialize_any(Written)
+    }
+}
+impl Serialize for Peak {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Peak::Batch => s.serialize_str("batch"),
+            Peak::At(rate) => rate.serialize(s),
+        }
+    }
+}
+impl JsonSchema for Peak {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "Peak".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [{ "const": "batch" }, Rate::json_schema(generator)] })
+    }
+}

@@ -1,0 +1,119 @@
+"""The command that looks at service levels interval by interval: watch."""
+
+from __future__ import annotations
+
+import click
+
+from tailback.cli.options import (
+    SETTINGS,
+    json_option,
+    quiet_option,
+    reps_option,
+    scenario_file,
+    seed_option,
+    settings_option,
+    threads_option,
+)
+from tailback.cli.output import console, print_json, progress_bar, table
+from tailback.errors import EXIT_CLAIM, EXIT_OK
+
+__all__ = ["watch"]
+
+
+@click.command(
+    context_settings=SETTINGS,
+    epilog="""\b
+Examples:
+  tailback watch scenario.toml --target 'voice.delay<=10ms' --target 'voice.loss<=0.1%'
+  tailback watch scenario.toml --target 'data.loss<=1%' --grow data --grow web --most 3
+
+\b
+Limits: delay (mean of an interval), loss, jitter (RFC 3550).
+Exit codes: 0 every target is kept in the share of intervals with its whole interval, 5 one is not.""",
+)
+@scenario_file
+@click.option(
+    "--target", "targets", multiple=True, required=True, metavar="GROUP.LIMIT<=VALUE", help="What is promised."
+)
+@click.option("--interval", default="1s", show_default=True, help="How long one is, such as 1s.")
+@click.option(
+    "--keep", type=click.FloatRange(0, 100, min_open=True), default=95.0, show_default=True, help="% of intervals."
+)
+@click.option("--grow", "growing", multiple=True, metavar="GROUP", help="Forecast: groups whose rate grows.")
+@click.option("--most", type=click.FloatRange(1, min_open=True), default=4.0, show_default=True, help="Largest growth.")
+@settings_option
+@seed_option
+@reps_option
+@threads_option
+@json_option
+@quiet_option
+def watch(
+    file: str,
+    targets: tuple[str, ...],
+    interval: str,
+    keep: float,
+    growing: tuple[str, ...],
+    most: float,
+    settings: list[tuple[str, str]],
+    seed: int | None,
+    reps: int | None,
+    threads: int | None,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Compare each interval of the scenario FILE with what its groups of flows are promised.
+
+    With --grow, forecast also by how much the rates of these groups may grow together until each target is broken.
+    """
+    from tailback import service_levels
+    from tailback.scenario import Scenario, load
+
+    scenario = load(file)
+    if settings:
+        scenario = Scenario.from_native(scenario.native.with_set(settings))
+    promised = service_levels.targets(targets)
+    share = keep / 100
+    with progress_bar("replications", quiet=quiet) as progress:
+        found = service_levels.watch(
+            scenario, promised, interval, seed=seed, replications=reps, threads=threads, progress=progress
+        )
+    ahead = (
+        service_levels.forecast(
+            scenario, promised, growing, interval, keep=share, most=most, seed=seed, replications=reps, threads=threads
+        )
+        if growing
+        else []
+    )
+    kept = all(one.is_kept(share) for one in found)
+    if as_json:
+        print_json(
+            {
+                "interval": interval,
+                "keep": share,
+                "kept": kept,
+                "targets": [{**one.as_json(), "kept": one.is_kept(share)} for one in found],
+                "forecast": [
+                    {"group": one.target.group, "factor": one.factor, "most": one.most, "growing": list(growing)}
+                    for one in ahead
+                ],
+            }
+        )
+        return EXIT_OK if kept else EXIT_CLAIM
+    rows = []
+    for one in found:
+        interval_ = one.compliance
+        missed = ", ".join(f"{name} {count} times" for name, count in one.missed.items()) or "nothing"
+        first = "" if one.first_missed_s is None else f"{one.first_missed_s:.4g} s"
+        shown = f"{100 * interval_.mean:.4g} % [{100 * interval_.lo:.4g}, {100 * interval_.hi:.4g}]"
+        rows.append([one.target.group, shown, str(one.intervals), missed, first, "yes" if one.is_kept(share) else "no"])
+    columns = ("group", "intervals kept", "of", "missed", "first at", f"kept in {keep:g} %")
+    console().print(table(f"Intervals of {interval}", columns, rows, words=1))
+    for forecast in ahead:
+        name, together = forecast.target.group, " and ".join(growing)
+        words = (
+            f"is kept up to {forecast.most:g} times the rate of {together}"
+            if forecast.factor is None
+            else f"breaks at {forecast.factor:.3g} times the rate of {together}"
+        )
+        console().print(f"forecast: the target of {name} {words}", soft_wrap=True)
+    return EXIT_OK if kept else EXIT_CLAIM

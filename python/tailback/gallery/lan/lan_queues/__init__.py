@@ -1,0 +1,1 @@
+"""What the queue structure of the switches does to back-pressure."""

@@ -1,0 +1,153 @@
+"""A long reproduction that is killed goes on where it was, and ends with what it would have ended with."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+from tailback.errors import OutputError
+from tailback.gallery import Axis, Claim, Experiment, Figure, Metric, Point, Profile, Results, Settings, grid
+from tailback.gallery import metrics as m
+from tailback.gallery.reproduce import reproduce
+from tailback.gallery.runner import run
+from tailback.gallery.store import FILE, Store
+from tailback.parallel import Pool
+
+MERGE = Path(__file__).with_name("merge.toml").read_text()
+CHILD = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from test_resume import Long
+from tailback.gallery.reproduce import reproduce
+reproduce([Long()], "full", sys.argv[2], threads=1)
+"""
+
+
+class Long(Experiment):
+    """Takes some seconds in all, and has a figure's trace at every point."""
+
+    id = "lan-long"
+    title = "Long"
+    reference = "nowhere"
+    axes = (Axis("mechanism", "mechanism"), Axis("rate", "rate", "Mbit/s"))
+    quick = full = Profile(duration="60s", warmup="100ms", replications=6, max_replications=9, cpu_s=60)
+    metrics: ClassVar[tuple[Metric, ...]] = (
+        m.loss(),
+        m.mean_delay(),
+        Metric("missing", "missing", "s", lambda _: float("nan")),
+    )
+    traces: ClassVar = {"digest": lambda report: {"is": ([report.digest, 1], (0.1, None), {})}}
+
+    def points(self, profile: str) -> Iterable[Point]:
+        del profile
+        return grid(mechanism=("none", "plain"), rate=(1, 4))
+
+    def settings(self, point: Point, profile: str) -> Settings:
+        del profile
+        return {"backpressure.scope": point["mechanism"], "flows[data].source.rate": f"{point['rate']}Mbit/s"}
+
+    def claims(self, results: Results) -> Iterable[Claim]:
+        none, plain = results.where(mechanism="none")["loss"], results.where(mechanism="plain")["loss"]
+        yield Claim("C1", "Control helps.", "made up", plain <= none)
+
+    def figures(self, results: Results) -> Iterable[Figure]:
+        del results
+        return ()
+
+    def read(self, name: str) -> str:
+        return MERGE if name == "scenario.toml" else "# Long\n"
+
+
+def lines(folder: Path) -> list[bytes]:
+    file = folder / Long.id / FILE
+    return file.read_bytes().splitlines(keepends=True) if file.exists() else []
+
+
+def keys(folder: Path) -> list[tuple[str, int]]:
+    return [(kept["scenario"], kept["seed"]) for kept in map(json.loads, lines(folder))]
+
+
+def test_a_killed_reproduction_goes_on_and_repeats_no_replication(tmp_path: Path) -> None:
+    out, whole = tmp_path / "killed", tmp_path / "whole"
+    child = subprocess.Popen([sys.executable, "-c", CHILD, str(Path(__file__).parent), str(out)])
+    deadline = time.monotonic() + 120
+    while len(lines(out)) < 4 and time.monotonic() < deadline:
+        assert child.poll() is None, "the child ended before it could be killed"
+        time.sleep(0.002)
+    child.send_signal(signal.SIGKILL)
+    assert child.wait() == -signal.SIGKILL
+    before = [line for line in lines(out) if line.endswith(b"\n")]
+    assert len(before) >= 4
+    assert not (out / "report.html").exists()
+
+    told: list[int] = []
+    found = reproduce([Long()], "full", out, threads=1, finished=lambda study, _: told.append(study.resumed))
+    assert told == [len(before)]
+    assert lines(out)[: len(before)] == before
+    assert len(set(keys(out))) == len(keys(out)) > len(before)
+
+    assert reproduce([Long()], "full", whole, threads=1).as_json() == found.as_json()
+    for name in ("report.html", "results.json"):
+        assert (out / name).read_bytes() == (whole / name).read_bytes()
+
+
+def test_a_torn_line_is_cut_off_and_everything_else_is_taken(tmp_path: Path) -> None:
+    reproduce([Long()], "full", tmp_path, threads=1)
+    kept = lines(tmp_path)
+    (tmp_path / Long.id / FILE).write_bytes(b"".join(kept) + kept[0][:40])
+    told: list[int] = []
+    reproduce([Long()], "full", tmp_path, threads=1, finished=lambda study, _: told.append(study.resumed))
+    assert (told, lines(tmp_path)) == ([len(kept)], kept)
+
+
+def test_a_line_that_is_no_replication_is_named(tmp_path: Path) -> None:
+    file = tmp_path / FILE
+    file.write_text("\0\0\n")
+    with pytest.raises(OutputError, match="line 1 cannot be read; delete the file"):
+        Store(tmp_path, Long())
+    assert file.exists()
+
+
+def test_traces_and_what_is_not_a_number_come_back(tmp_path: Path) -> None:
+    experiment = Long()
+    with Store(tmp_path, experiment) as store, Pool(1) as pool:
+        first = run(experiment, "full", pool, store=store)
+    with Store(tmp_path, experiment) as store:
+        found = run(experiment, "full", Nothing(), store=store)
+    at = {"mechanism": "plain", "rate": 4}
+    assert found.results.trace("digest", **at) == first.results.trace("digest", **at)
+    assert repr(found.samples) == repr(first.samples)
+
+
+def test_another_seed_and_another_program_are_not_taken_for_this_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    point = Point(mechanism="none", rate=1)
+    experiment = Long()
+    with Store(tmp_path, experiment) as store, Pool(1) as pool:
+        run(experiment, "full", pool, only={point}, store=store)
+    with Store(tmp_path, experiment) as store, Pool(1) as pool:
+        study = run(experiment, "full", pool, only={point}, seed=1000, store=store)
+        assert study.resumed == 0
+        # Seeds from 3 on: all but the last two are there, of which the first had no trace to keep.
+        study = run(experiment, "full", pool, only={point}, seed=3, store=store)
+        assert study.resumed == len(study.samples[point]) - 3
+    monkeypatch.setattr("tailback.gallery.store._engine", lambda: "another")
+    with Store(tmp_path, experiment) as store, Pool(1) as pool:
+        assert run(experiment, "full", pool, only={point}, store=store).resumed == 0
+
+
+class Nothing(Pool):
+    """Refuses to run anything."""
+
+    def run(self, tasks, *rest):  # type: ignore[no-untyped-def]
+        assert not tasks
+        return super().run(tasks, *rest)
