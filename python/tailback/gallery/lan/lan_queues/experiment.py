@@ -174,8 +174,8 @@ class QueueStructures(Experiment):
             ),
             Claim(
                 "Q2",
-                "With sources that send to one destination each, at 6 Mbit/s or more in bursts of 48 kB, XON/XOFF loses less "
-                "over a queue for each input of sw1 than over one for its output, of the same memory.",
+                "With sources that send to one destination each, from 6 Mbit/s on in bursts of 48 kB, XON/XOFF loses "
+                "less over a queue for each input of sw1 than over one for its output, of the same memory.",
                 "derived: the queues are served in turn, so that no destination's burst stops the others for long",
                 large.where(queues=VOQ1, mechanism=PLAIN)["loss"] < large.where(queues=OUTPUT, mechanism=PLAIN)["loss"],
             ),
