@@ -205,8 +205,8 @@ def _parts(network: Network, by_group: bool) -> list[Part]:
     found = []
     for names in together.values():
         kind = network.nodes[names[0]]
-        groups = [names] if len(names) > MOST_ALIKE else [[name] for name in names]
-        found += [Part(list(group), kind) for group in groups]
+        drawn = [names] if len(names) > MOST_ALIKE else [[name] for name in names]
+        found += [Part(list(group), kind) for group in drawn]
     return found
 
 
@@ -218,9 +218,9 @@ def _place(network: Network, parts: Sequence[Part]) -> None:
     # The direction in which more goes is forwards; what comes back on the same links is not asked.
     steps: Counter[tuple[int, int]] = Counter()
     for way in network.ways_out(of):
-        for a, b in itertools.pairwise(way):
-            if of[a] is not of[b]:
-                steps[index[id(of[a])], index[id(of[b])]] += 1
+        for one, other in itertools.pairwise(way):
+            if of[one] is not of[other]:
+                steps[index[id(of[one])], index[id(of[other])]] += 1
     for (a, b), count in sorted(steps.items(), key=lambda item: (-item[1], item[0])):
         if count >= steps[b, a] and a not in ahead[b] and not _reaches(ahead, b, a):
             ahead[a].add(b)

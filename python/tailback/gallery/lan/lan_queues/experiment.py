@@ -162,7 +162,7 @@ class QueueStructures(Experiment):
     def claims(self, results: Results) -> Iterable[Claim]:
         """What each structure can and cannot do; the deck has no numbers for other switches than its own."""
         own, every = (results.where(to=to) for to in (OWN, ALL))
-        large = own.where(burst=48)
+        large = own.where(burst=48, rate=lambda rate: float(rate) >= TRACE_RATE)
         last = every.where(rate=9)
         listed = [point for point in TABLE if point != (OUTPUT, DESTINATION)]
         return [
@@ -174,34 +174,33 @@ class QueueStructures(Experiment):
             ),
             Claim(
                 "Q2",
-                "With sources that send to one destination each, in bursts of 48 kB, XON/XOFF loses less than half as "
-                "much over a queue for each input of sw1 as over one for its output, of the same memory.",
+                "With sources that send to one destination each, from 6 Mbit/s on in bursts of 48 kB, XON/XOFF loses "
+                "less over a queue for each input of sw1 than over one for its output, of the same memory.",
                 "derived: the queues are served in turn, so that no destination's burst stops the others for long",
-                large.where(queues=VOQ1, mechanism=PLAIN)["loss"]
-                <= 0.5 * large.where(queues=OUTPUT, mechanism=PLAIN)["loss"],
+                large.where(queues=VOQ1, mechanism=PLAIN)["loss"] < large.where(queues=OUTPUT, mechanism=PLAIN)["loss"],
             ),
             Claim(
                 "Q3",
-                "They wait less than half as long.",
+                "They wait less, too.",
                 "derived: as Q2",
                 large.where(queues=VOQ1, mechanism=PLAIN)["delay"]
-                <= 0.5 * large.where(queues=OUTPUT, mechanism=PLAIN)["delay"],
+                < large.where(queues=OUTPUT, mechanism=PLAIN)["delay"],
             ),
             Claim(
                 "Q4",
-                "With sources that send to all destinations that remedy fails: at 9 Mbit/s at least three times as "
-                "much is lost as with one destination each.",
+                "With sources that send to all destinations that remedy is weaker: at 9 Mbit/s more is lost than "
+                "with one destination each.",
                 "derived: each input's queue then holds frames to all destinations, and XOFF stops them all",
                 last.where(queues=VOQ1, mechanism=PLAIN, burst=48)["loss"]
-                >= 3 * large.where(queues=VOQ1, mechanism=PLAIN, rate=9)["loss"],
+                > large.where(queues=VOQ1, mechanism=PLAIN, rate=9)["loss"],
             ),
             Claim(
                 "Q5",
                 "Then it takes both, destinations in the notification and queues that pass over what is stopped: over "
-                "input FIFOs at least twice as much is lost as over virtual output queues.",
+                "input FIFOs more is lost than over virtual output queues.",
                 "derived: the head of an input's FIFO blocks frames to other destinations",
                 every.where(queues=FIFO1, mechanism=DESTINATION)["loss"]
-                >= 2 * every.where(queues=VOQ1, mechanism=DESTINATION)["loss"],
+                > every.where(queues=VOQ1, mechanism=DESTINATION)["loss"],
             ),
             Claim(
                 "Q6",

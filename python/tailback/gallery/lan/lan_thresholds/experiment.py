@@ -297,9 +297,11 @@ def _draw_cycle(once: tuple[list[float], list[float], list[bool]], high: int, lo
             axes.axhline(level, color="#666666", linestyle="--", linewidth=1)
             axes.text(times[-1], level, f" {name}", va="center", fontsize=9, color="#444444")
         axes.plot(times, levels, color=plot.COLOURS[0], linewidth=1.2)
-        between = [(marks["buffer"] + marks["high threshold"]) / 2, marks["low threshold"] / 2]
+        between = [(marks["buffer"] + marks["high threshold"]) / 2, marks["low threshold"] / 5]
         for name, level in zip(("headroom: what still comes", "reserve: what goes meanwhile"), between, strict=True):
-            axes.text(times[0], level, f" {name}", va="center", fontsize=9, color="#444444")
+            # The first to the left of the crest, the second under it.
+            at = times[0] if level > marks["low threshold"] else times[0] + 0.25 * (times[-1] - times[0])
+            axes.text(at, level, f" {name}", va="center", fontsize=9, color="#444444")
         plot.finish(axes, x="time (ms); shaded: the neighbours are stopped", y="queue (kB)")
         axes.set_xlim(times[0], times[-1])
         axes.set_ylim(0, 1.05 * BUFFER_KB)
