@@ -88,7 +88,7 @@ class BlueEvaluation(Experiment):
         Axis("set", "discipline"),
         Axis("buffer", "buffer", "kB"),
     )
-    quick = Profile(duration="50s", warmup="35s", replications=3, max_replications=12, cpu_s=120)
+    quick = Profile(duration="50s", warmup="35s", replications=3, max_replications=12, cpu_s=160)
     full = Profile(duration="200s", warmup="100s", replications=5, max_replications=12, cpu_s=6000)
     metrics = (
         m.port_loss("a->b"),
@@ -387,9 +387,9 @@ def _longer(point: Point) -> Settings:
     if point["workload"] == ON_OFF or int(point["sources"]) > max(SOURCES):
         return {}
     if point["floor"] == RFC and name in BLUE:
-        return {"run.duration": "100s", "run.warmup": "40s"}
+        return {"run.duration": "80s", "run.warmup": "40s"}
     if point["floor"] == NONE and point["sources"] == 1600 and (name, buffer) in (("B4", SMALL), ("R2", LARGE)):
-        return {"run.duration": "130s"}
+        return {"run.duration": "90s"}
     return {}
 
 
