@@ -6,8 +6,8 @@ use tailback_measure::statistics::{
 };
 use tailback_random::{Rng, maths};
 use tailback_traffic::{
-    Bernoulli, Burst, Cbr, Distribution, Model, OnOff, Peak, Phase, Poisson, SelfSimilar, Sizes, Truncation, UniformFixed,
-    UniformUniform, Video,
+    Bernoulli, Burst, Cbr, Distribution, Model, OnOff, Peak, Phase, Poisson, SelfSimilar, Sizes, Truncation,
+    UniformFixed, UniformUniform, Video,
 };
 use tailback_units::{Dur, Fraction, Rate, Size, Time};
 
