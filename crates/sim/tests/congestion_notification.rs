@@ -99,7 +99,9 @@ fn with_qcn_sources_share_the_line_equally_with_the_queue_near_its_equilibrium_a
         println!("{n} sources: {} used, queue {queue:.0} B, Jain {fair:.4}, {} messages", port.utilisation, p.slower);
         assert!(port.utilisation > 0.97, "{n} sources: utilisation {}", port.utilisation);
         assert!((13e3..39e3).contains(&queue), "{n} sources: mean queue of {queue} B for Qeq = 26 kB");
-        assert!(fair > 0.95, "{n} sources: Jain's index {fair}");
+        // Not 0.95: QCN samples frames, not senders, and shares unevenly over some hundred milliseconds (A. Kabbani and others,
+        // *AF-QCN*, Hot Interconnects 2010).
+        assert!(fair > 0.9, "{n} sources: Jain's index {fair}");
         assert_eq!((p.stop, p.faster, port.classes[0].dropped.packets), (0, 0, 0), "{n} sources");
     }
 }
