@@ -297,8 +297,8 @@ class Seed(Experiment):
             (none["ref2_tps"] < flow["ref2_tps"])
             & (flow["ref2_tps"] < drop["ref2_tps"])
             & (drop["ref2_tps"] < mark["ref2_tps"]),
-            "frames that no limiter holds pass by all of them. With one memory for these and the limiters (a choice) it "
-            "does gain, but tenfold: 2,800, 10,000, 31,600 and 29,600 Tps",
+            "frames that no limiter holds pass by all of them. With one memory for these and the limiters (a choice) "
+            "it does gain, but tenfold: 2,800, 10,000, 31,600 and 29,600 Tps",
             headline="Ref2 gains 3 %",
         )
         yield Claim(
@@ -389,7 +389,7 @@ class Seed(Experiment):
             "The second reference connection's throughput when a choice is changed.",
             "sensitivity of what the slides leave open; slide 6: blocking at limiters' queues due to buffer exhaustion",
             results.where(framing=framing, recovery=recovery, floor=floor)["ref2_tps"],
-            "the slides have 30,334 to 31,362: less than what one memory for limiters and all else does, more than none",
+            "the slides have 30,334 to 31,362: less of a gain than with one memory for limiters and all else, more than none",
         )
 
     def figures(self, results: Results) -> Iterable[Figure]:
