@@ -389,7 +389,7 @@ class Seed(Experiment):
             "The second reference connection's throughput when a choice is changed.",
             "sensitivity of what the slides leave open; slide 6: blocking at limiters' queues due to buffer exhaustion",
             results.where(framing=framing, recovery=recovery, floor=floor)["ref2_tps"],
-            "the slides have 30,334 to 31,362: less of a gain than with one memory for limiters and all else, more than none",
+            "the slides have 30,334 to 31,362: more gain than without, less than with one memory for all",
         )
 
     def figures(self, results: Results) -> Iterable[Figure]:
