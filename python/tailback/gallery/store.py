@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -156,8 +157,10 @@ def _program(experiment: Experiment) -> str:
     These are the modules of the groups that it uses, and the gallery's metrics. A change of what is only
     said or drawn elsewhere costs nothing.
     """
-    modules = _used(type(experiment).__module__, {type(experiment).__module__}) | set(_MEASURING)
-    files = [Path(file) for name in modules if (file := getattr(sys.modules.get(name), "__file__", None))]
+    own = type(experiment).__module__
+    # Imported here, so that the hash does not depend on what else the process has imported.
+    modules = [sys.modules[name] for name in _used(own, {own})] + [import_module(name) for name in _MEASURING]
+    files = {Path(file) for module in modules if (file := getattr(module, "__file__", None))}
     parts = [f"{_native.version} {_engine()}", *sorted(f"{file.name} {_hash(file)}" for file in files)]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
 
