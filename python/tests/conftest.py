@@ -7,8 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tailback.cli import main
+
+# How long an example takes is the machine's affair: no test fails for it.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 MERGE = Path(__file__).with_name("merge.toml").read_text()
 
