@@ -4,8 +4,10 @@
     python tools/docs_results.py out/full
 
 One page per group, with every claim (its word, what was expected, what was measured at all points, its source, and why
-it is not asserted) and every figure, and an index that opens with the scoreboard of headlines. Experiments that are not
-in the folder, or were interrupted, are named as missing. Nothing else in docs/results stays.
+it is not asserted) and every figure, and an index that opens with the scoreboard of headlines. What an experiment gave
+is kept beside its pictures as `results.json`, so that groups can be run one by one: an experiment without finished
+results in the folder keeps its former ones, and its section says of which commit they are. One that has none at all is
+named as missing. Nothing else in docs/results stays.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import json
 import re
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,6 +30,7 @@ TARGET = Path(__file__).resolve().parent.parent / "docs" / "results"
 LARGEST_DRAWING = 150_000
 """Bytes of a vector drawing above which a picture of pixels takes its place."""
 LARGEST_FILE = 2_000_000
+RESULTS = "results.json"
 LARGEST_FOLDER = 40_000_000
 
 Json = dict[str, Any]
@@ -86,20 +90,30 @@ def made(experiment: Json) -> str:
     return f"`{origin['command']}`, digest `{origin['digest']}`, version {origin['tailback']}{where}"
 
 
-def picture(folder: Path, experiment: str, name: str) -> str:
-    """Copy a figure to the documentation and return its address there."""
-    source = folder / experiment / f"{name}.svg"
-    drawing = _NUMBERS.sub(lambda path: _DIGITS.sub(rb"\1", path[0]), source.read_bytes())
-    home = TARGET / experiment
-    home.mkdir(parents=True, exist_ok=True)
-    if len(drawing) <= LARGEST_DRAWING:
-        (home / f"{name}.svg").write_bytes(drawing)
-        return f"{experiment}/{name}.svg"
-    shutil.copyfile(source.with_suffix(".png"), home / f"{name}.png")
-    return f"{experiment}/{name}.png"
+def take(folder: Path, experiment: Json) -> None:
+    """Copy an experiment's results and figures to the documentation, in place of former ones."""
+    home = TARGET / experiment["id"]
+    shutil.rmtree(home, ignore_errors=True)
+    home.mkdir(parents=True)
+    (home / RESULTS).write_text(
+        json.dumps(experiment, ensure_ascii=False, separators=(",", ":")) + "\n", encoding="utf-8"
+    )
+    for figure in experiment["figures"]:
+        source = folder / experiment["id"] / f"{figure['name']}.svg"
+        drawing = _NUMBERS.sub(lambda path: _DIGITS.sub(rb"\1", path[0]), source.read_bytes())
+        if len(drawing) <= LARGEST_DRAWING:
+            (home / source.name).write_bytes(drawing)
+        else:
+            shutil.copyfile(source.with_suffix(".png"), home / f"{figure['name']}.png")
 
 
-def section(folder: Path, experiment: Json) -> list[str]:
+def picture(experiment: str, name: str) -> str:
+    """Return the address of a figure in the documentation."""
+    kind = "svg" if (TARGET / experiment / f"{name}.svg").exists() else "png"
+    return f"{experiment}/{name}.{kind}"
+
+
+def section(experiment: Json) -> list[str]:
     """Lay out one experiment."""
     name = experiment["id"]
     page = f"../../python/tailback/gallery/{name.split('-', 1)[0]}/{name.replace('-', '_')}/README.md"
@@ -130,7 +144,7 @@ def section(folder: Path, experiment: Json) -> list[str]:
         lines += [
             f"**{figure['title']}**{shown}.{caption}",
             "",
-            f"![{figure['title'].replace('[', '(').replace(']', ')')}]({picture(folder, name, figure['name'])})",
+            f"![{figure['title'].replace('[', '(').replace(']', ')')}]({picture(name, figure['name'])})",
             "",
             f"*{made(experiment)}*",
             "",
@@ -172,23 +186,43 @@ def anchor(experiment: Json) -> str:
 
 
 def missing(known: Iterable[str], there: Iterable[Json]) -> list[str]:
-    """Say which experiments the folder has no results of."""
+    """Say which experiments have no results."""
     absent = [name for name in known if name not in {experiment["id"] for experiment in there}]
     return [f"Not run for these pages: {', '.join(absent)}.", ""] if absent else []
 
 
+def finished(file: Path) -> Json | None:
+    """Return an experiment's results; None if there are none, or the run was interrupted."""
+    experiment: Json | None = json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
+    return None if experiment is None or experiment["interrupted"] else experiment
+
+
+def gather(folder: Path) -> list[Json]:
+    """Bring the results of a folder to the documentation; returns them with those that were there and stay."""
+    new = {name: found for name in EXPERIMENTS if (found := finished(folder / name / RESULTS))}
+    if not new:
+        raise SystemExit(f"{folder} holds no results: run `tailback reproduce all --full --out {folder}` first")
+    old = {name: found for name in EXPERIMENTS if name not in new and (found := finished(TARGET / name / RESULTS))}
+    for path in TARGET.iterdir() if TARGET.exists() else ():
+        if path.is_file():
+            path.unlink()
+        elif path.name not in old:
+            shutil.rmtree(path)
+    for experiment in new.values():
+        take(folder, experiment)
+    both = new | old
+    return [both[name] for name in EXPERIMENTS if name in both]
+
+
+def commits(there: Iterable[Json]) -> list[str]:
+    """Say how many experiments were run at which commit."""
+    found = Counter(experiment["provenance"]["commit"] or "unknown" for experiment in there)
+    return ["Run at commit " + ", ".join(f"`{name}` ({count} experiments)" for name, count in found.items()) + ".", ""]
+
+
 def write(folder: Path) -> int:
     """Write all pages; returns how many bytes they and their pictures have."""
-    there: list[Json] = []
-    for name in EXPERIMENTS:
-        file = folder / name / "results.json"
-        experiment = json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
-        if experiment is not None and not experiment["interrupted"]:
-            there.append(experiment)
-    if not there:
-        raise SystemExit(f"{folder} holds no results: run `tailback reproduce all --full --out {folder}` first")
-    shutil.rmtree(TARGET, ignore_errors=True)
-    TARGET.mkdir(parents=True)
+    there = gather(folder)
     index = ["# Results", "", "`make results` writes these pages.", "", WORDS_MEAN, ""]
     for group, title in GROUPS.items():
         own = [experiment for experiment in there if experiment["id"].startswith(f"{group}-")]
@@ -197,10 +231,10 @@ def write(folder: Path) -> int:
         lines = [f"# {title}: results", "", "[All groups](README.md). " + WORDS_MEAN, ""]
         lines += missing([name for name in EXPERIMENTS if name.startswith(f"{group}-")], own)
         for experiment in own:
-            lines += section(folder, experiment)
+            lines += section(experiment)
         _page(f"{group}.md", lines)
         index.append(f"- [{title}]({group}.md)")
-    index += ["", *missing(EXPERIMENTS, there), *board(there)]
+    index += ["", *commits(there), *missing(EXPERIMENTS, there), *board(there)]
     _page("README.md", index)
     sizes = {path: path.stat().st_size for path in TARGET.rglob("*") if path.is_file()}
     for path, size in sizes.items():

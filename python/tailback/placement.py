@@ -192,7 +192,7 @@ def _name_coincident(axes: Axes) -> None:
         # A panel that says "0 of N packets" has said it.
         return
     # Of a label such as "plain: 0 of 1,234" the first part is the name.
-    text = "; ".join(f"{', '.join(label.partition(': 0 of ')[0] for label in group)} coincide" for group in groups)
+    text = "; ".join(f"{' / '.join(label.partition(': 0 of ')[0] for label in group)} coincide" for group in groups)
     figure = axes.get_figure(root=True)
     assert figure is not None
     free = axes.get_window_extent().width / figure.dpi - 0.09 * len(axes.get_title(loc="left")) - 0.2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -97,6 +98,32 @@ def test_the_pages_hold_every_claim_every_point_and_every_figure(tool: ModuleTyp
     assert "lan.md#lan-board-board-with-a-comma" in index
     tool.write(out)
     assert (tool.TARGET / "lan.md").read_text() == page
+
+
+def test_what_is_not_run_again_stays_with_its_commit(
+    tool: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Other(Board):
+        id = "lan-other"
+
+    monkeypatch.setattr(tool, "EXPERIMENTS", (Board.id, Other.id))
+    reproduce([Board()], "quick", tmp_path / "first")
+    reproduce([Other()], "quick", tmp_path / "second")
+    tool.write(tmp_path / "first")
+    kept = tool.TARGET / Board.id / "results.json"
+    before = json.loads(kept.read_text())
+    before["provenance"]["commit"] = "earlier"
+    kept.write_text(json.dumps(before))
+    assert "Not run for these pages: lan-other." in (tool.TARGET / "lan.md").read_text()
+
+    tool.write(tmp_path / "second")
+    page, index = ((tool.TARGET / name).read_text() for name in ("lan.md", "README.md"))
+    assert "Not run" not in page
+    assert "commit `earlier`" in page
+    assert "`earlier` (1 experiments)" in index
+    for folder in (Board.id, Other.id):
+        assert f"({folder}/one.svg)" in page
+        assert (tool.TARGET / folder / "one.svg").exists()
 
 
 def test_a_large_drawing_becomes_a_picture(tool: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

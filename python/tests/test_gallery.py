@@ -32,6 +32,7 @@ from tailback.gallery import (
 )
 from tailback.gallery import metrics as m
 from tailback.gallery.claims import Kind
+from tailback.gallery.design import HOPS_PER_CPU_S
 from tailback.gallery.provenance import digest
 from tailback.gallery.registry import EVERY, EXPERIMENTS, GROUPS, ON_REQUEST, experiment, select
 from tailback.gallery.reproduce import reproduce
@@ -110,6 +111,28 @@ def test_undecided_points_get_replications_and_others_do_not() -> None:
     assert counts[hard] > 3
     assert all(n == 3 for point, n in counts.items() if point != hard)
     assert [s.seed for s in study.samples[hard]] == list(range(1, counts[hard] + 1))
+
+
+def test_what_is_asserted_gets_replications_before_a_known_miss_does() -> None:
+    hard, miss = Point(mechanism="none", rate=4), Point(mechanism="plain", rate=4)
+
+    class Both(Small):
+        def claims(self, results: Results) -> Iterable[Claim]:
+            delay = results.where(mechanism="plain", rate=4)["delay"]
+            # An interval always holds its own mean: this is never decided.
+            ((_, found),) = delay.intervals()
+            yield Claim.unasserted("C1", "Below what it is.", "made up", delay <= found.mean, "a known miss")
+            yield Claim("C2", "About as much as it is.", "made up", results.where(**hard)["loss"] <= 4.4)
+
+    with Pool() as pool:
+        whole = run(Both(), "quick", pool)
+        first = sum(sample.packet_hops for samples in whole.samples.values() for sample in samples[:3])
+        further = sum(sample.packet_hops for sample in whole.samples[hard][3:5])
+        enough = Profile("1s", "100ms", 3, 9, cpu_s=(first + further) / HOPS_PER_CPU_S + 1e-4)
+        Both.quick = enough
+        short = run(Both(), "quick", pool)
+    assert len(whole.samples[miss]) == 9
+    assert (len(short.samples[hard]), len(short.samples[miss])) == (5, 3)
 
 
 def test_a_point_gives_the_same_numbers_alone_by_the_command_line_s_means() -> None:

@@ -2,56 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-
 import numpy as np
 import pytest
+from made_up import results
 from matplotlib.axes import Axes
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 
 from tailback import placement, plot
-from tailback.gallery import Axis, Claim, Experiment, Metric, Point, Profile, Results, figures
+from tailback.gallery import figures
 from tailback.gallery.reproduce import _together
-from tailback.gallery.results import Sample
 from tailback.stats import Interval
-
-
-class Made(Experiment):
-    id = "lan-made"
-    title = "Made up"
-    reference = "nowhere"
-    axes = (Axis("mechanism", "mechanism"), Axis("rate", "rate", "Mbit/s"))
-    quick = full = Profile(duration="1s", warmup="0s")
-    metrics = (Metric("loss", "packet loss", "%", lambda _: 0.0, lambda _: (0, 0)),)
-
-    def points(self, profile: str) -> Iterable[Point]:
-        del profile
-        return ()
-
-    def settings(self, point: Point, profile: str) -> dict[str, object]:  # type: ignore[override]
-        del point, profile
-        return {}
-
-    def claims(self, results: Results) -> Iterable[Claim]:
-        del results
-        return ()
-
-    def figures(self, results: Results) -> Iterable[figures.Figure]:
-        del results
-        return ()
-
-
-def results(table: Mapping[tuple[str, float], Sequence[float]], packets: int = 1000) -> Results:
-    samples = {
-        Point(mechanism=mechanism, rate=rate): [
-            Sample(Point(), k, 1 + k, "", 0, {"loss": value}, {"loss": (round(value * packets / 100), packets)})
-            for k, value in enumerate(values)
-        ]
-        for (mechanism, rate), values in table.items()
-    }
-    return Results(Made(), "quick", samples, frozenset())
-
 
 NEVER = [0.0, 0.0, 0.0]
 
@@ -128,7 +89,7 @@ def test_curves_that_hide_one_another_are_named() -> None:
         plot.finish(axes, x="rate", y="loss (%)")
     placement.settle(figure)
     assert placement.coincident(axes) == [["none", "plain"]]
-    assert "none, plain coincide" in axes.get_title(loc="right")
+    assert "none / plain coincide" in axes.get_title(loc="right")
 
 
 def drawn(figure: figures.Figure) -> Figure:

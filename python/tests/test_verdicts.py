@@ -2,52 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 
 import pytest
+from made_up import results
 
-from tailback.gallery import Axis, Claim, Condition, Experiment, Figure, Metric, Point, Profile, Results, Verdict
+from tailback.gallery import Claim, Condition, Point, Results, Verdict
 from tailback.gallery.claims import Region, judge, undecided_points
-from tailback.gallery.results import Sample
 from tailback.stats import Interval
 
 PASS, FAIL, UNDECIDED, NULL = Verdict.PASS, Verdict.FAIL, Verdict.UNDECIDED, Verdict.NULL
-
-
-class Made(Experiment):
-    id = "lan-made"
-    title = "Made up"
-    reference = "nowhere"
-    axes = (Axis("mechanism", "mechanism"), Axis("rate", "rate", "Mbit/s"))
-    quick = full = Profile(duration="1s", warmup="0s")
-    metrics = (Metric("loss", "packet loss", "%", lambda _: 0.0, lambda _: (0, 0)),)
-
-    def points(self, profile: str) -> Iterable[Point]:
-        del profile
-        return ()
-
-    def settings(self, point: Point, profile: str) -> dict[str, object]:  # type: ignore[override]
-        del point, profile
-        return {}
-
-    def claims(self, results: Results) -> Iterable[Claim]:
-        del results
-        return ()
-
-    def figures(self, results: Results) -> Iterable[Figure]:
-        del results
-        return ()
-
-
-def results(table: Mapping[tuple[str, float], Sequence[float]], packets: int = 1000) -> Results:
-    samples = {
-        Point(mechanism=mechanism, rate=rate): [
-            Sample(Point(), k, 1 + k, "", 0, {"loss": value}, {"loss": (round(value * packets / 100), packets)})
-            for k, value in enumerate(values)
-        ]
-        for (mechanism, rate), values in table.items()
-    }
-    return Results(Made(), "quick", samples, frozenset())
 
 
 def one(values: Sequence[float], packets: int = 1000) -> Results:

@@ -155,17 +155,21 @@ def run(
         if outcome.interrupted:
             study.interrupted = True
             return study
-        undecided = undecided_points(study.claims)
+        claims = study.claims
+        undecided = undecided_points(claims)
         imprecise = _imprecise(study) if profile == "full" else set[Point]()
         note = (
             f"{len(undecided)} points undecided, {len(imprecise)} imprecise"
             if imprecise
             else f"{len(undecided)} points undecided"
         )
+        more = {point for point in undecided | imprecise if len(study.samples[point]) < effort.max_replications}
+        # What the exit code hangs on goes first: a known miss must not spend the budget of what is asserted.
+        asserted = more & undecided_points(claim for claim in claims if claim.kind is Kind.ASSERTED)
         wanted = {
             point: min(max(len(samples) + 2, math.ceil(len(samples) * _GROWTH)), effort.max_replications)
             for point, samples in study.samples.items()
-            if samples and (point in undecided or point in imprecise)
+            if samples and point in (asserted or more)
         }
     if profile == "full":
         study.imprecise = len(_imprecise(study))

@@ -69,7 +69,7 @@ class Configurations(ce.AtTheEdge):
         Axis("source", "sources"),
     )
     quick = Profile(duration="12s", warmup="2s", replications=3, max_replications=12, cpu_s=15)
-    full = Profile(duration="122s", warmup="2s", replications=5, max_replications=30, cpu_s=600)
+    full = Profile(duration="122s", warmup="2s", replications=5, max_replications=30, cpu_s=150)
     metrics = (
         *(ce.group_loss(group) for group in ce.GROUPS),
         *(ce.class_loss(name) for name in DATA),

@@ -23,7 +23,7 @@ class SubBands(ce.AtTheEdge):
     reference = 'Mitroi and Stroescu, section 5: "the fixed sub-bands allocation might look uneconomic"'
     axes = (Axis("sub_bands", "sub-bands"), Axis("video", "video offered", "Mbit/s"))
     quick = Profile(duration="8s", warmup="2s", replications=3, max_replications=9, cpu_s=3)
-    full = Profile(duration="62s", warmup="2s", replications=5, max_replications=30, cpu_s=200)
+    full = Profile(duration="62s", warmup="2s", replications=5, max_replications=30, cpu_s=40)
     metrics = (
         *(ce.class_loss(name) for name in ce.CLASSES),
         *(ce.class_delay(name) for name in ce.CLASSES),

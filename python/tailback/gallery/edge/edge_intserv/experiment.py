@@ -42,7 +42,7 @@ class Reservations(ce.AtTheEdge):
     )
     axes = (Axis("profile", "WRED"), Axis("reserved", "reserved by each flow", "Mbit/s"))
     quick = Profile(duration="12s", warmup="4s", replications=3, max_replications=12, cpu_s=3)
-    full = Profile(duration="122s", warmup="4s", replications=5, max_replications=30, cpu_s=200)
+    full = Profile(duration="122s", warmup="4s", replications=5, max_replications=30, cpu_s=60)
     metrics = (_loss("green"), _loss("red"), ce.class_loss("AF3x"), ce.class_delay("AF3x"))
 
     def points(self, profile: ProfileName) -> Iterable[Point]:

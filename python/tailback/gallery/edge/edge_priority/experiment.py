@@ -28,7 +28,7 @@ class Starvation(ce.AtTheEdge):
     reference = 'Mitroi and Stroescu, section 3 b: "it will take over the resources … or even to its elimination"'
     axes = (Axis("scheduler", "scheduler"), Axis("voice", "voice offered", "Mbit/s"))
     quick = Profile(duration="8s", warmup="2s", replications=3, max_replications=9, cpu_s=3)
-    full = Profile(duration="62s", warmup="2s", replications=5, max_replications=30, cpu_s=200)
+    full = Profile(duration="62s", warmup="2s", replications=5, max_replications=30, cpu_s=40)
     metrics = (
         *(ce.class_loss(name) for name in ce.CLASSES),
         *(ce.class_delay(name) for name in ce.CLASSES),

@@ -23,7 +23,7 @@ class Ramp(ce.AtTheEdge):
     reference = 'Mitroi and Stroescu, Table 1 and section 5: "without any prejudice to other traffic categories"'
     axes = (Axis("configuration", "configuration"), Axis("extra", "supplementary traffic", "%"))
     quick = Profile(duration="8s", warmup="2s", replications=3, max_replications=9, cpu_s=6)
-    full = Profile(duration="62s", warmup="2s", replications=5, max_replications=30, cpu_s=300)
+    full = Profile(duration="62s", warmup="2s", replications=5, max_replications=30, cpu_s=80)
     metrics = (
         *(ce.class_loss(name) for name in ce.CLASSES),
         *(ce.class_delay(name) for name in ce.CLASSES),

@@ -22,7 +22,7 @@ class Droppers(ce.AtTheEdge):
     reference = 'Mitroi and Stroescu, sections 2 and 3 f: "in this case it is better to use tail drop"'
     axes = (Axis("traffic", "AF3x"), Axis("dropper", "dropper"), Axis("limit", "limit of the class", "packets"))
     quick = Profile(duration="12s", warmup="2s", replications=3, max_replications=12, cpu_s=5)
-    full = Profile(duration="122s", warmup="2s", replications=5, max_replications=30, cpu_s=300)
+    full = Profile(duration="122s", warmup="2s", replications=5, max_replications=30, cpu_s=100)
     metrics = (ce.class_loss("AF3x"), ce.class_delay("AF3x"), ce.class_loss("EF"))
 
     def points(self, profile: ProfileName) -> Iterable[Point]:

@@ -82,7 +82,7 @@ class ServiceLevels(ce.AtTheEdge):
     reference = "Mitroi and Stroescu, section 5, and their reference 17"
     axes = (Axis("configuration", "configuration"), Axis("extra", "supplementary traffic", "%"))
     quick = Profile(duration="22s", warmup="2s", replications=3, max_replications=9, cpu_s=8)
-    full = Profile(duration="122s", warmup="2s", replications=5, max_replications=30, cpu_s=400)
+    full = Profile(duration="122s", warmup="2s", replications=5, max_replications=30, cpu_s=90)
     metrics = (
         *(_compliance(name) for name in TARGETS),
         m.loss("af2[123]", "loss_AF2x", "loss of AF2x"),

@@ -104,7 +104,7 @@ class Responsive(ce.AtTheEdge):
     )
     axes = (Axis("profile", "AF2x and AF3x"), Axis("flows", "flows in each of AF2x and AF3x"))
     quick = Profile(duration="25s", warmup="5s", replications=4, max_replications=12, cpu_s=10)
-    full = Profile(duration="125s", warmup="5s", replications=8, max_replications=30, cpu_s=300)
+    full = Profile(duration="125s", warmup="5s", replications=8, max_replications=30, cpu_s=120)
     metrics = (
         Metric("index", "synchronisation index", "", _index),
         Metric("fluctuation", "fluctuation of the data's throughput", "%", _fluctuation),

@@ -72,7 +72,7 @@ class Readings(ce.AtTheEdge):
     reference = "Mitroi and Stroescu, figures 7 to 9, configuration ii"
     axes = (Axis("reading", "WFQ"),)
     quick = Profile(duration="12s", warmup="2s", replications=3, max_replications=12, cpu_s=5)
-    full = Profile(duration="122s", warmup="2s", replications=5, max_replications=30, cpu_s=300)
+    full = Profile(duration="122s", warmup="2s", replications=5, max_replications=30, cpu_s=60)
     metrics = (
         *(ce.group_loss(group) for group in ce.GROUPS),
         *(ce.group_delay(group) for group in ce.GROUPS),

@@ -88,7 +88,7 @@ class Synchronisation(Experiment):
         Axis("buffer", "buffer", "kB"),
     )
     quick = Profile(duration="140s", warmup="60s", replications=5, max_replications=15, cpu_s=30)
-    full = Profile(duration="360s", warmup="60s", replications=10, max_replications=40, cpu_s=400)
+    full = Profile(duration="360s", warmup="60s", replications=10, max_replications=40, cpu_s=150)
     metrics = (
         Metric("index", "synchronisation index", "", _index),
         Metric("share", "sources that back off in one epoch", "%", _mean_share),

@@ -30,7 +30,7 @@ class RedAndLoss(Experiment):
         Axis("buffer", "buffer", "kB"),
     )
     quick = Profile(duration="120s", warmup="20s", replications=4, max_replications=24, cpu_s=30)
-    full = Profile(duration="220s", warmup="20s", replications=10, max_replications=60, cpu_s=600)
+    full = Profile(duration="220s", warmup="20s", replications=10, max_replications=60, cpu_s=120)
     metrics = (
         m.port_loss(BOTTLENECK),
         m.utilisation(BOTTLENECK, label="utilisation"),

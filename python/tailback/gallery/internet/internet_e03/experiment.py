@@ -61,7 +61,7 @@ class LossModel(Experiment):
         Axis("sources", "connections"),
     )
     quick = Profile(duration="140s", warmup="20s", replications=4, max_replications=24, cpu_s=30)
-    full = Profile(duration="420s", warmup="20s", replications=10, max_replications=60, cpu_s=900)
+    full = Profile(duration="420s", warmup="20s", replications=10, max_replications=60, cpu_s=250)
     metrics = (
         m.port_loss(BOTTLENECK),
         m.utilisation(BOTTLENECK, label="utilisation"),

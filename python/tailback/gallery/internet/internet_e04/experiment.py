@@ -27,7 +27,7 @@ class EcnLoss(Experiment):
     reference = "Feng, thesis defence (1999), slides ECN, and RED and Packet Loss"
     axes = (Axis("ecn", "congestion notification"), Axis("sources", "connections"))
     quick = Profile(duration="120s", warmup="20s", replications=4, max_replications=24, cpu_s=25)
-    full = Profile(duration="220s", warmup="20s", replications=10, max_replications=60, cpu_s=400)
+    full = Profile(duration="220s", warmup="20s", replications=10, max_replications=60, cpu_s=130)
     metrics = (
         m.port_loss(BOTTLENECK),
         m.utilisation(BOTTLENECK, label="utilisation"),

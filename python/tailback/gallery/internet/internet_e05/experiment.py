@@ -70,7 +70,7 @@ class StaticDetection(Experiment):
         Axis("sources", "sources"),
     )
     quick = Profile(duration="120s", warmup="20s", replications=4, max_replications=24, cpu_s=20)
-    full = Profile(duration="220s", warmup="20s", replications=10, max_replications=60, cpu_s=300)
+    full = Profile(duration="220s", warmup="20s", replications=10, max_replications=60, cpu_s=80)
     metrics = (
         m.port_loss(BOTTLENECK),
         m.utilisation(BOTTLENECK, label="utilisation"),

@@ -35,7 +35,7 @@ class LargerBuffer(Experiment):
         Axis("buffer", "buffer", "kB"),
     )
     quick = Profile(duration="120s", warmup="20s", replications=3, max_replications=24, cpu_s=20)
-    full = Profile(duration="220s", warmup="20s", replications=10, max_replications=60, cpu_s=400)
+    full = Profile(duration="220s", warmup="20s", replications=10, max_replications=60, cpu_s=100)
     metrics = (
         m.port_loss(BOTTLENECK),
         m.utilisation(BOTTLENECK, label="utilisation"),

@@ -97,7 +97,7 @@ class AdaptiveRed(Experiment):
     reference = "Feng, thesis defence (1999), slides Adaptive RED, Evaluation, Static Early Detection, Adaptive RED"
     axes = (Axis("detection", "early detection"),)
     quick = Profile(duration="180s", warmup="20s", replications=4, max_replications=24, cpu_s=25)
-    full = Profile(duration="420s", warmup="20s", replications=10, max_replications=60, cpu_s=300)
+    full = Profile(duration="420s", warmup="20s", replications=10, max_replications=60, cpu_s=120)
     metrics = (
         m.port_loss(BOTTLENECK),
         m.utilisation(BOTTLENECK, label="utilisation"),

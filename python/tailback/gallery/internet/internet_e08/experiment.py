@@ -88,7 +88,7 @@ class Testbed(Experiment):
         Axis("sources", "connections"),
     )
     quick = Profile(duration="80s", warmup="20s", replications=4, max_replications=20, cpu_s=32)
-    full = Profile(duration="220s", warmup="20s", replications=10, max_replications=60, cpu_s=600)
+    full = Profile(duration="220s", warmup="20s", replications=10, max_replications=60, cpu_s=260)
     metrics = (
         m.port_loss(BOTTLENECK),
         m.utilisation(BOTTLENECK, label="utilisation"),

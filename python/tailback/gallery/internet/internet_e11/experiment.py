@@ -56,7 +56,7 @@ class Comparison(Experiment):
     reference = "Feng, thesis defence 1999, slide Comparison of Approaches"
     axes = (Axis("hosts", "hosts"), Axis("discipline", "discipline"))
     quick = Profile(duration="250s", warmup="50s", replications=4, max_replications=20, cpu_s=10)
-    full = Profile(duration="1050s", warmup="50s", replications=10, max_replications=40, cpu_s=300)
+    full = Profile(duration="1050s", warmup="50s", replications=10, max_replications=40, cpu_s=100)
     metrics = (m.port_loss("a->b"), m.utilisation("a->b", label="utilisation"), m.jain("tcp"))
 
     def points(self, profile: ProfileName) -> Iterable[Point]:

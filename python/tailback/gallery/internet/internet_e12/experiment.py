@@ -88,8 +88,8 @@ class BlueEvaluation(Experiment):
         Axis("set", "discipline"),
         Axis("buffer", "buffer", "kB"),
     )
-    quick = Profile(duration="50s", warmup="35s", replications=3, max_replications=12, cpu_s=160)
-    full = Profile(duration="200s", warmup="100s", replications=5, max_replications=12, cpu_s=6000)
+    quick = Profile(duration="50s", warmup="35s", replications=3, max_replications=12, cpu_s=120)
+    full = Profile(duration="120s", warmup="60s", replications=4, max_replications=12, cpu_s=1500)
     metrics = (
         m.port_loss("a->b"),
         m.utilisation("a->b", label="utilisation"),

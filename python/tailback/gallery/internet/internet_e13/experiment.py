@@ -147,7 +147,7 @@ class UnderstandingBlue(Experiment):
     reference = "Feng, thesis defence 1999, slides Ideal Example (Blue) and Understanding Blue"
     axes = (Axis("floor", "answer to an echo at a window of one"), Axis("set", "discipline"))
     quick = Profile(duration="100s", warmup="5s", replications=4, max_replications=12, cpu_s=25)
-    full = Profile(duration="100s", warmup="5s", replications=10, max_replications=60, cpu_s=200)
+    full = Profile(duration="100s", warmup="5s", replications=10, max_replications=60, cpu_s=120)
     metrics = (
         *_per_step("p_mean", "mean of the probability", "", _probability, fmean),
         *_per_step("q_sd", "deviation of the queue", "kB", _queue, pstdev),

@@ -102,7 +102,7 @@ class BlueTestbed(Experiment):
         Axis("connections", "connections"),
     )
     quick = Profile(duration="80s", warmup="40s", replications=4, max_replications=20, cpu_s=22)
-    full = Profile(duration="250s", warmup="50s", replications=5, max_replications=30, cpu_s=400)
+    full = Profile(duration="250s", warmup="50s", replications=5, max_replications=30, cpu_s=150)
     metrics = (m.port_loss("a->b"), m.utilisation("a->b", label="utilisation"), m.mean_queue("a->b"), m.jain("tcp"))
 
     def points(self, profile: ProfileName) -> Iterable[Point]:

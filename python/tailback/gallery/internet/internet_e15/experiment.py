@@ -78,8 +78,8 @@ class OneAgainstMany(Experiment):
         Axis("floor", "floor of the retransmission timeout", "s"),
         Axis("rate", "rate of the non-responsive flow", "Mbit/s"),
     )
-    quick = Profile(duration="100s", warmup="20s", replications=3, max_replications=12, cpu_s=75)
-    full = Profile(duration="200s", warmup="20s", replications=5, max_replications=40, cpu_s=600)
+    quick = Profile(duration="100s", warmup="20s", replications=3, max_replications=12, cpu_s=60)
+    full = Profile(duration="200s", warmup="20s", replications=5, max_replications=40, cpu_s=380)
     metrics = (
         lost_rate("tcp", "tcp_lost", "TCP lost"),
         lost_rate("cbr", "cbr_lost", "non-responsive lost"),

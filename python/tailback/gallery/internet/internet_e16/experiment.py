@@ -110,8 +110,8 @@ class Misclassification(Experiment):
         Axis("others", "number of non-responsive flows"),
         Axis("sender", "TCP sender"),
     )
-    quick = Profile(duration="100s", warmup="20s", replications=3, max_replications=12, cpu_s=45)
-    full = Profile(duration="200s", warmup="20s", replications=8, max_replications=40, cpu_s=400)
+    quick = Profile(duration="100s", warmup="20s", replications=3, max_replications=12, cpu_s=36)
+    full = Profile(duration="200s", warmup="20s", replications=6, max_replications=40, cpu_s=260)
     metrics = (
         Metric(
             "covered", "covered TCP flows", "flows", lambda report: float(len(_covered(report))), precision=(0.2, 2)

@@ -94,8 +94,8 @@ class MovingHash(Experiment):
         Axis("others", "non-responsive traffic"),
         Axis("sender", "TCP sender"),
     )
-    quick = Profile(duration="100s", warmup="20s", replications=3, max_replications=20, cpu_s=80)
-    full = Profile(duration="200s", warmup="20s", replications=8, max_replications=40, cpu_s=400)
+    quick = Profile(duration="100s", warmup="20s", replications=3, max_replications=20, cpu_s=56)
+    full = Profile(duration="200s", warmup="20s", replications=8, max_replications=40, cpu_s=220)
     metrics = (
         Metric("starved", "starved TCP flows", "flows", lambda report: float(len(starved_flows(report)))),
         m.jain("tcp"),
@@ -174,7 +174,6 @@ class MovingHash(Experiment):
                 "So it is with RFC 3168: at most a quarter as many.",
                 f"{slide}; the bound reconstructed",
                 moving.where(**rfc)["starved"] <= 0.25 * static.where(**rfc)["starved"],
-                headline="The moving hash frees misclassified flows: at most a quarter as many are starved",
             ),
             Claim.unasserted(
                 "H2-ns2",
@@ -183,6 +182,7 @@ class MovingHash(Experiment):
                 moving.where(**ns2)["starved"] <= 0.25 * static.where(**ns2)["starved"],
                 "as many as are left are starved without any non-responsive flow, too, since ns-2's sender doubles its "
                 "timeout with each echo (H2b; M5 of internet-e16): these the hashes have not starved",
+                headline="The moving hash frees misclassified flows: at most a quarter as many are starved",
             ),
             Claim.comparison(
                 "H2b",
@@ -196,6 +196,13 @@ class MovingHash(Experiment):
                 "Jain's index of the TCP flows rises by at least 0.1 with RFC 3168.",
                 f"{slide}; the bound reconstructed. Prototype: 0.68 to 0.91",
                 moving.where(**rfc)["jain"] - static.where(**rfc)["jain"] >= 0.1,
+            ),
+            Claim.unasserted(
+                "H3-1999",
+                "So it does with the sender of 1999.",
+                f"{slide}; the bound reconstructed",
+                moving.where(**old)["jain"] - static.where(**old)["jain"] >= 0.1,
+                "with static hashes its index is above 0.8 already, which leaves a gain near the bound",
             ),
             Claim.unasserted(
                 "H3-ns2",

@@ -68,7 +68,7 @@ class Reservation(Experiment):
         Axis("queue", "queue"),
     )
     quick = Profile(duration="60s", warmup="15s", replications=3, max_replications=12, cpu_s=12)
-    full = Profile(duration="420s", warmup="20s", replications=5, max_replications=30, cpu_s=300)
+    full = Profile(duration="220s", warmup="20s", replications=5, max_replications=30, cpu_s=170)
     metrics = (
         services.rate("reserved", "reserved", "goodput with the reservation"),
         services.green_rate("reserved", "marked", "marked and delivered"),

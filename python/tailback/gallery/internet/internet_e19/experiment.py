@@ -81,7 +81,7 @@ class TransparentMarking(Experiment):
         Axis("step", "increment"),
     )
     quick = Profile(duration="120s", warmup="40s", replications=4, max_replications=16, cpu_s=12)
-    full = Profile(duration="680s", warmup="80s", replications=5, max_replications=30, cpu_s=300)
+    full = Profile(duration="680s", warmup="80s", replications=5, max_replications=30, cpu_s=130)
     metrics = (
         services.entered("gold", "gold", "observed of the first group"),
         services.entered("silver", "silver", "observed of the second group"),

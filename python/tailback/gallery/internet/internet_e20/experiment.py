@@ -68,7 +68,7 @@ class IntegratedMarking(Experiment):
         Axis("window", "window of the estimate", "ms"),
     )
     quick = Profile(duration="150s", warmup="50s", replications=4, max_replications=16, cpu_s=12)
-    full = Profile(duration="840s", warmup="40s", replications=5, max_replications=30, cpu_s=300)
+    full = Profile(duration="840s", warmup="40s", replications=5, max_replications=30, cpu_s=110)
     metrics = (
         *(services.entered(name, name, f"observed, {name} target") for name in NAMES),
         *(services.unmarked_rate(name, f"{name}_unmarked", f"unmarked, {name} target") for name in NAMES),

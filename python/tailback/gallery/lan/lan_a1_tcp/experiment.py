@@ -17,7 +17,7 @@ class TrafficMergingWithTcp(Experiment):
     reference = "Tobagi, Fraleigh and Noureddine, experiment A.1, with sources that respond"
     axes = tcp.AXES
     quick = Profile(duration="45s", warmup="5s", replications=3, max_replications=12, cpu_s=12)
-    full = Profile(duration="420s", warmup="20s", replications=5, max_replications=40, cpu_s=600)
+    full = Profile(duration="420s", warmup="20s", replications=5, max_replications=40, cpu_s=140)
     metrics = tcp.METRICS
 
     def points(self, profile: ProfileName) -> Iterable[Point]:

@@ -71,7 +71,7 @@ class RateMismatch(Experiment):
         Axis("rate", "data rate", "Mbit/s"),
     )
     quick = Profile(duration="80s", warmup="20s", replications=5, max_replications=60, cpu_s=26)
-    full = Profile(duration="420s", warmup="20s", replications=5, max_replications=80, cpu_s=900)
+    full = Profile(duration="420s", warmup="20s", replications=5, max_replications=80, cpu_s=280)
     metrics = (
         m.loss(),
         m.mean_delay(),
@@ -139,10 +139,11 @@ class RateMismatch(Experiment):
             ),
             Claim(
                 "C3",
-                "Self-similar traffic with bursts of 48 kB at 8 Mbit/s loses packets even with XON/XOFF.",
+                "Self-similar traffic with bursts of 48 kB can lose packets even with XON/XOFF: at one rate at least "
+                "it does.",
                 'slide Rate Mismatch, self-similar: "can have some loss in 500 KB buffers due to very large bursts"; '
                 "stated",
-                plain.where(traffic=SELF_SIMILAR, burst=48, rate=8)["loss"] > 0,
+                (plain.where(traffic=SELF_SIMILAR, burst=48)["loss"] > 0).somewhere(),
                 headline="self-similar: can have some loss in 500 KB buffers due to very large bursts",
             ),
             Claim(
@@ -167,17 +168,19 @@ class RateMismatch(Experiment):
             ),
             Claim(
                 "C6",
-                "With bursts of 24 kB or more, XON/XOFF loses less than no control wherever that loses anything; of "
-                "self-similar traffic, at 8 Mbit/s.",
+                "With bursts of 24 kB or more that are there at once, uniform or Pareto, XON/XOFF loses less than no "
+                "control.",
                 "derived: the same arrivals find eleven times the buffer",
-                (
-                    plain.where(**large, traffic=[UNIFORM, BATCHES])["loss"]
-                    < none.where(**large, traffic=[UNIFORM, BATCHES])["loss"]
-                )
-                & (
-                    plain.where(**large, traffic=SELF_SIMILAR, rate=8)["loss"]
-                    < none.where(**large, traffic=SELF_SIMILAR, rate=8)["loss"]
-                ),
+                plain.where(**large, traffic=[UNIFORM, BATCHES])["loss"]
+                < none.where(**large, traffic=[UNIFORM, BATCHES])["loss"],
+            ),
+            Claim.calibrated(
+                "C6b",
+                "So it does with self-similar traffic at 8 Mbit/s.",
+                "derived as C6",
+                plain.where(**large, traffic=SELF_SIMILAR, rate=8)["loss"]
+                < none.where(**large, traffic=SELF_SIMILAR, rate=8)["loss"],
+                "the rate was chosen after the result: with less load losses are too rare to be told apart",
             ),
             Claim(
                 "C7",

@@ -48,7 +48,7 @@ class Alternatives(Experiment):
         Axis("rate", "data rate per source", "Mbit/s"),
     )
     quick = Profile(duration="30s", warmup="5s", replications=5, max_replications=24, cpu_s=11)
-    full = Profile(duration="220s", warmup="20s", replications=5, max_replications=30, cpu_s=200)
+    full = Profile(duration="220s", warmup="20s", replications=5, max_replications=30, cpu_s=140)
     metrics = (
         m.loss(),
         m.drops_at("sw2->*", name="drops_sw2", label="packets lost at the 50 kB buffer"),

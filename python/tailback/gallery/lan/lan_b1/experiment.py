@@ -80,7 +80,7 @@ class VideoAndData(Experiment):
         Axis("rate", "data rate", "Mbit/s"),
     )
     quick = Profile(duration="80s", warmup="20s", replications=5, max_replications=60, cpu_s=28)
-    full = Profile(duration="660s", warmup="60s", replications=5, max_replications=60, cpu_s=900)
+    full = Profile(duration="660s", warmup="60s", replications=5, max_replications=60, cpu_s=260)
     metrics = (
         m.loss("data", "data_loss", "data packet loss"),
         m.loss("video", "video_loss", "video packet loss"),

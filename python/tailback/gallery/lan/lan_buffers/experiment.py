@@ -83,7 +83,7 @@ class DistributedBuffers(Experiment):
         Axis("rate", "data rate per source", "Mbit/s"),
     )
     quick = Profile(duration="125s", warmup="5s", replications=4, max_replications=24, cpu_s=8)
-    full = Profile(duration="420s", warmup="20s", replications=5, max_replications=40, cpu_s=150)
+    full = Profile(duration="420s", warmup="20s", replications=5, max_replications=40, cpu_s=60)
     metrics = (
         m.mean_queue(BOTTLENECK, name="mean_bottleneck", label="mean queue [bottleneck]"),
         m.mean_queue(UPSTREAM, name="mean_upstream", label="mean queue [upstream, all switches]"),

@@ -47,7 +47,7 @@ class IndependentFlows(Experiment):
         Axis("burst", "S1 mean burst size", "kB"),
     )
     quick = Profile(duration="60s", warmup="20s", replications=5, max_replications=40, cpu_s=30)
-    full = Profile(duration="260s", warmup="60s", replications=10, max_replications=100, cpu_s=450)
+    full = Profile(duration="260s", warmup="60s", replications=5, max_replications=100, cpu_s=170)
     metrics = (
         m.loss("s1", "s1_loss", "S1 packet loss"),
         m.loss("s2", "s2_loss", "S2 packet loss"),

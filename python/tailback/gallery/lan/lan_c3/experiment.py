@@ -87,7 +87,7 @@ class ControllingTheSource(Experiment):
         Axis("burst", "mean burst size", "kB"),
     )
     quick = Profile(duration="60s", warmup="20s", replications=5, max_replications=30, cpu_s=24)
-    full = Profile(duration="260s", warmup="60s", replications=10, max_replications=100, cpu_s=400)
+    full = Profile(duration="260s", warmup="60s", replications=5, max_replications=100, cpu_s=220)
     metrics = (
         m.loss(),
         m.mean_delay(),

@@ -38,7 +38,7 @@ class ClassAndDestination(Experiment):
         Axis("edge", "buffer of the edge switch", "kB"),
     )
     quick = Profile(duration="45s", warmup="5s", replications=5, max_replications=20, cpu_s=8)
-    full = Profile(duration="125s", warmup="10s", replications=16, max_replications=80, cpu_s=170)
+    full = Profile(duration="125s", warmup="10s", replications=16, max_replications=80, cpu_s=140)
     metrics = (
         m.loss("video", "video_loss", "video packet loss"),
         m.loss("bystander", "bystander_loss", "packet loss of the bystander"),

@@ -64,7 +64,7 @@ class ExtendedLan(Experiment):
     reference = "Tobagi, Fraleigh and Noureddine, slide Introduction (extended LANs)"
     axes = (Axis("mechanism", "mechanism"), Axis("rate", "rate of each burst source", "Mbit/s"))
     quick = Profile(duration="8s", warmup="1s", replications=5, max_replications=10, cpu_s=6)
-    full = Profile(duration="30s", warmup="2s", replications=6, max_replications=30, cpu_s=120)
+    full = Profile(duration="30s", warmup="2s", replications=6, max_replications=30, cpu_s=100)
     metrics = (
         *(m.loss(f"{kind}-*", f"{kind}_loss", f"packet loss of {kind}") for kind in KINDS),
         *(m.mean_delay(f"{kind}-*", f"{kind}_delay", f"mean delay of {kind}") for kind in KINDS),

@@ -65,7 +65,7 @@ class Headroom(Experiment):
         Axis("response", "response time", "µs"),
     )
     quick = Profile(duration="5s", warmup="500ms", replications=5, max_replications=12, cpu_s=8)
-    full = Profile(duration="10s", warmup="500ms", replications=10, max_replications=60, cpu_s=80)
+    full = Profile(duration="10s", warmup="500ms", replications=10, max_replications=60, cpu_s=70)
     metrics = (
         m.drops_at("sw2->d", flows="data", name="drops", label="packets lost at the slow port"),
         m.loss("data"),

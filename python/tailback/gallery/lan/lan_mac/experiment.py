@@ -57,7 +57,7 @@ class MacControlFrames(Experiment):
     reference = "Tobagi, Fraleigh and Noureddine, A.1, B.1 and C.1; IEEE 802.3 Annex 31B; IEEE 802.1Qbb"
     axes = (Axis("case", "case"), Axis("signal", "signal"), Axis("rate", "data rate", "Mbit/s"))
     quick = Profile(duration="45s", warmup="5s", replications=5, max_replications=16, cpu_s=6)
-    full = Profile(duration="220s", warmup="20s", replications=10, max_replications=60, cpu_s=100)
+    full = Profile(duration="220s", warmup="20s", replications=10, max_replications=60, cpu_s=70)
     metrics = (
         m.loss(),
         m.throughput(),

@@ -69,7 +69,7 @@ class SwitchModels(Experiment):
         Axis("load", "offered load per port", "%"),
     )
     quick = Profile(duration="1200ms", warmup="200ms", replications=4, max_replications=24, cpu_s=10)
-    full = Profile(duration="10200ms", warmup="200ms", replications=5, max_replications=40, cpu_s=150)
+    full = Profile(duration="10200ms", warmup="200ms", replications=5, max_replications=40, cpu_s=90)
     metrics = (
         m.utilisation("sw->to*", label="utilisation of the output links"),
         m.mean_delay(),

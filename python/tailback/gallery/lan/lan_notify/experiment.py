@@ -45,7 +45,7 @@ class WhomToNotify(Experiment):
         Axis("edge", "buffer of the edge switches", "kB"),
     )
     quick = Profile(duration="40s", warmup="5s", replications=5, max_replications=20, cpu_s=8)
-    full = Profile(duration="220s", warmup="20s", replications=10, max_replications=80, cpu_s=130)
+    full = Profile(duration="220s", warmup="20s", replications=10, max_replications=80, cpu_s=110)
     metrics = (
         m.loss("s1", "s1_loss", "S1 packet loss"),
         m.loss("s2", "s2_loss", "S2 packet loss"),

@@ -110,7 +110,7 @@ class QueueStructures(Experiment):
         Axis("burst", "mean burst size", "kB"),
     )
     quick = Profile(duration="40s", warmup="20s", replications=4, max_replications=16, cpu_s=30)
-    full = Profile(duration="220s", warmup="20s", replications=8, max_replications=40, cpu_s=500)
+    full = Profile(duration="220s", warmup="20s", replications=4, max_replications=40, cpu_s=240)
     metrics = (
         m.loss(),
         m.throughput(label="throughput of all sources"),

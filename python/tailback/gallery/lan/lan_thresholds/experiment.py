@@ -108,7 +108,7 @@ class Thresholds(Experiment):
         Axis("high", "high threshold", "%"),
     )
     quick = Profile(duration="220ms", warmup="20ms", replications=4, max_replications=24, cpu_s=10)
-    full = Profile(duration="2020ms", warmup="20ms", replications=5, max_replications=40, cpu_s=250)
+    full = Profile(duration="2020ms", warmup="20ms", replications=5, max_replications=40, cpu_s=100)
     metrics = (
         Metric(
             "lost",

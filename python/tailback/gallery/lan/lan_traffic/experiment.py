@@ -119,7 +119,7 @@ class TrafficModels(Experiment):
         Axis("load", "load", "Mbit/s"),
     )
     quick = Profile(duration="140s", warmup="20s", replications=5, max_replications=20, cpu_s=26)
-    full = Profile(duration="620s", warmup="20s", replications=5, max_replications=20, cpu_s=300)
+    full = Profile(duration="620s", warmup="20s", replications=5, max_replications=20, cpu_s=110)
     metrics = (
         Metric("hurst", "Hurst parameter of the bytes", "", _hurst),
         Metric("varies_100ms", "standard deviation of the bytes in 0.1 s", "% of the mean", _variation(0.1)),

@@ -1,0 +1,49 @@
+"""Results of an experiment that nobody has run, for tests of what is made of results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from tailback.gallery import Axis, Claim, Experiment, Figure, Metric, Point, Profile, Results
+from tailback.gallery.results import Sample
+
+__all__ = ["results"]
+
+
+class Made(Experiment):
+    """Two axes, one metric, no claims."""
+
+    id = "lan-made"
+    title = "Made up"
+    reference = "nowhere"
+    axes = (Axis("mechanism", "mechanism"), Axis("rate", "rate", "Mbit/s"))
+    quick = full = Profile(duration="1s", warmup="0s")
+    metrics = (Metric("loss", "packet loss", "%", lambda _: 0.0, lambda _: (0, 0)),)
+
+    def points(self, profile: str) -> Iterable[Point]:
+        del profile
+        return ()
+
+    def settings(self, point: Point, profile: str) -> dict[str, object]:  # type: ignore[override]
+        del point, profile
+        return {}
+
+    def claims(self, results: Results) -> Iterable[Claim]:
+        del results
+        return ()
+
+    def figures(self, results: Results) -> Iterable[Figure]:
+        del results
+        return ()
+
+
+def results(table: Mapping[tuple[str, float], Sequence[float]], packets: int = 1000) -> Results:
+    """Return results with these losses in % by mechanism and rate, one for each replication."""
+    samples = {
+        Point(mechanism=mechanism, rate=rate): [
+            Sample(Point(), k, 1 + k, "", 0, {"loss": value}, {"loss": (round(value * packets / 100), packets)})
+            for k, value in enumerate(values)
+        ]
+        for (mechanism, rate), values in table.items()
+    }
+    return Results(Made(), "quick", samples, frozenset())
