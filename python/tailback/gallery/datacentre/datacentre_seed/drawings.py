@@ -35,6 +35,8 @@ def table(chosen: Results, paper_rows: Paper) -> Drawing:
             axes.plot(paper, range(len(POLICIES)), "x", color=plot.COLOURS[1], label="slides")
             axes.set_yticks(range(len(POLICIES)), list(POLICIES))
             axes.set_ylim(len(POLICIES) - 0.5, -0.5)
+            # Numbers of five digits touch each other where there are more.
+            axes.locator_params(axis="x", nbins=5)
             axes.set_xlabel(f"{quantity.label.split(' [')[0]} ({quantity.unit})")
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper right", ncols=2)
