@@ -124,7 +124,7 @@ class Bench(Experiment):
     )
     axes = (Axis("traffic", "traffic"), Axis("control", "control"))
     quick = Profile(duration="300ms", warmup="100ms", replications=5, max_replications=8, cpu_s=50)
-    full = Profile(duration="1s", warmup="200ms", replications=5, max_replications=20, cpu_s=900)
+    full = Profile(duration="1s", warmup="200ms", replications=5, max_replications=20, cpu_s=300)
     metrics = (
         m.loss(),
         m.goodput(),

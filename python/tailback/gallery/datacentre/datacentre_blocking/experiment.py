@@ -65,7 +65,7 @@ class Blocking(Experiment):
     reference = "Bergamasco, IEEE 802 Plenary, July 2005, slide 6"
     axes = (Axis("policy", "policy of the rate limiters"), Axis("memory", "memory of the limiters"))
     quick = Profile(duration="150ms", warmup="50ms", replications=6, max_replications=16, cpu_s=20)
-    full = Profile(duration="1050ms", warmup="50ms", replications=8, max_replications=40, cpu_s=300)
+    full = Profile(duration="1050ms", warmup="50ms", replications=8, max_replications=40, cpu_s=220)
     metrics = (
         *(_tps(group) for group in EXCHANGES),
         *(_latency(group) for group in EXCHANGES),

@@ -70,7 +70,7 @@ class Derivative(Experiment):
     reference = "Bergamasco, IEEE 802 Plenary, July 2005, slide 3"
     axes = (Axis("rule", "rule"), Axis("gain", "gain"))
     quick = Profile(duration="150ms", warmup="50ms", replications=6, max_replications=16, cpu_s=7)
-    full = Profile(duration="1050ms", warmup="50ms", replications=10, max_replications=40, cpu_s=200)
+    full = Profile(duration="1050ms", warmup="50ms", replications=10, max_replications=40, cpu_s=60)
     metrics = (
         Metric("signals", "messages", "1/s", _signals),
         Metric("deviation", "standard deviation of the queue", "frames", lambda report: pstdev(_measured(report))),

@@ -57,7 +57,7 @@ class Ecm(Experiment):
     reference = "Jiang and Jain, Analysis of BCN, IEEE 802.1, July 2006, and IEEE INFOCOM 2007; Bergamasco and Pan 2005"
     axes = (Axis("law", "law"), Axis("links", "congested links crossed"), Axis("others", "other flows per link"))
     quick = Profile(duration="400ms", warmup="100ms", replications=4, max_replications=12, cpu_s=28)
-    full = Profile(duration="2s", warmup="200ms", replications=10, max_replications=40, cpu_s=1000)
+    full = Profile(duration="2s", warmup="200ms", replications=5, max_replications=40, cpu_s=300)
     metrics = (
         Metric("long", "long flow's throughput", "Mbit/s", lambda report: _of(report, "long")),
         Metric("short", "throughput of the flows of the last link", "Mbit/s", lambda report: _of(report, "third")),

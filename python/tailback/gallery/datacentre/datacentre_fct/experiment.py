@@ -94,7 +94,7 @@ class CompletionTimes(Experiment):
     reference = "Alizadeh 2010, Greenberg 2009 and Roy 2015 (sizes); Li 2019 (slowdowns by size), all ACM SIGCOMM"
     axes = (Axis("mix", "mix of sizes"), Axis("load", "load"), Axis("control", "control"))
     quick = Profile(duration="80ms", warmup="5ms", replications=6, max_replications=10, cpu_s=40)
-    full = Profile(duration="1s", warmup="20ms", replications=5, max_replications=20, cpu_s=3000)
+    full = Profile(duration="400ms", warmup="20ms", replications=5, max_replications=20, cpu_s=700)
     metrics = (
         m.loss(),
         Metric("refused", "transfers without a free connection", "", lambda report: float(_group(report)["refused"])),

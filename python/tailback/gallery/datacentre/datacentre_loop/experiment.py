@@ -61,7 +61,7 @@ class Loop(Experiment):
     reference = "Bergamasco, IEEE 802 Plenary, July 2005, slide 9"
     axes = (Axis("part", "part"), Axis("delay", "link delay", "us"))
     quick = Profile(duration="150ms", warmup="50ms", replications=4, max_replications=12, cpu_s=8)
-    full = Profile(duration="1050ms", warmup="50ms", replications=8, max_replications=40, cpu_s=200)
+    full = Profile(duration="1050ms", warmup="50ms", replications=8, max_replications=40, cpu_s=60)
     metrics = (
         Metric("loop", "control loop", "us", _once),
         Metric("deviation", "standard deviation of the queue", "kB", _deviation),

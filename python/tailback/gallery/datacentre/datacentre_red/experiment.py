@@ -68,7 +68,7 @@ class Red(Experiment):
         Axis("floor", "least timeout", "ms"),
     )
     quick = Profile(duration="400ms", warmup="100ms", replications=4, max_replications=12, cpu_s=45)
-    full = Profile(duration="1200ms", warmup="200ms", replications=8, max_replications=40, cpu_s=1500)
+    full = Profile(duration="1200ms", warmup="200ms", replications=4, max_replications=40, cpu_s=550)
     metrics = (
         *(tps(group) for group in ("bulk", "on/off", "ref1", "ref2")),
         *(latency(group) for group in ("bulk", "on/off")),

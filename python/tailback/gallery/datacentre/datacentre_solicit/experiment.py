@@ -100,7 +100,7 @@ class Solicit(Experiment):
     reference = "Bergamasco, IEEE 802 Plenary, July 2005, slide 4"
     axes = (Axis("bit", "Solicit bit"), Axis("threshold", "Rsolicit", "Mbit/s"))
     quick = Profile(duration="400ms", warmup="5ms", replications=12, max_replications=40, cpu_s=10)
-    full = Profile(duration="1s", warmup="5ms", replications=40, max_replications=200, cpu_s=100)
+    full = Profile(duration="1s", warmup="5ms", replications=40, max_replications=200, cpu_s=60)
     metrics = (
         Metric("recovery", "time until half the line", "ms", _recovery),
         Metric("stopped", "runs in which the limiter was stopped", "%", lambda report: 100.0 * _stopped(report)),

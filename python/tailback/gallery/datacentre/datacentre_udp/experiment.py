@@ -44,7 +44,7 @@ class Udp(Experiment):
     reference = "Bergamasco, IEEE 802 Plenary, July 2005, slide 9, workload 2 (no results there)"
     axes = (Axis("policy", "policy"),)
     quick = Profile(duration="700ms", warmup="100ms", replications=4, max_replications=6, cpu_s=25)
-    full = Profile(duration="1050ms", warmup="50ms", replications=10, max_replications=40, cpu_s=400)
+    full = Profile(duration="1050ms", warmup="50ms", replications=10, max_replications=40, cpu_s=100)
     metrics = (
         *(tps(group) for group in WAITS_US),
         *(latency(group) for group in WAITS_US),
