@@ -240,11 +240,13 @@ def _marking(without: Results, ecn: Results) -> Iterable[Claim]:
                 marked.close_to(dropped, relative=0.1),
             )
         elif row.name in rows.LIMITED:
-            yield _claim(
+            yield Claim.calibrated(
                 f"G3-{of}",
                 f"ECN does not halve the loss of {row.name}.",
                 f"derived: {rows.LIMITED[row.name]}; this load needs more",
                 marked >= 0.5 * dropped,
+                "it was first written that ECN does nothing, within a tenth, which holds for FRED only: what the "
+                "others mark up to their limits they need not drop",
             )
         else:
             yield _claim(
