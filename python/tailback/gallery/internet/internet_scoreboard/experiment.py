@@ -40,16 +40,18 @@ SENDING_S = 1.2e-3
 """Of a packet and its acknowledgement over all links."""
 
 MISSED: Mapping[str, str] = {
-    "G2-early": "AVQ aims at 98 % by its own law, and keeps too short a queue (2 ms) for the rule; CHOKe drops two "
-    "packets of one connection at a time, which at windows of two costs it a timeout; adaptive RED of 2001 and RED-PD "
-    "have 5 to 9 ms and are at the bound",
-    "G3-cobalt": "its Blue drops and never marks: CoDel's marks halve the loss, and the rest is Blue's",
+    "G2-early": "AVQ aims at 98 % by its own law, and keeps too short a queue (2 ms) for the rule; CHOKe takes a "
+    "second packet of a connection out of the queue with each that matches; adaptive RED of 2001 and RED-PD have 5 to "
+    "9 ms and are at the bound",
+    "G3-cobalt": "its Blue drops and never marks: the overflows of the start raise it to 0.18, and it takes 45 s to fall "
+    "to 0, from when on nothing is lost; a quick run ends before that",
     "G3-pi": "its constants belong to another load: a queue 50 packets above the reference raises the probability by "
     "0.0005 per second, so that the 0.3 that this load needs take ten minutes",
-    "G3-rem": "its constants belong to another load: the price that is a probability of 0.35 takes 100 s",
+    "G3-rem": "its constants belong to another load: the price that is a probability of 0.35 takes 100 s, "
+    "which only runs at full length have",
     "G3-sfb": "13 packets in a bin raise its probability, and 23 bins share a buffer of 100: the buffer overflows "
     "before bins do",
-    "T2-adaptive": "adaptive RED leaves next to nothing to improve: 0.05 % with the TCP of 1999",
+    "T2-adaptive": "adaptive RED leaves next to nothing to improve: less than 0.1 % with the TCP of 1999",
     "T3-B2": "0.0025 per 100 ms takes 14 s to the 0.35 that this load needs, and comes down ten times as slowly: the "
     "mean includes overflows on the way",
 }
