@@ -43,8 +43,8 @@ MISSED: Mapping[str, str] = {
     "G2-early": "AVQ aims at 98 % by its own law, and keeps too short a queue (2 ms) for the rule; CHOKe takes a "
     "second packet of a connection out of the queue with each that matches; adaptive RED of 2001 and RED-PD have 5 to "
     "9 ms and are at the bound",
-    "G3-cobalt": "its Blue drops and never marks: the overflows of the start raise it to 0.18, and it takes 45 s to fall "
-    "to 0, from when on nothing is lost; a quick run ends before that",
+    "G3-cobalt": "its Blue drops and never marks: the overflows of the start raise it to 0.18, and it takes 45 s to "
+    "fall to 0, from when on nothing is lost; a quick run ends before that",
     "G3-pi": "its constants belong to another load: a queue 50 packets above the reference raises the probability by "
     "0.0005 per second, so that the 0.3 that this load needs take ten minutes",
     "G3-rem": "its constants belong to another load: the price that is a probability of 0.35 takes 100 s, "
