@@ -55,6 +55,11 @@ def _dots(axes: Axes, r: Results, name: str, queues: Sequence[str], groups: Sequ
         axes.errorbar([found.mean], [row], xerr=reach, fmt="o", color=plot.COLOURS[groups[row]], elinewidth=1.2)
 
 
+def _from_zero(axes: Axes) -> None:
+    """Begin a little below zero, so that a dot at zero is whole."""
+    axes.set_xlim(left=-0.02 * axes.get_xlim()[1])
+
+
 def draw_isolation(r: Results, queues: Sequence[str], groups: Sequence[int]) -> Drawing:
     """What the flow gets, and what TCP suffers."""
     from tailback import plot
@@ -75,7 +80,7 @@ def draw_isolation(r: Results, queues: Sequence[str], groups: Sequence[int]) -> 
                 axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
                 axes.axvline(FAIR, color="#666666", linestyle="--", linewidth=0.9)
             else:
-                axes.set_xlim(left=0)
+                _from_zero(axes)
     return figure
 
 
@@ -108,7 +113,7 @@ def draw_cost(results: Results, queues: Sequence[str], groups: Sequence[int], fa
         for axes, name, label in ((lengths, "mean_queue", "mean queue (kB)"), (state, "state", "state (bytes)")):
             _dots(axes, r, name, queues, groups)
             _rows(axes, queues, label)
-        lengths.set_xlim(left=0)
+        _from_zero(lengths)
         state.set_xscale("log")
         state.set_xlim(10, 1e6)
     return figure
