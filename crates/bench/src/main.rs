@@ -110,7 +110,7 @@ mod tests {
             (number("offered="), number("delivered="))
         };
         let (offered, delivered) = counts("drop-tail");
-        assert!((offered / 21_250.0 - 1.0).abs() < 0.01, "85 Mbit/s for 2 s: {offered}");
+        assert!((offered / 21_250.0 - 1.0).abs() < 0.02, "85 Mbit/s for 2 s, less how the flows start: {offered}");
         for kind in ["red", "sfb", "drr", "fq-codel"] {
             let (same, busy) = counts(kind);
             assert_eq!(same, offered, "{kind}");
