@@ -67,7 +67,7 @@ class Red(Experiment):
         Axis("recovery", "recovery"),
         Axis("floor", "least timeout", "ms"),
     )
-    quick = Profile(duration="400ms", warmup="100ms", replications=4, max_replications=12, cpu_s=45)
+    quick = Profile(duration="400ms", warmup="100ms", replications=4, max_replications=12, cpu_s=60)
     full = Profile(duration="1200ms", warmup="200ms", replications=4, max_replications=40, cpu_s=550)
     metrics = (
         *(tps(group) for group in ("bulk", "on/off", "ref1", "ref2")),

@@ -169,7 +169,7 @@ class Seed(Experiment):
         Axis("floor", "least timeout", "ms"),
         Axis("choice", "choice"),
     )
-    quick = Profile(duration="700ms", warmup="200ms", replications=8, max_replications=40, cpu_s=160)
+    quick = Profile(duration="700ms", warmup="200ms", replications=8, max_replications=40, cpu_s=220)
     full = Profile(duration="1200ms", warmup="200ms", replications=5, max_replications=60, cpu_s=1200)
     metrics = (
         *(tps(group) for group in WAITS_US),
