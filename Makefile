@@ -64,11 +64,12 @@ $(OUT)/.reproduced: $(VENV)/.installed $(PYTHON_SOURCES)
 	$(BIN)/tailback reproduce all --quick --out $(OUT)
 	@touch $@
 
-# Hours. Stopped or killed and called again, it goes on where it was. Code 5 says that claims failed or are undecided:
-# the pages are there to tell that.
+# Hours. Stopped or killed and called again, it goes on where it was; `make results RUN=lan` does one group or experiment and
+# keeps the pages of the others. Code 5 says that claims failed or are undecided: the pages are there to tell that.
+RUN ?= all
 .PHONY: results
 results: $(VENV)/.installed ## Reproduce every experiment at full length (hours) and write docs/results
-	$(BIN)/tailback reproduce all --full --out $(OUT)/full || [ $$? -eq 5 ]
+	$(BIN)/tailback reproduce $(RUN) --full --out $(OUT)/full || [ $$? -eq 5 ]
 	$(BIN)/python tools/docs_results.py $(OUT)/full
 
 # --- Tests ------------------------------------------------------------------------------------------------------
