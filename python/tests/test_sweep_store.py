@@ -65,7 +65,11 @@ def test_only_what_is_missing_is_run_again(merge: Path, tmp_path: Path, monkeypa
     assert kept < finished(tmp_path / "s")
 
 
-def test_a_damaged_shard_is_set_aside_and_its_runs_are_run_again(tailback: Cli, merge: Path, tmp_path: Path) -> None:
+def test_a_damaged_shard_is_set_aside_and_its_runs_are_run_again(
+    tailback: Cli, merge: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # One shard, however slow the machine is.
+    monkeypatch.setattr(stores, "_LEAST_AGE_S", 30.0)
     call = ["sweep", merge, "--set", "network.buffer=[10kB, 20kB]", "--reps", "2", "--out", tmp_path / "s", "--json"]
     whole = tailback(*call).json
     (shard,) = shards(tmp_path / "s")
