@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import measure
@@ -35,14 +33,7 @@ LENGTHS = {
 
 def count(binary: str, workload: str, duration: str) -> tuple[int, int]:
     """Run a workload under callgrind: instructions and packet-hops."""
-    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", binary, workload]
-    command += [f"run.duration={duration}", "run.warmup=0s"]
-    result = subprocess.run(command, capture_output=True, text=True)
-    instructions = re.search(r"Collected : (\d+)", result.stderr)
-    hops = re.search(r"hops=(\d+)", result.stdout)
-    if result.returncode != 0 or instructions is None or hops is None:
-        sys.exit(f"{' '.join(command)} failed:\n{result.stdout}{result.stderr}")
-    return int(instructions[1]), int(hops[1])
+    return measure.instructions([binary, workload, f"run.duration={duration}", "run.warmup=0s"], "hops")
 
 
 def instructions_per_hop(binary: str, workload: str) -> float:

@@ -11,10 +11,7 @@ from __future__ import annotations
 
 import argparse
 import platform
-import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import measure
@@ -31,13 +28,7 @@ def count(binary: str, queue: dict[str, Value], buffer: str, duration: str) -> t
     at = "switches.r0.ports.r1"
     settings = [f"{at}.discipline={toml_value(queue)}", f"{at}.buffer={buffer}"]
     settings += [f"run.duration={duration}", 'run.engine="plain"']
-    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", binary, "overload", *settings]
-    result = subprocess.run(command, capture_output=True, text=True)
-    instructions = re.search(r"Collected : (\d+)", result.stderr)
-    offered = re.search(r"offered=(\d+)", result.stdout)
-    if result.returncode != 0 or instructions is None or offered is None:
-        sys.exit(f"{' '.join(command)} failed:\n{result.stdout}{result.stderr}")
-    return int(instructions[1]), int(offered[1])
+    return measure.instructions([binary, "overload", *settings], "offered")
 
 
 def per_packet(binary: str, queue: dict[str, Value], buffer: str) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -54,3 +55,14 @@ def write(path: Path, text: str) -> None:
     print(text)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
+
+
+def instructions(command: Sequence[str], counted: str) -> tuple[int, int]:
+    """Run `command` under callgrind: its instructions, and what its line `RESULT … COUNTED=N` counts."""
+    words = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *command]
+    result = subprocess.run(words, capture_output=True, text=True)
+    taken = re.search(r"Collected : (\d+)", result.stderr)
+    count = re.search(rf"\b{counted}=(\d+)", result.stdout)
+    if result.returncode != 0 or taken is None or count is None:
+        sys.exit(f"{' '.join(words)} failed:\n{result.stdout}{result.stderr}")
+    return int(taken[1]), int(count[1])
