@@ -251,6 +251,12 @@ class Scenario:
         changed = self.native.with_set([(path, toml_value(value)) for path, value in paths.items()])
         return Scenario.from_native(changed, self._folder)
 
+    def with_texts(self, assignments: Sequence[tuple[str, str]]) -> Scenario:
+        """Return a scenario with values replaced by path, each a text as `--set` takes it; itself if there are none."""
+        if not assignments:
+            return self
+        return Scenario.from_native(self.native.with_set(list(assignments)), self._folder)
+
     # What it can be turned into.
 
     @property

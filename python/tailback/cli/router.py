@@ -162,11 +162,9 @@ def export(
 ) -> int:
     """Write the policy of a port of the scenario FILE as Cisco MQC or as commands of Linux tc."""
     from tailback.router import export_configuration
-    from tailback.scenario import Scenario, load
+    from tailback.scenario import load
 
-    scenario = load(file)
-    if settings:
-        scenario = Scenario.from_native(scenario.native.with_set(settings))
+    scenario = load(file).with_texts(settings)
     made = export_configuration(language, scenario, port)
     if as_json:
         print_json({"text": made.text, "notices": [asdict(notice) for notice in made.notices]})

@@ -33,10 +33,9 @@ __all__ = ["compare", "plot", "run"]
 
 
 def _load(file: str, settings: Sequence[tuple[str, str]]) -> Scenario:
-    from tailback.scenario import Scenario, load
+    from tailback.scenario import load
 
-    scenario = load(file)
-    return Scenario.from_native(scenario.native.with_set(list(settings))) if settings else scenario
+    return load(file).with_texts(settings)
 
 
 @click.command(
@@ -58,7 +57,7 @@ Examples:
 @threads_option
 @click.option(
     "--parallel",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, 1024),
     default=1,
     show_default=True,
     help="Parts of the network with a thread each, at most; same results. For one large run.",

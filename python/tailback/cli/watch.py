@@ -66,11 +66,9 @@ def watch(
     With --grow, forecast also by how much the rates of these groups may grow together until each target is broken.
     """
     from tailback import service_levels
-    from tailback.scenario import Scenario, load
+    from tailback.scenario import load
 
-    scenario = load(file)
-    if settings:
-        scenario = Scenario.from_native(scenario.native.with_set(settings))
+    scenario = load(file).with_texts(settings)
     promised = service_levels.targets(targets)
     share = keep / 100
     with progress_bar("replications", quiet=quiet) as progress:
