@@ -37,7 +37,7 @@ pub(crate) use connections::{Base, Transports};
 pub(crate) use deadlock::Deadlock;
 use emit::{Flow, Writer};
 pub(crate) use new::draw;
-pub(crate) use observe::Quality;
+pub(crate) use observe::{Named, Quality};
 use observe::Recorder;
 pub use share::Parcels;
 pub(crate) use share::Share;
