@@ -35,7 +35,7 @@ WASM := $(TARGET)/wasm32-unknown-unknown/release/tailback_wasm.wasm
 
 .PHONY: help
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # --- Set-up -----------------------------------------------------------------------------------------------------
 
@@ -129,6 +129,11 @@ bench: $(VENV)/.installed ## Measure packet-hops per CPU second, and instruction
 bench-peers: ## Measure ns-2, ns-3 and the bare C engine in turn with ours
 	$(CARGO) build --locked --release -p tailback-bench
 	$(PYTHON) tools/bench_peers.py --binary $(TARGET)/release/tailback-bench --build $(TARGET)/peers --out $(OUT)/bench-peers.md
+
+.PHONY: bench-disciplines
+bench-disciplines: $(VENV)/.installed ## Count the instructions that each queue discipline takes per packet
+	$(CARGO) build --locked --release -p tailback-bench
+	$(BIN)/python tools/bench_disciplines.py --binary $(TARGET)/release/tailback-bench --out $(OUT)/bench-disciplines.md
 
 .PHONY: bench-sweep
 bench-sweep: $(VENV)/.tested ## Measure how busy a sweep keeps the processors, on threads and on Dask

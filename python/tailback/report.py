@@ -321,7 +321,8 @@ class PortSeries(TypedDict):
     """One port, sampled.
 
     `stopped` says whether a stop is in force at the instant, `held` whether data waits while the transmitter idles;
-    `stopped_s` and `held_s` for how long that has been so since the start.
+    `stopped_s` and `held_s` for how long that has been so since the start. `state` is what the port's queue discipline
+    tells of itself, and how much it keeps besides the packets: `state_bytes`.
     """
 
     queue_bytes: list[int]

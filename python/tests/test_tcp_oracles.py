@@ -10,6 +10,7 @@ import pytest
 
 import tailback as tb
 from tailback import Report, Result, Scenario, run
+from tailback.gallery.internet.tcpmodel import pftk
 from tailback.scenario import Table
 
 SEGMENT = 1000
@@ -98,16 +99,6 @@ def test_goodput_under_random_loss_is_that_of_mathis(every: int, constant: float
     # The model's round trip is the measured one: an acknowledgement held back makes it longer.
     rtt = fmean(t for report in result.reports for t in series(report, "smoothed_rtt_s")[20:])
     assert segments_per_s(result) == pytest.approx(constant / (rtt * math.sqrt(loss)), rel=0.15)
-
-
-def pftk(loss: float, rtt: float, rto: float, b: int) -> float:
-    """Padhye, Firoiu, Towsley and Kurose 1998, equation 30 without a receiver's limit, segments per second."""
-    p = loss
-    third = (2 + b) / (3 * b)
-    w = third + math.sqrt(8 * (1 - p) / (3 * b * p) + third**2)
-    q = min(1, (1 - (1 - p) ** 3) * (1 + (1 - p) ** 3 * (1 - (1 - p) ** (w - 3))) / (1 - (1 - p) ** w))
-    f = 1 + p + 2 * p**2 + 4 * p**3 + 8 * p**4 + 16 * p**5 + 32 * p**6
-    return ((1 - p) / p + w + q / (1 - p)) / (rtt * (b * w / 2 + 1) + q * rto * f / (1 - p))
 
 
 # With 5 % and every second segment acknowledged it sends 20 % less: acknowledgements are lost, too, which the model

@@ -6,8 +6,9 @@
 use std::process::ExitCode;
 use tailback_scenario::{Scenario, build};
 
-/// Each workload: its name and its document, which `tailback bench` runs too.
-const WORKLOADS: [(&str, &str); 12] = [
+/// Each workload: its name and its document, which `tailback bench` runs too, but for the last: the load of
+/// `tools/bench_disciplines.py`.
+const WORKLOADS: [(&str, &str); 13] = [
     ("forward", include_str!("../../../python/tailback/bench/forward.toml")),
     ("udpqueue", include_str!("../../../python/tailback/bench/udpqueue.toml")),
     ("red64", include_str!("../../../python/tailback/bench/red64.toml")),
@@ -20,6 +21,7 @@ const WORKLOADS: [(&str, &str); 12] = [
     ("leafspine128", include_str!("../../../python/tailback/bench/leafspine128.toml")),
     ("fattree1024", include_str!("../../../python/tailback/bench/fattree1024.toml")),
     ("lan-a1", include_str!("../../../python/tailback/bench/lan-a1.toml")),
+    ("overload", include_str!("overload.toml")),
 ];
 
 fn main() -> ExitCode {
@@ -59,9 +61,10 @@ fn run(arguments: &[String]) -> Result<String, String> {
     // With its plan, which the run has a copy of.
     drop(scenario);
     let report = tailback_parallel::run(plan, parallel, |_| Ok::<(), String>(()))?.report();
+    let offered: u64 = report.flows.iter().map(|flow| flow.offered.packets).sum();
     let delivered = report.flows.delivered().packets;
     Ok(format!(
-        "RESULT peer=tailback workload={name} events={} delivered={delivered} hops={}",
+        "RESULT peer=tailback workload={name} events={} offered={offered} delivered={delivered} hops={}",
         report.events, report.packet_hops
     ))
 }
@@ -94,6 +97,25 @@ mod tests {
         let line = result(&["forward", "run.duration=1s"]).expect("it runs");
         let hops: u64 = line.rsplit('=').next().and_then(|n| n.parse().ok()).expect("the line ends in hops");
         assert!((999_000..=1_000_000).contains(&hops), "{line}");
+    }
+
+    #[test]
+    fn overload_is_the_same_for_every_discipline() {
+        let counts = |kind: &str| {
+            let discipline = format!("switches.r0.ports.r1.discipline={{ kind = \"{kind}\" }}");
+            let line = result(&["overload", "run.duration=2s", &discipline]).expect("it runs");
+            let number = |name: &str| -> f64 {
+                line.split_once(name).and_then(|(_, rest)| rest.split(' ').next()?.parse().ok()).expect("a number")
+            };
+            (number("offered="), number("delivered="))
+        };
+        let (offered, delivered) = counts("drop-tail");
+        assert!((offered / 21_250.0 - 1.0).abs() < 0.02, "85 Mbit/s for 2 s, less how the flows start: {offered}");
+        for kind in ["red", "sfb", "drr", "fq-codel"] {
+            let (same, busy) = counts(kind);
+            assert_eq!(same, offered, "{kind}");
+            assert!((busy / delivered - 1.0).abs() < 0.02, "{kind}: {busy} instead of {delivered}");
+        }
     }
 
     #[test]

@@ -25,6 +25,10 @@ impl TokenBucket {
         let depth = i128::from(burst) * BYTE;
         TokenBucket { rate: i128::from(rate.0), level: depth, depth, at: Time::ZERO }
     }
+    /// Bytes of its variables: the level and when it was right.
+    pub fn state_bytes(&self) -> usize {
+        size_of_val(&self.level) + size_of_val(&self.at)
+    }
     /// Takes another rate, from the last `fill` on.
     pub fn set_rate(&mut self, rate: Rate) {
         self.rate = i128::from(rate.0);

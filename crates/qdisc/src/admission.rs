@@ -5,6 +5,7 @@
 
 use crate::discipline::red;
 use crate::law::Backlog;
+use crate::state::QUEUE;
 use crate::{Packet, Reason, Site, Spec};
 use tailback_random::Rng;
 use tailback_units::Time;
@@ -21,6 +22,8 @@ pub trait Admission {
     fn idle(&mut self, _now: Time) {}
     /// Shows the law's state for time series, as [`crate::Qdisc::probe`] does.
     fn probe(&self, _f: &mut dyn FnMut(&'static str, f64)) {}
+    /// What it and its queue keep besides the waiting packets, as [`crate::Qdisc::state_bytes`].
+    fn state_bytes(&self) -> usize;
 }
 
 /// What becomes of an arriving packet.
@@ -77,6 +80,12 @@ impl Admission for RuleMut<'_> {
             RuleMut::Red(rule) => rule.idle(now),
         }
     }
+    fn state_bytes(&self) -> usize {
+        match self {
+            RuleMut::Limits(site) => site.state_bytes(),
+            RuleMut::Red(rule) => rule.state_bytes(),
+        }
+    }
 }
 
 impl Spec {
@@ -97,6 +106,9 @@ impl Admission for Site {
             return Fate::Dropped(Reason::BufferFull);
         }
         Fate::Joins
+    }
+    fn state_bytes(&self) -> usize {
+        QUEUE
     }
 }
 
@@ -125,6 +137,12 @@ impl Admission for Rule {
         match self {
             Rule::Limits(_) => {}
             Rule::Red(rule) => rule.probe(f),
+        }
+    }
+    fn state_bytes(&self) -> usize {
+        match self {
+            Rule::Limits(site) => site.state_bytes(),
+            Rule::Red(rule) => rule.state_bytes(),
         }
     }
 }

@@ -25,6 +25,7 @@ mod packet;
 mod registry;
 mod share;
 mod site;
+mod state;
 
 pub use accounting::Accounting;
 pub use admission::{Admission, Fate, Rule, RuleMut, Watch};
@@ -78,4 +79,7 @@ pub trait Qdisc {
     /// Shows the law's state for time series: a name and a number, such as `"average_bytes"`. The
     /// names, their order and their number never change during a run.
     fn probe(&self, _f: &mut dyn FnMut(&'static str, f64)) {}
+    /// What it keeps besides the waiting packets, bytes: variables and tables, without parameters. `state.rs` says what
+    /// counts; time series show it as `state_bytes`.
+    fn state_bytes(&self) -> usize;
 }

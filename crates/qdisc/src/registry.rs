@@ -74,6 +74,9 @@ macro_rules! disciplines {
             fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
                 match self { $(Discipline::$variant(q) => q.probe(f),)+ }
             }
+            fn state_bytes(&self) -> usize {
+                match self { $(Discipline::$variant(q) => q.state_bytes(),)+ }
+            }
         }
     };
 }

@@ -4,6 +4,7 @@ use super::aqm::Verdict;
 use super::filter::hashed;
 use super::reaction::{self, React, Reaction};
 use super::{Aqm, Feedback, Filter, Frame, Origin, Origins, Tag};
+use crate::state::{INDEX, bytes_of};
 use crate::{Cx, Discipline, Gate, Packet, Qdisc, Reason, Site, Spec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -482,6 +483,14 @@ impl Qdisc for Limiters {
         f("limiters", self.active.len() as f64);
         f("limited_bytes", self.limited as f64);
         self.default.probe(f);
+    }
+    fn state_bytes(&self) -> usize {
+        // A law is counted with its parameters: what a limiter has of its own is more than those.
+        let slot = |slot: &Slot| slot.queue.state_bytes() + bytes_of!(slot; key, law, next, after, tcp, udp);
+        let slots: usize = self.slots.iter().map(slot).sum();
+        let tables = (2 * self.index.len() + self.active.len()) * INDEX;
+        let own = bytes_of!(self; entered, packets, limited, unlimited, idle_until, touched) + INDEX;
+        self.default.state_bytes() + slots + tables + own
     }
 }
 

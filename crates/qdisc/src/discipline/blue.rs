@@ -2,6 +2,7 @@
 
 use crate::fifo::Fifo;
 use crate::law::{Decision, blue};
+use crate::state::QUEUE;
 use crate::{Cx, Gate, Packet, Qdisc, Reason, Site, Victim};
 use tailback_units::{Amount, Time};
 
@@ -82,5 +83,8 @@ impl Qdisc for Blue {
     }
     fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
         self.law.probe(f);
+    }
+    fn state_bytes(&self) -> usize {
+        QUEUE + self.law.state_bytes()
     }
 }

@@ -4,6 +4,7 @@
 //! Among the destinations that the gate admits, the oldest head goes first: without back-pressure
 //! this is a FIFO, and no flow is ever reordered.
 
+use crate::state::{INDEX, QUEUE, bytes_of};
 use crate::{Cx, Gate, Packet, Qdisc, Reason};
 use std::collections::VecDeque;
 use tailback_units::Time;
@@ -132,5 +133,9 @@ impl Qdisc for ByDestination {
 
     fn visit(&self, f: &mut dyn FnMut(&Packet)) {
         self.queues.iter().flat_map(|q| &q.waiting).for_each(|(_, packet)| f(packet));
+    }
+    fn state_bytes(&self) -> usize {
+        let queues = self.queues.len() * (QUEUE + size_of::<u16>());
+        queues + (self.of.len() + self.active.len()) * INDEX + bytes_of!(self; arrivals, bytes, packets)
     }
 }

@@ -3,6 +3,7 @@
 use super::fair::Fifos;
 use crate::law::red::{self, Idle, Red};
 use crate::law::{Backlog, Decision};
+use crate::state::QUEUE;
 use crate::{Cx, Gate, Packet, Qdisc, Reason, Site, Victim, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -142,5 +143,8 @@ impl Qdisc for Choke {
     fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
         self.law.probe(f);
         f("matched", self.matched as f64);
+    }
+    fn state_bytes(&self) -> usize {
+        QUEUE + self.law.state_bytes()
     }
 }

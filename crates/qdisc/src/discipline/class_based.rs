@@ -4,6 +4,7 @@ use super::classes::{
     Classes, DEFAULT_LIMIT, Inside, Part, check_class, check_limit, check_names, joined, site_within,
 };
 use crate::classify::{Classifier, Match};
+use crate::state::{QUEUE, bytes_of};
 use crate::{Accounting, Burst, Cx, Gate, Packet, Qdisc, Reason, Share, Site, Spec, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -430,5 +431,12 @@ impl Qdisc for ClassBased {
         f("priority_packets", self.levels.iter().map(|level| level.len() as f64).sum());
         f("virtual_time", self.now);
         self.classes.probe(f);
+    }
+    fn state_bytes(&self) -> usize {
+        let policers = self.strict.iter().filter_map(|low| low.policer.as_ref()).map(TokenBucket::state_bytes);
+        let strict =
+            policers.sum::<usize>() + self.strict.iter().map(|low| bytes_of!(low; packets, bytes)).sum::<usize>();
+        let tags: usize = self.tags.iter().map(|tag| bytes_of!(tag; start, held)).sum();
+        LEVELS * QUEUE + strict + tags + self.classes.state_bytes() + bytes_of!(self; now)
     }
 }

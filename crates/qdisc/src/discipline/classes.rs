@@ -3,6 +3,7 @@
 
 use crate::classify::{Classifier, Match};
 use crate::law::Backlog;
+use crate::state::{INDEX, bytes_of};
 use crate::{Cx, Discipline, Dropped, Gate, Packet, Qdisc, Reason, Site, Spec, check};
 use tailback_document::{Checked, Invalid};
 use tailback_units::{Amount, Rate, Time};
@@ -253,6 +254,11 @@ impl Classes {
     pub fn set_rate(&mut self, rate: Rate) {
         self.site.rate = rate;
         self.inside.iter_mut().for_each(|one| one.queue.set_rate(rate));
+    }
+    /// What the classes keep, and what waits in each and in all.
+    pub fn state_bytes(&self) -> usize {
+        let inside: usize = self.inside.iter().map(|one| one.queue.state_bytes() + bytes_of!(one; backlog)).sum();
+        inside + bytes_of!(self; backlog) + INDEX
     }
     /// Shows how much waits in the first classes.
     pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {

@@ -3,6 +3,7 @@
 use crate::fifo::Fifo;
 use crate::law::cobalt;
 use crate::law::codel::Verdict;
+use crate::state::QUEUE;
 use crate::{Cx, Gate, Packet, Qdisc, Reason, Site, Victim};
 use tailback_units::{Rate, Time};
 
@@ -60,5 +61,8 @@ impl Qdisc for Cobalt {
     }
     fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
         self.law.probe(f);
+    }
+    fn state_bytes(&self) -> usize {
+        QUEUE + self.law.state_bytes()
     }
 }

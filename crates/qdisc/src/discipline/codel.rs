@@ -2,6 +2,7 @@
 
 use crate::fifo::Fifo;
 use crate::law::codel::{self, Verdict};
+use crate::state::QUEUE;
 use crate::{Cx, Gate, Packet, Qdisc, Reason, Site, Victim};
 use tailback_units::Time;
 
@@ -51,5 +52,8 @@ impl Qdisc for Codel {
     }
     fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
         self.law.probe(f);
+    }
+    fn state_bytes(&self) -> usize {
+        QUEUE + self.law.state_bytes()
     }
 }

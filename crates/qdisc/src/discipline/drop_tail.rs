@@ -2,6 +2,7 @@
 //! any.
 
 use crate::fifo::Fifo;
+use crate::state::QUEUE;
 use crate::{Cx, Discipline, Gate, Packet, Qdisc, RuleMut, Site, Spec, Victim};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -89,5 +90,8 @@ impl Qdisc for DropTail {
     }
     fn restore(&mut self, packet: Packet) {
         self.queue.push(packet);
+    }
+    fn state_bytes(&self) -> usize {
+        QUEUE
     }
 }

@@ -100,6 +100,8 @@ impl Qdisc for Drr {
     }
     fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
         f("flows", self.fifos.occupied().len() as f64);
-        f("state_bytes", (self.key.state_bytes() + self.fifos.state_bytes() + self.round.state_bytes()) as f64);
+    }
+    fn state_bytes(&self) -> usize {
+        self.key.state_bytes() + self.fifos.state_bytes() + self.round.state_bytes()
     }
 }

@@ -6,6 +6,7 @@
 use crate::fifo::Fifo;
 use crate::law::Backlog;
 use crate::law::pi2::{Gains, Pi2};
+use crate::state::{QUEUE, bytes_of};
 use crate::{Cx, Ecn, Gate, Packet, Qdisc, Reason, Site, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -288,5 +289,8 @@ impl Qdisc for DualPi2 {
         f("scalable_probability", self.law.scalable(self.params.coupling));
         f("low_latency_packets", self.low.packets() as f64);
         f("classic_packets", self.classic.packets() as f64);
+    }
+    fn state_bytes(&self) -> usize {
+        2 * QUEUE + self.law.state_bytes() + bytes_of!(self; credit)
     }
 }

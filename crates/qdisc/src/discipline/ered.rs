@@ -3,6 +3,7 @@
 use crate::fifo::Fifo;
 use crate::law::red::{self, Idle};
 use crate::law::{Decision, rio};
+use crate::state::QUEUE;
 use crate::{Cx, Gate, Packet, Qdisc, Reason, Site, Victim};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -113,5 +114,8 @@ impl Qdisc for Ered {
     }
     fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
         self.law.probe(f);
+    }
+    fn state_bytes(&self) -> usize {
+        QUEUE + self.law.state_bytes()
     }
 }

@@ -189,4 +189,7 @@ impl Qdisc for FairQueue {
     fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
         self.queues.probe(f);
     }
+    fn state_bytes(&self) -> usize {
+        self.queues.state_bytes() + size_of_val(self.refusing.as_slice())
+    }
 }

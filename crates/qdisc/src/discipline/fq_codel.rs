@@ -166,8 +166,9 @@ impl Qdisc for FqCodel {
         f("flows", self.fifos.occupied().len() as f64);
         f("new_flows", self.lists.new_flows() as f64);
         f("dropping_flows", self.laws.iter().filter(|law| law.is_dropping()).count() as f64);
-        let laws = self.laws.len() * size_of::<Codel>();
-        let lists = self.lists.state_bytes();
-        f("state_bytes", (self.key.state_bytes() + self.fifos.state_bytes() + lists + laws) as f64);
+    }
+    fn state_bytes(&self) -> usize {
+        let laws: usize = self.laws.iter().map(Codel::state_bytes).sum();
+        self.key.state_bytes() + self.fifos.state_bytes() + self.lists.state_bytes() + laws
     }
 }

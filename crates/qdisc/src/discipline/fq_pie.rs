@@ -4,6 +4,7 @@ use super::drr::{check_quantum, default_quantum};
 use super::fair::{Buckets, ByFlow, Fifos, Key, NewOld};
 use crate::law::pie::{self, Pie};
 use crate::law::{Backlog, Decision};
+use crate::state::bytes_of;
 use crate::{Cx, Gate, Packet, Qdisc, Reason, Site};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -130,8 +131,9 @@ impl Qdisc for FqPie {
     fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
         f("flows", self.fifos.occupied().len() as f64);
         f("largest_probability", self.laws.iter().map(Pie::probability).fold(0.0, f64::max));
-        let laws = self.laws.len() * size_of::<Pie>();
-        let lists = self.lists.state_bytes();
-        f("state_bytes", (self.key.state_bytes() + self.fifos.state_bytes() + lists + laws) as f64);
+    }
+    fn state_bytes(&self) -> usize {
+        let laws: usize = self.laws.iter().map(Pie::state_bytes).sum();
+        self.key.state_bytes() + self.fifos.state_bytes() + self.lists.state_bytes() + laws + bytes_of!(self; due)
     }
 }

@@ -2,6 +2,7 @@
 
 use super::fair::{Buckets, ByFlow, Key};
 use crate::fifo::Fifo;
+use crate::state::{QUEUE, bytes_of};
 use crate::{Cx, Gate, Packet, Qdisc, Reason, Site, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -243,6 +244,9 @@ impl Qdisc for Fred {
         f("average_packets", self.average);
         f("average_packets_per_flow", self.share);
         f("flows", self.active as f64);
-        f("state_bytes", (self.key.state_bytes() + self.flows.len() * size_of::<Flow>()) as f64);
+    }
+    fn state_bytes(&self) -> usize {
+        let flows = size_of_val(self.flows.as_slice());
+        QUEUE + self.key.state_bytes() + flows + bytes_of!(self; active, average, share, count, empty_since)
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::fifo::Fifo;
 use crate::law::{Decision, pie};
+use crate::state::QUEUE;
 use crate::{Cx, Gate, Packet, Qdisc, Reason, Site};
 use tailback_units::Time;
 
@@ -57,5 +58,8 @@ impl Qdisc for Pie {
     }
     fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
         self.law.probe(f);
+    }
+    fn state_bytes(&self) -> usize {
+        QUEUE + self.law.state_bytes()
     }
 }

@@ -122,4 +122,7 @@ impl Qdisc for Priority {
         (0..self.classes.len()).find_map(|level| self.classes.dequeue(level, now, gate, cx))
     }
     super::classes::as_classes!(all);
+    fn state_bytes(&self) -> usize {
+        self.classes.state_bytes()
+    }
 }

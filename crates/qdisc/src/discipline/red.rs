@@ -3,6 +3,7 @@
 use crate::fifo::Fifo;
 use crate::law::red::{self, Idle};
 use crate::law::{Backlog, Decision};
+use crate::state::QUEUE;
 use crate::{Admission, Cx, Fate, Gate, Packet, Qdisc, Reason, RuleMut, Site, Victim, Watch};
 use tailback_random::Rng;
 use tailback_units::{Rate, Time};
@@ -94,6 +95,9 @@ impl Admission for Rule {
     fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
         self.law.probe(f);
     }
+    fn state_bytes(&self) -> usize {
+        QUEUE + self.law.state_bytes()
+    }
 }
 
 /// A FIFO with limits whose arriving packets the law marks or drops.
@@ -173,5 +177,8 @@ impl Qdisc for Red {
     }
     fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
         self.rule.probe(f);
+    }
+    fn state_bytes(&self) -> usize {
+        self.rule.state_bytes()
     }
 }

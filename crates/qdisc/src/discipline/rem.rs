@@ -2,6 +2,7 @@
 
 use crate::fifo::Fifo;
 use crate::law::{Decision, rem};
+use crate::state::QUEUE;
 use crate::{Cx, Gate, Packet, Qdisc, Reason, Site};
 use tailback_units::{Rate, Time};
 
@@ -58,5 +59,8 @@ impl Qdisc for Rem {
     }
     fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
         self.law.probe(f);
+    }
+    fn state_bytes(&self) -> usize {
+        QUEUE + self.law.state_bytes()
     }
 }

@@ -1,8 +1,9 @@
 //! A FIFO under random early detection by colour: RED with In and Out.
 
 use crate::fifo::Fifo;
-use crate::law::red::{self, Count, Idle};
+use crate::law::red::{self, Count, Idle, Red};
 use crate::law::{Backlog, Decision, rio};
+use crate::state::QUEUE;
 use crate::{Colour, Cx, Gate, Packet, Qdisc, Reason, Site, Victim};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -168,5 +169,8 @@ impl Qdisc for Rio {
             f(average, law.average());
             f(probability, law.probability());
         }
+    }
+    fn state_bytes(&self) -> usize {
+        QUEUE + self.law.levels().iter().map(Red::state_bytes).sum::<usize>() + size_of_val(self.waiting.as_slice())
     }
 }

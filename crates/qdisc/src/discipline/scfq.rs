@@ -49,4 +49,7 @@ impl Clock for OwnFinish {
     fn serve(&mut self, _slot: usize, (_, finish): (f64, f64), _bytes: u16) {
         self.0 = finish;
     }
+    fn state_bytes(&self) -> usize {
+        size_of_val(&self.0)
+    }
 }

@@ -2,6 +2,7 @@
 
 use crate::fifo::Fifo;
 use crate::law::sfb::{self, Ticket, Verdict};
+use crate::state::QUEUE;
 use crate::{Cx, Gate, Packet, Qdisc, Reason, Site};
 use std::collections::VecDeque;
 use tailback_units::Time;
@@ -18,7 +19,7 @@ impl Params {
 /// A FIFO with limits whose arriving packets the law marks or drops.
 ///
 /// Cost per packet: a hash and a bin per level, twice when it arrives and once when it leaves. Memory:
-/// 40 bytes per bin, 16 per waiting packet, and a bit per flow for the probe.
+/// 40 bytes per bin, of which 32 are variables, 16 per waiting packet, and a bit per flow for the probe.
 #[derive(Debug)]
 pub struct Sfb {
     queue: Fifo,
@@ -71,5 +72,8 @@ impl Qdisc for Sfb {
     }
     fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
         self.law.probe(f);
+    }
+    fn state_bytes(&self) -> usize {
+        QUEUE + self.law.state_bytes()
     }
 }

@@ -2,6 +2,7 @@
 
 use super::drr::check_quantum;
 use super::fair::{Buckets, ByFlow, Fifos, Key, Round};
+use crate::state::bytes_of;
 use crate::{Cx, Gate, Packet, Qdisc, Reason, Site, Victim};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -164,6 +165,9 @@ impl Qdisc for Sfq {
     }
     fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
         f("flows", self.fifos.occupied().len() as f64);
-        f("state_bytes", (self.key.state_bytes() + self.fifos.state_bytes() + self.round.state_bytes()) as f64);
+    }
+    fn state_bytes(&self) -> usize {
+        let perturbed = if self.params.perturb.is_some() { bytes_of!(self; next) } else { 0 };
+        self.key.state_bytes() + self.fifos.state_bytes() + self.round.state_bytes() + perturbed
     }
 }

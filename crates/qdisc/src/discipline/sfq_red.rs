@@ -128,7 +128,9 @@ impl Qdisc for SfqRed {
     fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
         f("flows", self.fifos.occupied().len() as f64);
         f("largest_average", self.laws.iter().map(Red::average).fold(0.0, f64::max));
-        let laws = self.laws.len() * size_of::<Red>();
-        f("state_bytes", (self.key.state_bytes() + self.fifos.state_bytes() + self.round.state_bytes() + laws) as f64);
+    }
+    fn state_bytes(&self) -> usize {
+        let laws: usize = self.laws.iter().map(Red::state_bytes).sum();
+        self.key.state_bytes() + self.fifos.state_bytes() + self.round.state_bytes() + laws
     }
 }

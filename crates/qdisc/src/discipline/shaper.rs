@@ -1,6 +1,7 @@
 //! A shaper over another discipline: hierarchical shaping.
 
 use super::classes::{Part, joined};
+use crate::state::bytes_of;
 use crate::{Accounting, Burst, Cx, Discipline, Gate, Packet, Qdisc, Site, Spec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -137,5 +138,8 @@ impl Qdisc for Shaper {
     fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
         f("tokens_bytes", self.bucket.bytes() as f64);
         self.child.probe(f);
+    }
+    fn state_bytes(&self) -> usize {
+        self.child.state_bytes() + self.bucket.state_bytes() + bytes_of!(self; largest, wake_at)
     }
 }

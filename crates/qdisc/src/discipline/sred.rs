@@ -1,6 +1,7 @@
 //! SRED: drops by the queue's length and by an estimate of the number of flows.
 
 use crate::fifo::Fifo;
+use crate::state::{INDEX, QUEUE, bytes_of};
 use crate::{Cx, Gate, Packet, Qdisc, Reason, Site, Victim, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -137,6 +138,8 @@ impl Qdisc for Sred {
         f("hit_frequency", self.hits);
         f("estimated_flows", if self.hits > 0.0 { 1.0 / self.hits } else { 0.0 });
         f("probability", self.probability);
-        f("state_bytes", (self.zombies.len() * size_of::<u32>()) as f64);
+    }
+    fn state_bytes(&self) -> usize {
+        QUEUE + self.zombies.len() * INDEX + bytes_of!(self; hits)
     }
 }

@@ -2,6 +2,7 @@
 
 use super::fair::{Buckets, ByFlow, Clock, Order, Tagged, Weights, check_weights};
 use crate::Site;
+use crate::state::bytes_of;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -56,5 +57,8 @@ impl Clock for OwnStart {
     }
     fn idle(&mut self) {
         self.now = self.finished;
+    }
+    fn state_bytes(&self) -> usize {
+        bytes_of!(self; now, finished)
     }
 }

@@ -2,6 +2,7 @@
 
 use super::fair::{Buckets, ByFlow, Clock, Order, Tagged, Weights, check_weights};
 use crate::Site;
+use crate::state::bytes_of;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -77,5 +78,8 @@ impl Clock for Reserved {
     }
     fn set_rate(&mut self, rate: Rate) {
         self.link = rate;
+    }
+    fn state_bytes(&self) -> usize {
+        bytes_of!(self; sum)
     }
 }

@@ -2,6 +2,7 @@
 
 use super::fair::{Buckets, ByFlow, Clock, Order, Tagged, Weights, Work, check_weights};
 use crate::Site;
+use crate::state::bytes_of;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -83,5 +84,8 @@ impl Clock for SystemTime {
     }
     fn set_rate(&mut self, rate: Rate) {
         self.work.set_rate(rate);
+    }
+    fn state_bytes(&self) -> usize {
+        bytes_of!(self; now, sum) + self.work.state_bytes()
     }
 }

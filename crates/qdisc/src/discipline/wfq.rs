@@ -2,6 +2,7 @@
 
 use super::fair::{Buckets, ByFlow, Clock, Order, Tagged, Weights, Work, check_weights};
 use crate::Site;
+use crate::state::{INDEX, bytes_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -130,5 +131,10 @@ impl Clock for Gps {
     }
     fn set_rate(&mut self, rate: Rate) {
         self.work.set_rate(rate);
+    }
+    fn state_bytes(&self) -> usize {
+        let entry = size_of::<f64>() + INDEX;
+        let entries = self.busy.len() * entry + self.entries.len() * size_of::<Option<f64>>();
+        bytes_of!(self; now, sum) + self.work.state_bytes() + entries
     }
 }

@@ -3,6 +3,7 @@
 use crate::fifo::Fifo;
 use crate::law::wred::{self, Profile};
 use crate::law::{Backlog, Decision};
+use crate::state::QUEUE;
 use crate::{Colour, Cx, Gate, Packet, Qdisc, Reason, Site, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -273,5 +274,8 @@ impl Qdisc for Wred {
     fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
         f("average_packets", self.law.average());
         f("probability", self.law.probability());
+    }
+    fn state_bytes(&self) -> usize {
+        QUEUE + self.law.state_bytes() + self.waiting.as_ref().map_or(0, |waiting| size_of_val(waiting.as_slice()))
     }
 }

@@ -5,6 +5,7 @@ use super::classes::{
 };
 use super::drr::{check_quantum, default_quantum};
 use crate::classify::{Classifier, Match};
+use crate::state::{INDEX, bytes_of};
 use crate::{Cx, Gate, Packet, Qdisc, Site, Spec, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -200,4 +201,8 @@ impl Qdisc for Wrr {
         None
     }
     super::classes::as_classes!(all);
+    fn state_bytes(&self) -> usize {
+        let turns: usize = self.turns.iter().map(|turn| bytes_of!(turn; left)).sum();
+        self.classes.state_bytes() + turns + INDEX + bytes_of!(self; fresh)
+    }
 }

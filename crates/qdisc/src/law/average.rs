@@ -2,6 +2,7 @@
 //! how it becomes a probability (Floyd and Jacobson, IEEE/ACM ToN 1(4), 1993).
 
 use super::red_params::Idle;
+use crate::state::bytes_of;
 use tailback_random::maths;
 use tailback_units::Time;
 
@@ -30,6 +31,10 @@ impl Average {
     /// The weight of a new sample.
     pub fn weight(&self) -> f64 {
         self.weight
+    }
+    /// Bytes of its variables.
+    pub fn state_bytes(&self) -> usize {
+        bytes_of!(self; value, idle_since)
     }
     /// A packet arrives and finds so much waiting.
     #[inline]

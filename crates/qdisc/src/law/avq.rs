@@ -2,6 +2,7 @@
 
 use super::Decision;
 use crate::check;
+use crate::state::bytes_of;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -108,6 +109,10 @@ impl Avq {
         self.adapted = now;
         let rate = self.virtual_rate + wanted - self.alpha * f64::from(size);
         self.virtual_rate = rate.clamp(0.0, self.rate);
+    }
+    /// Bytes of its variables.
+    pub fn state_bytes(&self) -> usize {
+        bytes_of!(self; virtual_rate, virtual_queue, served, adapted, started)
     }
     /// Shows the virtual queue and its rate.
     pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {

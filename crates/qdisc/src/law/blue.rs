@@ -3,6 +3,7 @@
 
 pub use super::blue_params::{Form, IdleSteps, Params, Rise, Timers};
 use super::{Backlog, Decision};
+use crate::state::bytes_of;
 use tailback_random::Rng;
 use tailback_units::{Dur, Time};
 
@@ -62,6 +63,10 @@ impl Stepped {
     /// From when on it may be lowered.
     pub fn may_fall(&self, freeze: Dur) -> Time {
         self.last(self.lowered) + freeze + Dur(1)
+    }
+    /// Bytes of its variables.
+    pub fn state_bytes(&self) -> usize {
+        bytes_of!(self; p, raised, lowered)
     }
     fn last(&self, own: Time) -> Time {
         if self.timers == Timers::Separate { own } else { self.raised.max(self.lowered) }
@@ -161,6 +166,10 @@ impl Blue {
     /// The probability with which packets are chosen.
     pub fn probability(&self) -> f64 {
         self.probability.p
+    }
+    /// Bytes of its variables.
+    pub fn state_bytes(&self) -> usize {
+        bytes_of!(self; idle_since) + self.probability.state_bytes()
     }
     /// Shows the probability.
     pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {

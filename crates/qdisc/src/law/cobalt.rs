@@ -3,6 +3,7 @@
 
 use crate::law::blue::{Stepped, Timers};
 use crate::law::codel::{Verdict, control_law};
+use crate::state::bytes_of;
 use crate::{Victim, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -154,6 +155,10 @@ impl Cobalt {
     /// Blue's probability.
     pub fn probability(&self) -> f64 {
         self.blue.p()
+    }
+    /// Bytes of its variables.
+    pub fn state_bytes(&self) -> usize {
+        bytes_of!(self; dropping, count, next) + self.blue.state_bytes()
     }
     /// Shows whether CoDel is signalling and at which pace, and Blue's probability.
     pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {

@@ -5,6 +5,7 @@
 //! way it says so with [`Codel::empty`].
 
 use crate::check;
+use crate::state::bytes_of;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -132,6 +133,10 @@ impl Codel {
     /// When the next signal is due while dropping.
     pub fn next(&self) -> Time {
         self.next
+    }
+    /// Bytes of its variables.
+    pub fn state_bytes(&self) -> usize {
+        bytes_of!(self; first_above, dropping, next, count, last_count, after)
     }
     /// Shows whether it is dropping, and how many signals it has given since it began.
     pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {

@@ -3,6 +3,7 @@
 use super::{Backlog, Decision};
 use crate::check;
 pub use crate::law::red::Count;
+use crate::state::bytes_of;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -106,6 +107,10 @@ impl Pi {
     /// The probability with which packets are chosen.
     pub fn probability(&self) -> f64 {
         self.probability
+    }
+    /// Bytes of its variables.
+    pub fn state_bytes(&self) -> usize {
+        bytes_of!(self; probability, old, due)
     }
     /// Shows the probability.
     pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {

@@ -1,6 +1,7 @@
 //! The controller of PI² (De Schepper et al., CoNEXT 2016) and of DualPI2 (RFC 9332 appendix A): a
 //! linear probability p', of which scalable flows see a multiple and classic ones the square.
 
+use crate::state::bytes_of;
 use tailback_units::{Dur, Time};
 
 /// Gains and times of the controller.
@@ -44,6 +45,10 @@ impl Pi2 {
         self.p = (self.p + step).clamp(0.0, self.most);
         self.old_delay = delay;
         self.due = now + update;
+    }
+    /// Bytes of its variables.
+    pub fn state_bytes(&self) -> usize {
+        bytes_of!(self; p, old_delay, due)
     }
     /// p', the probability before it is squared or multiplied.
     pub fn p(&self) -> f64 {

@@ -5,6 +5,7 @@
 
 use super::{Backlog, Decision};
 use crate::check;
+use crate::state::bytes_of;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -200,6 +201,10 @@ impl Pie {
     /// The delay that was last measured, seconds.
     pub fn delay(&self) -> f64 {
         self.delay
+    }
+    /// Bytes of its variables.
+    pub fn state_bytes(&self) -> usize {
+        bytes_of!(self; probability, accumulated, burst_left, delay, old_delay, due, measurement, departure_time)
     }
     /// Shows probability, delay and what is left of the burst allowance.
     pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {

@@ -7,6 +7,7 @@
 use super::average::{Average, ramp, spread};
 pub use super::red_params::{AboveMax, Adaptive, Count, Feng, Floyd, Idle, Params};
 use super::{Backlog, Decision};
+use crate::state::bytes_of;
 use tailback_random::Rng;
 use tailback_units::{Rate, Time};
 
@@ -174,6 +175,10 @@ impl Red {
     pub fn weight(&self) -> f64 {
         self.average.weight()
     }
+    /// Bytes of its variables.
+    pub fn state_bytes(&self) -> usize {
+        bytes_of!(self; since, above_min) + self.average.state_bytes() + self.adaptation_bytes()
+    }
     /// Shows average, max_p and p_b.
     pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
         f(if self.count_bytes_of_queue { "average_bytes" } else { "average_packets" }, self.average());
@@ -181,6 +186,9 @@ impl Red {
         f("probability", self.probability);
     }
 
+    fn adaptation_bytes(&self) -> usize {
+        if self.adaptive.is_some() { bytes_of!(self; max_p, side, adapted) } else { 0 }
+    }
     /// The average from which on every packet is chosen.
     fn certain(&self) -> f64 {
         if self.gentle { 2.0 * self.max } else { self.max }

@@ -3,6 +3,7 @@
 use super::{Backlog, Decision};
 use crate::check;
 pub use crate::law::red::Count;
+use crate::state::bytes_of;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -137,6 +138,10 @@ impl Rem {
     /// The probability with which packets are chosen.
     pub fn probability(&self) -> f64 {
         self.probability
+    }
+    /// Bytes of its variables.
+    pub fn state_bytes(&self) -> usize {
+        bytes_of!(self; arrived, average, price, probability, due)
     }
     /// Shows price and probability.
     pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {

@@ -84,6 +84,10 @@ impl Ered {
         self.red.observe(now, queue);
         if self.red.average() >= self.marked_max { Decision::Forced } else { Decision::Pass }
     }
+    /// Bytes of its variables.
+    pub fn state_bytes(&self) -> usize {
+        self.red.state_bytes()
+    }
     /// The RED that unmarked packets see.
     pub fn red(&mut self) -> &mut Red {
         &mut self.red

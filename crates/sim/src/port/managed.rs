@@ -174,6 +174,14 @@ impl Waiting {
             Waiting::Limited(q) => q.probe(f),
             Waiting::ByDestination(_) => {}
         }
+        f("state_bytes", self.state_bytes() as f64);
+    }
+    fn state_bytes(&self) -> usize {
+        match self {
+            Waiting::Discipline(q) => q.state_bytes(),
+            Waiting::Limited(q) => q.state_bytes(),
+            Waiting::ByDestination(q) => q.state_bytes(),
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use crate::agenda::Kind;
 use crate::port::{Queue, Waiting};
 use std::collections::BTreeMap;
 use tailback_measure::Variation;
-use tailback_qdisc::Admission;
+use tailback_qdisc::{Admission, Site};
 use tailback_units::Time;
 
 /// By name, then by sample: what something shows; NaN where it shows nothing.
@@ -116,9 +116,15 @@ impl World {
                     }
                 }
             }
-            if let Queue::Judged(judged) = &port.queue {
-                let state = &mut recorder.state[at];
-                judged.rule.probe(&mut |name, value| put(state, sample, name.to_owned(), value));
+            let state = &mut recorder.state[at];
+            let mut show = |name: &str, value| put(state, sample, name.to_owned(), value);
+            match &port.queue {
+                Queue::Fifo { .. } => show("state_bytes", Site::default().state_bytes() as f64),
+                Queue::Judged(judged) => {
+                    judged.rule.probe(&mut |name, value| show(name, value));
+                    show("state_bytes", judged.rule.state_bytes() as f64);
+                }
+                Queue::Managed(_) => {}
             }
             let held = match &port.queue {
                 Queue::Managed(m) => m.blocked_since.is_some(),

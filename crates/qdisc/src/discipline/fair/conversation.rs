@@ -2,6 +2,7 @@
 
 use super::{Buckets, Key, mix};
 use crate::Packet;
+use crate::state::{INDEX, SALT};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -70,6 +71,7 @@ impl Key for ByConversation {
         self.last.get(slot).copied().unwrap_or(1.0)
     }
     fn state_bytes(&self) -> usize {
-        self.slots.len() * size_of::<(u64, u32)>() + self.last.len() * size_of::<f64>()
+        let conversation = size_of::<u64>() + INDEX;
+        self.slots.len() * conversation + size_of_val(self.last.as_slice()) + self.salt.map_or(0, |_| SALT)
     }
 }

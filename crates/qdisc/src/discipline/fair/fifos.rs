@@ -1,5 +1,6 @@
 //! Many first-in-first-out queues under one account.
 
+use crate::state::{INDEX, QUEUE, bytes_of};
 use crate::{Cx, Packet, Reason, Site, Victim};
 use std::collections::VecDeque;
 use tailback_random::Rng;
@@ -188,6 +189,6 @@ impl<I: Item> Fifos<I> {
     }
     /// Bytes of memory of the queues' state, without the packets.
     pub fn state_bytes(&self) -> usize {
-        self.queues.len() * size_of::<Fifo<I>>()
+        self.queues.len() * (QUEUE + INDEX) + self.occupied.len() * INDEX + bytes_of!(self; bytes, packets)
     }
 }

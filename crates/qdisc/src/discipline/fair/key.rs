@@ -2,6 +2,7 @@
 
 use super::Buckets;
 use crate::Packet;
+use crate::state::{INDEX, SALT};
 use core::fmt::Debug;
 use std::collections::BTreeMap;
 use tailback_document::Invalid;
@@ -94,7 +95,7 @@ impl Key for ByFlow {
         self.weights.get(slot).copied().unwrap_or(1.0)
     }
     fn state_bytes(&self) -> usize {
-        self.slots.len() * size_of::<u32>() + self.weights.len() * size_of::<f64>()
+        self.slots.len() * INDEX + self.salt.map_or(0, |_| SALT)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Service in rounds in which new flows go first: the scheduler of FQ-CoDel (RFC 8290 section 4.2).
 
+use crate::state::{INDEX, bytes_of};
 use std::collections::VecDeque;
 
 /// Queues in two lists, each served by deficit round robin, the new before the old.
@@ -75,6 +76,7 @@ impl NewOld {
     }
     /// Bytes of memory.
     pub fn state_bytes(&self) -> usize {
-        self.seats.len() * size_of::<Seat>() + (self.new.len() + self.old.len()) * size_of::<u32>()
+        let seat = bytes_of!(Seat::default(); deficit, listed);
+        self.seats.len() * seat + (self.new.len() + self.old.len()) * INDEX
     }
 }

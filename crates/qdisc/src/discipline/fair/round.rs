@@ -1,5 +1,6 @@
 //! Service in rounds: deficit round robin, or a packet each.
 
+use crate::state::{INDEX, bytes_of};
 use std::collections::VecDeque;
 
 /// The queues that take turns, and what each may still send.
@@ -94,6 +95,7 @@ impl Round {
     }
     /// Bytes of memory.
     pub fn state_bytes(&self) -> usize {
-        self.seats.len() * size_of::<Seat>() + self.turns.len() * size_of::<u32>()
+        let seat = bytes_of!(Seat::default(); deficit, listed);
+        self.seats.len() * seat + self.turns.len() * INDEX + bytes_of!(self; fresh)
     }
 }

@@ -2,6 +2,7 @@
 //! first. What a tag means is the [`Clock`]'s affair.
 
 use super::{Fifos, Item, Key};
+use crate::state::{INDEX, bytes_of};
 use crate::{Cx, Gate, Packet, Qdisc, Reason, Site};
 use core::cmp::Ordering;
 use core::fmt::Debug;
@@ -48,6 +49,8 @@ pub trait Clock: Debug {
     fn idle(&mut self) {}
     /// The link's rate has changed.
     fn set_rate(&mut self, _rate: Rate) {}
+    /// Bytes of its variables.
+    fn state_bytes(&self) -> usize;
 }
 
 /// Work that a link has done, bytes. It counts only while a packet of this queue is on the link,
@@ -75,6 +78,10 @@ impl Work {
     /// A packet of `bytes` goes on the link. What rounding has left of the one before is returned.
     pub fn begin(&mut self, bytes: u16) -> f64 {
         core::mem::replace(&mut self.left, f64::from(bytes))
+    }
+    /// Bytes of its variables.
+    pub fn state_bytes(&self) -> usize {
+        bytes_of!(self; at, left)
     }
     /// Takes another rate, from the last call of `until` on.
     pub fn set_rate(&mut self, rate: Rate) {
@@ -265,7 +272,11 @@ impl<K: Key, C: Clock> Qdisc for Tagged<K, C> {
     }
     fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
         f("flows", self.fifos.occupied().len() as f64);
-        let per_queue = self.last.len() * size_of::<Option<f64>>();
-        f("state_bytes", (self.key.state_bytes() + self.fifos.state_bytes() + per_queue) as f64);
+    }
+    fn state_bytes(&self) -> usize {
+        let rank = size_of::<f64>() + size_of::<u64>() + INDEX;
+        let heads = (self.early.len() + self.ready.len()) * rank;
+        let tables = size_of_val(self.last.as_slice()) + heads + bytes_of!(self; arrivals);
+        self.key.state_bytes() + self.fifos.state_bytes() + self.clock.state_bytes() + tables
     }
 }

@@ -3,6 +3,7 @@
 use super::Params;
 use crate::classify::Classifier;
 use crate::discipline::classes::{Classes, Inside, site_within};
+use crate::state::bytes_of;
 use crate::{Accounting, Burst, Cx, Gate, Packet, Qdisc, Site};
 use tailback_diffserv::TokenBucket;
 use tailback_units::{Dur, Rate, Time};
@@ -245,5 +246,10 @@ impl Qdisc for Htb {
     }
     fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
         self.classes.probe(f);
+    }
+    fn state_bytes(&self) -> usize {
+        let node = |node: &Node| bytes_of!(node; left) + node.rate.state_bytes() + node.ceil.state_bytes();
+        let nodes: usize = self.nodes.iter().map(node).sum();
+        self.classes.state_bytes() + nodes + size_of_val(self.silent.as_slice()) + bytes_of!(self; turns, wake_at)
     }
 }

@@ -6,6 +6,7 @@ use super::fair::{Buckets, ByFlow, Key, Weights};
 use crate::fifo::Fifo;
 use crate::law::Decision;
 use crate::law::red::{self, Idle, Red};
+use crate::state::QUEUE;
 use crate::{Cx, Gate, Packet, Qdisc, Reason, Site, Victim, check};
 use monitor::Monitor;
 use schemars::JsonSchema;
@@ -148,6 +149,8 @@ impl Qdisc for RedPd {
     fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
         self.law.probe(f);
         self.monitor.probe(f);
-        f("state_bytes", (self.key.state_bytes() + self.monitor.state_bytes()) as f64);
+    }
+    fn state_bytes(&self) -> usize {
+        QUEUE + self.law.state_bytes() + self.key.state_bytes() + self.monitor.state_bytes()
     }
 }

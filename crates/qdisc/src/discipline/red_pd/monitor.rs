@@ -2,6 +2,7 @@
 //! a filter drops their packets.
 
 use super::Params;
+use crate::state::{INDEX, bytes_of};
 use std::collections::VecDeque;
 use tailback_random::Rng;
 use tailback_units::{Dur, Time};
@@ -82,7 +83,10 @@ impl Monitor {
         f("largest_filter_probability", self.flows.iter().map(|flow| flow.probability).fold(0.0, f64::max));
     }
     pub fn state_bytes(&self) -> usize {
-        self.flows.len() * size_of::<Flow>()
+        let history: usize = self.history.iter().map(|list| list.len() * (INDEX + size_of::<u64>())).sum();
+        let lengths = self.lengths.len() * size_of::<Dur>();
+        let own = bytes_of!(self; arrived, dropped, drop_rate, due);
+        own + size_of_val(self.flows.as_slice()) + history + lengths
     }
     /// Whether the filter drops a packet of the flow `slot` that arrives; never unless `busy`.
     pub fn filters(&mut self, slot: usize, busy: bool, rng: &mut Rng) -> bool {

@@ -2,6 +2,7 @@
 
 use super::params::{BinFull, Form, LowerAt, Settings};
 use crate::law::blue::{Stepped, Timers};
+use crate::state::bytes_of;
 use tailback_random::{GOLDEN, Rng, mix};
 use tailback_units::Time;
 
@@ -73,6 +74,11 @@ impl Bins {
     /// Whether there are no bins.
     pub fn is_empty(&self) -> bool {
         self.bins.is_empty()
+    }
+    /// Bytes of the bins' variables and of the hashes' seed.
+    pub fn state_bytes(&self) -> usize {
+        let bin = self.empty.probability.state_bytes() + bytes_of!(self.empty; packets);
+        self.bins.len() * bin + bytes_of!(self; seed)
     }
     /// The flow's bin at each level.
     pub fn of(&self, flow: u32) -> impl Iterator<Item = usize> + use<> {

@@ -12,6 +12,7 @@ pub use params::{BinFull, Boxed, Form, LowerAt, Params, PenaltyBox, Rehash, Scop
 pub use penalty_box::Limiter;
 
 use super::blue::Timers;
+use crate::state::bytes_of;
 use params::Settings;
 use tailback_random::Rng;
 use tailback_units::Time;
@@ -157,6 +158,13 @@ impl Sfb {
             (0..64).filter(move |bit| bits >> bit & 1 == 1).map(move |bit| word as u32 * 64 + bit)
         });
         flows.filter(|flow| self.probability(*flow) >= self.settings.threshold)
+    }
+    /// Bytes of its variables: the set of bins that decides, with a moving hash the other set too, and the penalty box.
+    /// Which flows have been seen is for time series only.
+    pub fn state_bytes(&self) -> usize {
+        let bins = self.sets[0].state_bytes();
+        let moving = bins + bytes_of!(self; since) + size_of::<bool>();
+        bins + self.limiter.state_bytes() + if self.settings.interval.is_some() { moving } else { 0 }
     }
     /// Shows the mean and the largest probability of the bins, the packets in the fullest, and how
     /// many flows are in the penalty box.

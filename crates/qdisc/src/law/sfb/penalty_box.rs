@@ -2,6 +2,7 @@
 
 use super::bins::Bins;
 use super::params::{Form, Scope, Settings};
+use crate::state::INDEX;
 use std::collections::BTreeMap;
 use tailback_units::{Dur, Time};
 
@@ -72,6 +73,16 @@ impl Limiter {
                 *tokens -= u64::from(pass);
                 pass
             }
+        }
+    }
+
+    /// Bytes of its variables.
+    pub fn state_bytes(&self) -> usize {
+        match &self.kind {
+            Kind::Global(last) => size_of_val(last),
+            Kind::PerBin(last) => size_of_val(last.as_slice()),
+            Kind::PerFlow(last) => last.len() * (INDEX + size_of::<Time>()),
+            Kind::Bucket { tokens, filled, .. } => size_of_val(tokens) + size_of_val(filled),
         }
     }
 

@@ -56,7 +56,7 @@ class SubTcp(Experiment):
         Axis("connections", "connections"),
         Axis("x", "X, and buffer per capacity times round trip", "%"),
     )
-    quick = Profile(duration="250s", warmup="50s", replications=3, max_replications=20, cpu_s=28)
+    quick = Profile(duration="250s", warmup="50s", replications=3, max_replications=20, cpu_s=36)
     full = Profile(duration="550s", warmup="50s", replications=5, max_replications=20, cpu_s=350)
     metrics = (
         m.port_loss("a->b"),

@@ -88,7 +88,7 @@ class BlueEvaluation(Experiment):
         Axis("set", "discipline"),
         Axis("buffer", "buffer", "kB"),
     )
-    quick = Profile(duration="50s", warmup="35s", replications=3, max_replications=12, cpu_s=120)
+    quick = Profile(duration="50s", warmup="35s", replications=3, max_replications=12, cpu_s=160)
     full = Profile(duration="120s", warmup="60s", replications=4, max_replications=12, cpu_s=1500)
     metrics = (
         m.port_loss("a->b"),

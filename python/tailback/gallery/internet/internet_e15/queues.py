@@ -31,15 +31,19 @@ _RED: dict[str, Value] = {
 _BOX = {UNCOUNTED: "uncounted", PRESSURE: "pressure", HOLD: "hold", KEEP: "keep"}
 
 
-def discipline(queue: object, ecn: bool) -> tuple[dict[str, Value], str]:
-    """Return a queue with its buffer."""
+def discipline(queue: object, ecn: bool, size: float = 1.0) -> tuple[dict[str, Value], str]:
+    """Return a queue with its buffer; of `size` times the slide's, what is a share of the buffer grows with it."""
     if queue == RED:
-        return {"kind": "red", "min": "40kB", "max": "160kB", "ecn": ecn, **_RED}, "200kB"
+        low, high = f"{40 * size:g}kB", f"{160 * size:g}kB"
+        return {"kind": "red", "min": low, "max": high, "ecn": ecn, **_RED}, f"{200 * size:g}kB"
     if queue == SFQ_RED:
         # 400 kB in 46 buckets are 8.7 kB each; thresholds at 20 and 80 % of that.
-        red: dict[str, Value] = {"min": "1740B", "max": "6960B", "ecn": ecn, **_RED}
-        return {"kind": "sfq-red", "buckets": 46, "red": red}, "400kB"
+        red: dict[str, Value] = {"min": f"{round(1740 * size)}B", "max": f"{round(6960 * size)}B", "ecn": ecn, **_RED}
+        return {"kind": "sfq-red", "buckets": 46, "red": red}, f"{400 * size:g}kB"
     sfb: dict[str, Value] = {"kind": "sfb", "ecn": ecn}
+    if size != 1:
+        # Half as much again as a fair share of 200 packets in 23 bins, which is the default of 13.
+        sfb |= {"bin-size": round(1.5 * 200 * size / 23)}
     if queue == STEEP:
         sfb |= {"increment": 0.02, "decrement": 0.0002}
     elif queue == ANY:
@@ -52,4 +56,4 @@ def discipline(queue: object, ecn: bool) -> tuple[dict[str, Value], str]:
         sfb |= {"lower-at": "departure"}
     elif queue in _BOX:
         sfb |= {"penalty-box": {"boxed": _BOX[str(queue)]}}
-    return sfb, "200kB"
+    return sfb, f"{200 * size:g}kB"

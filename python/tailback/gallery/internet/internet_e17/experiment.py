@@ -94,7 +94,7 @@ class MovingHash(Experiment):
         Axis("others", "non-responsive traffic"),
         Axis("sender", "TCP sender"),
     )
-    quick = Profile(duration="100s", warmup="20s", replications=3, max_replications=20, cpu_s=56)
+    quick = Profile(duration="100s", warmup="20s", replications=3, max_replications=20, cpu_s=80)
     full = Profile(duration="200s", warmup="20s", replications=8, max_replications=40, cpu_s=220)
     metrics = (
         Metric("starved", "starved TCP flows", "flows", lambda report: float(len(starved_flows(report)))),

@@ -80,7 +80,7 @@ class TransparentMarking(Experiment):
         Axis("target", "target of the first group", "Mbit/s"),
         Axis("step", "increment"),
     )
-    quick = Profile(duration="120s", warmup="40s", replications=4, max_replications=16, cpu_s=12)
+    quick = Profile(duration="120s", warmup="40s", replications=4, max_replications=16, cpu_s=18)
     full = Profile(duration="680s", warmup="80s", replications=5, max_replications=30, cpu_s=130)
     metrics = (
         services.entered("gold", "gold", "observed of the first group"),

@@ -67,7 +67,7 @@ class IntegratedMarking(Experiment):
         Axis("others", "best-effort flows"),
         Axis("window", "window of the estimate", "ms"),
     )
-    quick = Profile(duration="150s", warmup="50s", replications=4, max_replications=16, cpu_s=12)
+    quick = Profile(duration="150s", warmup="50s", replications=4, max_replications=16, cpu_s=18)
     full = Profile(duration="840s", warmup="40s", replications=5, max_replications=30, cpu_s=110)
     metrics = (
         *(services.entered(name, name, f"observed, {name} target") for name in NAMES),

@@ -1,0 +1,105 @@
+//! What a discipline keeps besides its packets: by hand for some, and something for each.
+
+mod common;
+
+use common::{Arrival, Log, Queue, Rig, Traffic, places, serve};
+use serde_json::{Value, json};
+use tailback_document::Checked;
+use tailback_qdisc::{Colour, Ecn, Qdisc, Site, Spec};
+use tailback_random::Rng;
+use tailback_units::{Dur, Rate, Time};
+
+fn site() -> Site {
+    Site { bytes: 200_000, packets: u64::MAX, rate: Rate::mbit(45) }
+}
+
+/// Bytes of a new discipline.
+fn fresh(document: Value) -> usize {
+    let spec: Spec = tailback_document::decode(document).expect("it decodes");
+    Checked::check(&spec).expect("it makes sense");
+    spec.build(&site()).state_bytes()
+}
+
+/// Bytes after each of `flows` flows has sent a packet, all of which wait.
+fn with_flows(document: Value, flows: u64) -> usize {
+    let spec: Spec = tailback_document::decode(document).expect("it decodes");
+    let mut rig = Rig::new(&spec, &Site { bytes: u64::MAX, ..site() }, Rng::named(1, "port"));
+    let mut log = Log::new();
+    for seq in 0..flows as u32 {
+        let at = Time::ZERO + Dur::from_us(u64::from(seq));
+        let (size, colour) = (1000, Colour::Green);
+        rig.arrive(&Arrival { at, seq, flow: seq, size, ecn: Ecn::NotEct, colour }, &mut log);
+    }
+    assert_eq!(rig.q.packets(), flows, "{spec:?}");
+    rig.q.state_bytes()
+}
+
+/// First and last packet, bytes between them.
+const QUEUE: usize = 3 * 8;
+
+#[test]
+fn laws_without_flows_keep_their_variables() {
+    assert_eq!(fresh(json!({ "kind": "drop-tail" })), QUEUE);
+    assert_eq!(fresh(json!({ "kind": "drop-head" })), QUEUE);
+    // Average; idle since when, if it is; packets and bytes since the last choice; whether the average is above min.
+    let red = 8 + 16 + 16 + 1;
+    assert_eq!(fresh(json!({ "kind": "red" })), QUEUE + red);
+    // max_p, its side of the band, when it changed.
+    assert_eq!(fresh(json!({ "kind": "red", "adaptive": { "kind": "feng" } })), QUEUE + red + 8 + 1 + 8);
+    assert_eq!(fresh(json!({ "kind": "choke" })), QUEUE + red, "CHOKe keeps nothing more");
+    // Probability, two timers; idle since when.
+    assert_eq!(fresh(json!({ "kind": "blue" })), QUEUE + 24 + 16);
+    // First time above the target; dropping; next; two counts; what came before.
+    assert_eq!(fresh(json!({ "kind": "codel" })), QUEUE + 16 + 1 + 8 + 4 + 4 + 1);
+}
+
+#[test]
+fn stochastic_fair_blue_keeps_its_bins_whatever_the_number_of_flows() {
+    // Per bin a probability, two timers and a count of packets; the seed of the hashes; the penalty box's last packet.
+    let set = |bins: usize| bins * 32 + 8;
+    let plain = QUEUE + set(2 * 23) + 16;
+    assert_eq!(fresh(json!({ "kind": "sfb" })), plain);
+    for flows in [1, 400] {
+        assert_eq!(with_flows(json!({ "kind": "sfb" }), flows), plain);
+    }
+    // With a moving hash a second set, and when the first began and which it is.
+    let moving = plain + set(2 * 23) + 8 + 1;
+    assert_eq!(fresh(json!({ "kind": "sfb", "rehash": { "interval": "2s" } })), moving);
+    assert_eq!(fresh(json!({ "kind": "sfb", "levels": 3, "bins": 100 })), QUEUE + set(300) + 16);
+}
+
+#[test]
+fn queues_for_flows_keep_something_for_each() {
+    // A flow's queue number, the queue and its place among the occupied ones, its deficit and whether it has a turn, the turn.
+    let flow = 4 + (QUEUE + 4 + 4) + (8 + 1) + 4;
+    for flows in [1, 10, 401] {
+        // Bytes and packets in all, whether the turn is a fresh one.
+        assert_eq!(with_flows(json!({ "kind": "drr" }), flows), flows as usize * flow + 8 + 8 + 1);
+    }
+    // The weights are parameters.
+    let (plain, weighted) = (json!({ "kind": "drr" }), json!({ "kind": "drr", "weights": { "1": 2.0 } }));
+    assert_eq!(with_flows(plain, 5), with_flows(weighted, 5));
+    // A finish tag and whether there is one, the head's rank: a tag, an arrival and a queue; for all a time and the arrivals.
+    let tagged = 4 + (QUEUE + 4 + 4) + 16 + (8 + 8 + 4);
+    assert_eq!(with_flows(json!({ "kind": "scfq" }), 401), 401 * tagged + 8 + 8 + 8 + 8);
+    // With hashes, queues for the highest one so far and no flow numbers, and a salt.
+    let hashed = with_flows(json!({ "kind": "drr", "buckets": 1 }), 401);
+    assert_eq!(hashed, flow - 4 + 8 + 8 + 8 + 1);
+}
+
+#[test]
+fn every_discipline_keeps_at_least_its_queue_and_no_less_after_packets() {
+    let traffic = Traffic { packets: 2_000, ..Traffic::default() }.draw(1);
+    for kind in Spec::NAMES {
+        let spec: Spec = tailback_document::decode(json!({ "kind": kind })).expect("a default");
+        // What a scenario asks for: classes, a rate.
+        if Checked::check(&spec).is_err() {
+            continue;
+        }
+        let mut rig = Rig::new(&spec, &places(40, Rate::mbit(10)), Rng::named(1, "port"));
+        let before = rig.q.state_bytes();
+        let mut most = 0;
+        serve(&mut rig, Rate::mbit(10), &traffic, |rig, _| most = most.max(rig.q.state_bytes()));
+        assert!(most >= before.max(QUEUE), "{kind}: {before}, then {most}");
+    }
+}

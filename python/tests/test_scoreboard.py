@@ -1,0 +1,119 @@
+"""The board's rows, the models that its expectations come from, and that its claims can fail."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+import tailback as tb
+from tailback import _native
+from tailback.gallery import Claim, Point, Results, Verdict
+from tailback.gallery.internet import tcpmodel
+from tailback.gallery.internet.internet_collapse.experiment import copies, left_over, most_given
+from tailback.gallery.internet.internet_scoreboard import drawing, rows
+from tailback.gallery.internet.internet_scoreboard.experiment import needed_loss
+from tailback.gallery.registry import experiment
+from tailback.gallery.results import Sample
+
+FRAMES = {"priority", "class-based", "wrr", "htb", "shaper"}
+
+
+def test_every_registered_discipline_and_proposal_has_a_row_in_a_group_and_a_place() -> None:
+    registered = set(json.loads(_native.names())["disciplines"]) - FRAMES
+    assert registered <= set(rows.board())
+    proposed = {row.name for row in rows.board().values() if row.group == rows.THESIS}
+    assert {rows.ADAPTIVE, rows.RED, rows.BLUE, rows.SFB_MOVING, rows.SUBTCP, rows.ADAPTIVE_SUBTCP} <= proposed
+    heights, _ = drawing.places()
+    assert len(set(heights.values())) == len(rows.board())
+    groups = [row.group for row in rows.board().values()]
+    assert groups == sorted(groups, key=rows.GROUPS.index)
+
+
+def test_every_discipline_of_one_queue_that_marks_has_a_claim_on_it() -> None:
+    able = {name for name, row in rows.board().items() if row.group in (rows.ONE, rows.APART) and rows.ON in row.ecn}
+    stated = {claim.id for claim in claims(made(0.0, 100.0)) if claim.id.startswith(("G3-", "G5-"))}
+    assert len(stated) == len(able)
+    assert "G3-pi" in stated
+    assert {"pi", *rows.LIMITED, *rows.TURNED_OFF} <= able
+
+
+def test_ecn_changes_nothing_else_in_a_discipline() -> None:
+    path = "switches.a.ports.b.discipline"
+    for row in rows.board().values():
+        if row.ecn == (rows.OFF, rows.ON):
+            off, on = (row.settings(ecn)[path] for ecn in row.ecn)
+            assert json.dumps(on).replace('"ecn": true', '"ecn": false') == json.dumps(off)
+    rio = rows.board()["rio"].settings(rows.ON)[path]
+    assert isinstance(rio, dict)
+    assert rio["yellow"] == {**_default("rio", "yellow"), "ecn": True}
+    assert rio["yellow"]["max"] == "30packets"
+
+
+def _default(name: str, key: str) -> dict[str, object]:
+    return dict(rows.ecn_keys(name)[key])
+
+
+@pytest.mark.parametrize("response", [tcpmodel.pftk, tcpmodel.square_root])
+def test_the_loss_that_is_needed_delivers_what_is_carried(response: tcpmodel.Response) -> None:
+    trips = [0.05, 0.1, 0.2]
+    loss = tcpmodel.loss_needed(response, trips, 100, unresponsive=30)
+    assert (1 - loss) * (30 + sum(response(loss, trip) for trip in trips)) == pytest.approx(100)
+
+
+def test_one_connection_needs_the_loss_of_the_square_root_law_and_less_with_time_outs() -> None:
+    # 166 segments in flight, 1250 per second: p = 1.5 / 166², next to which 1 - p is 1.
+    found = tcpmodel.loss_needed(tcpmodel.square_root, [0.1328], 1250)
+    assert found == pytest.approx(1.5 / 166**2, rel=1e-3)
+    assert tcpmodel.loss_needed(tcpmodel.pftk, [0.1328], 1250) == pytest.approx(found, rel=0.05)
+
+
+def test_a_hundred_connections_at_a_full_buffer_need_11_to_29_per_cent() -> None:
+    # By hand, one round trip of 134.4 ms for all: W = 1250 · 0.1344 / 100 = 1.68, (1 - p) √(1.5 / p) = 1.68: p = 0.278.
+    assert needed_loss(tcpmodel.square_root, 100, 80) == pytest.approx(28.5, abs=0.5)
+    assert needed_loss(tcpmodel.pftk, 100, 80) == pytest.approx(11.5, abs=0.5)
+
+
+def test_copies_are_the_timer_s_periods_in_a_round_trip() -> None:
+    assert [copies(521, ms) for ms in (100, 200, 300, 400, 600)] == [(5, 6), (2, 3), (1, 2), (1, 2), (1, 1)]
+
+
+def test_an_unresponsive_flow_leaves_between_nothing_and_what_the_law_takes() -> None:
+    assert left_over(2.0) == pytest.approx(100 * 128 / 1500)
+    assert left_over(0.5) == pytest.approx(50 + 100 * 128 / 1500)
+    assert left_over(0.5) < most_given(0.5, 0.26) < 60
+    assert left_over(2.0) < most_given(2.0, 0.26) < 14
+
+
+def made(loss: float, busy: float) -> Results:
+    """Results of all points with equal values, nearly: an interval needs some spread."""
+    board = experiment("internet-scoreboard")
+    values = {metric.name: 1.0 for metric in board.metrics} | {"loss": loss, "utilisation": busy}
+    sample = Sample(Point(), 0, 1, "", 0, values, {"loss": (0, 1)})
+    samples = {
+        point: [replace(sample, point=point, replication=k) for k in range(3)] for point in board.points("quick")
+    }
+    return Results(board, "quick", samples, frozenset())
+
+
+def claims(results: Results) -> list[Claim]:
+    return list(results.experiment.claims(results))
+
+
+@pytest.mark.parametrize(
+    ("connections", "queue", "failing"), [(2, "codel", ("G2", "G2-early", "T4")), (4, "drr", ("G1", "G1-Reno", "T4"))]
+)
+def test_what_models_of_tcp_say_of_a_hundred_connections_fails_with_few(
+    connections: int, queue: str, failing: tuple[str, ...]
+) -> None:
+    board = experiment("internet-scoreboard")
+    scenario = board.at(Point(connections=connections, queue=queue, ecn="off"), "quick")
+    reports = tb.run(scenario, replications=8).reports
+    measured = [{metric.name: metric.value(report) for metric in board.metrics} for report in reports]
+    samples = {
+        point: [replace(found[0], replication=k, values=values) for k, values in enumerate(measured)]
+        for point, found in made(0.0, 0.0).samples.items()
+    }
+    verdicts = {c.id: c.condition.verdict for c in claims(Results(board, "quick", samples, frozenset()))}
+    assert {key: verdicts[key] for key in failing} == dict.fromkeys(failing, Verdict.FAIL)

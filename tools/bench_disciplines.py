@@ -1,0 +1,71 @@
+"""Prints how many instructions each discipline of `internet-rivals` takes for a packet that arrives.
+
+The load is `overload` of tailback-bench: the same packets arrive at the same instants whatever the discipline does, and
+the link is always busy. The engine is the plain one, in which all ports work alike: the merged one has a shorter way
+for drop-tail and RED. So the instructions of a whole run, less those with drop-tail, are what the discipline takes more
+than a queue with a limit. Two lengths each: their difference is free of start-up and of filling the queue. valgrind
+counts, and a count repeats exactly for the same program.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import measure
+from tailback import __version__
+from tailback.gallery.internet.internet_rivals.experiment import QUEUES, discipline_of
+from tailback.scenario import Value, toml_value
+
+SHORT, LONG = "5s", "10s"
+BASE = "drop-tail"
+
+
+def count(binary: str, queue: dict[str, Value], buffer: str, duration: str) -> tuple[int, int]:
+    """Run the load under callgrind: instructions, and packets that arrived."""
+    at = "switches.r0.ports.r1"
+    settings = [f"{at}.discipline={toml_value(queue)}", f"{at}.buffer={buffer}"]
+    settings += [f"run.duration={duration}", 'run.engine="plain"']
+    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", binary, "overload", *settings]
+    result = subprocess.run(command, capture_output=True, text=True)
+    instructions = re.search(r"Collected : (\d+)", result.stderr)
+    offered = re.search(r"offered=(\d+)", result.stdout)
+    if result.returncode != 0 or instructions is None or offered is None:
+        sys.exit(f"{' '.join(command)} failed:\n{result.stdout}{result.stderr}")
+    return int(instructions[1]), int(offered[1])
+
+
+def per_packet(binary: str, queue: dict[str, Value], buffer: str) -> float:
+    """Return the instructions of the whole run that one more arriving packet takes."""
+    (short, few), (long, many) = (count(binary, queue, buffer, duration) for duration in (SHORT, LONG))
+    return (long - short) / (many - few)
+
+
+def main() -> None:
+    """Count for all disciplines."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--binary", required=True, help="the benchmark program, tailback-bench")
+    parser.add_argument("--out", required=True, type=Path, help="file to write the table to")
+    options = parser.parse_args()
+    if shutil.which("valgrind") is None:
+        print("skipped: instruction counts need valgrind (Debian package valgrind)")
+        return
+
+    counts = {}
+    for name in QUEUES:
+        queue, buffer = discipline_of(name)
+        counts[name] = per_packet(options.binary, queue, buffer)
+        print(f"{name}: {counts[name]:.0f}", flush=True)
+    rows = [[name, f"{n - counts[BASE]:.0f}", f"{n:.0f}"] for name, n in counts.items()]
+    header = ["discipline", f"instructions per arriving packet, more than {BASE}", "in all"]
+    about = f"Tailback {__version__}, {platform.machine()}, `overload` from {SHORT} to {LONG}\n\n"
+    measure.write(options.out, about + measure.table(header, rows))
+
+
+if __name__ == "__main__":
+    main()
