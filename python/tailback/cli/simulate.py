@@ -24,7 +24,7 @@ from tailback.errors import EXIT_INTERRUPTED, EXIT_OK
 from tailback.measures import Estimate
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from tailback.cli.output import Rows
 
     from tailback.result import Result
     from tailback.scenario import Scenario
@@ -155,7 +155,7 @@ def _print_run(result: Result) -> None:
         out.print(table(title, columns, rows))
 
 
-def _summary_table(estimates: Sequence[Estimate], confidence: float) -> Table:
+def _summary_table(estimates: Sequence[Estimate], confidence: float) -> Rows:
     """One row per group, class and total, one column per metric."""
     metrics = {
         "offered": "offered",
