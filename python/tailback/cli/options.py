@@ -53,7 +53,9 @@ settings_option = click.option(
     metavar="PATH=VALUE",
     help="Change a value, such as 'flows[data].source.rate=3Mbit/s'; may be repeated.",
 )
-seed_option = click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Base seed; replication k runs with seed + k.")
+seed_option = click.option(
+    "--seed", type=click.IntRange(0, 2**63 - 1), help="Base seed; replication k runs with seed + k."
+)
 reps_option = click.option("--reps", type=click.IntRange(1, 100_000), help="Number of replications.")
 threads_option = click.option(
     "--threads", type=click.IntRange(1, 4096), help="Replications at a time; one per processor unless given."

@@ -68,8 +68,10 @@ _NARROW = 14
 
 @dataclass(frozen=True)
 class Rows:
-    """A table that adapts to the width: texts are broken into lines, then columns go into tables below each other, and
-    at last each row into lines of its own. Numbers are always whole."""
+    """A table that adapts to the width; names and numbers are always whole.
+
+    Sentences are broken into lines, then columns go into tables below each other, at last each row into its own lines.
+    """
 
     title: str
     columns: Sequence[str]

@@ -25,7 +25,6 @@ from tailback.measures import Estimate
 
 if TYPE_CHECKING:
     from tailback.cli.output import Rows
-
     from tailback.result import Result
     from tailback.scenario import Scenario
 
