@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from tailback import _native
+from tailback.build import engine
 from tailback.errors import ScenarioError, UsageError
 from tailback.measures import UNITS
 from tailback.scenario import Scenario, Value, load, read_document, toml_value
@@ -136,13 +137,15 @@ class Study:
     @cached_property
     def hash(self) -> str:
         """Hash of everything that the results depend on."""
-        return hashlib.sha256(json.dumps(self.identity, sort_keys=True).encode()).hexdigest()[:32]
+        results = {key: value for key, value in self.identity.items() if key != "engine"}
+        return hashlib.sha256(json.dumps(results, sort_keys=True).encode()).hexdigest()[:32]
 
     @cached_property
     def identity(self) -> dict[str, object]:
         """What two studies share if one may go on where the other stopped."""
         return {
             "tailback": _native.version,
+            "engine": engine(),
             "scenario": self.base.hash,
             "cells": [[dict(cell.setting), cell.hash] for cell in self.cells],
             "seed": self.seed,
