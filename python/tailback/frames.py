@@ -205,18 +205,26 @@ def _series(report: Report) -> Iterable[Row]:
     series = report.data["series"]
     if series is None:
         return
-    named: list[tuple[str, str, str, Sequence[float]]] = [
+    named: list[tuple[str, str, str, Sequence[float | None]]] = [
         ("network", "", "in_network_packets", series["in_network_packets"])
     ]
-    for scope, tables in (("port", series["ports"]), ("group", series["flows"]), ("flow", series["transports"])):
-        for name, columns in cast("Mapping[str, Mapping[str, Sequence[float]]]", tables).items():
+    scopes = (
+        ("port", series["ports"]),
+        ("group", series["flows"]),
+        ("flow", series["transports"]),
+        ("meter", series["meters"]),
+    )
+    for scope, tables in scopes:
+        for name, columns in cast("Mapping[str, Mapping[str, Sequence[float | None]]]", tables).items():
             quantities = ((_RATIOS.get(q, q), v) for q, v in columns.items() if q != "state")
             named.extend((scope, name, quantity, values) for quantity, values in quantities)
     for name, port in series["ports"].items():
         named.extend(("port", name, quantity, values) for quantity, values in port["state"].items())
     for scope, name, quantity, values in named:
         for time_s, value in zip(series["time_s"], values, strict=True):
-            yield {"time_s": time_s, "scope": scope, "name": name, "quantity": quantity, "value": float(value)}
+            # None where there is nothing to show, such as the threshold of slow start before the first loss.
+            shown = None if value is None else float(value)
+            yield {"time_s": time_s, "scope": scope, "name": name, "quantity": quantity, "value": shown}
 
 
 def _metrics(report: Report) -> Iterable[Row]:

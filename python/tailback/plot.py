@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
 
 from tailback.stats import Interval, mean_interval
@@ -16,6 +17,7 @@ from tailback.stats import Interval, mean_interval
 if TYPE_CHECKING:
     import polars as pl
     from matplotlib.axes import Axes
+    from matplotlib.backend_bases import RendererBase
 
 __all__ = ["COLOURS", "Scale", "curve", "finish", "image", "new", "ramp", "run_figure", "style", "to_bytes"]
 
@@ -65,7 +67,14 @@ def style() -> Iterator[None]:
 
 
 class _Figure(Figure):
-    """A figure that a notebook shows without pyplot."""
+    """A figure that a notebook shows without pyplot, and in which names are no formulas."""
+
+    def draw(self, renderer: RendererBase) -> None:
+        """Draw names as they are written: between two dollar signs is no mathematics, and may be no TeX."""
+        for text in self.findobj(Text):
+            # matplotlib's own, at the ticks of logarithmic axes.
+            text.set_parse_math("\\mathdefault" in text.get_text())
+        super().draw(renderer)
 
     def _repr_png_(self) -> bytes:
         return to_bytes(self, "png")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from tailback import _native, frames
+from tailback.build import engine
 from tailback.measures import Estimate, Measure, estimates, measures
 from tailback.report import Report
 
@@ -182,6 +183,7 @@ class Result:
         """Return what is needed to run this again, and the digests to compare with."""
         return {
             "tailback": _native.version,
+            "engine": engine(),
             "manifest": 1,
             "schema": self.reports[0].data["schema"] if self.reports else None,
             "state": self.state,

@@ -10,7 +10,7 @@ from os import PathLike
 from typing import Literal, cast
 
 from tailback import _native
-from tailback.errors import RunError
+from tailback.errors import RunError, UsageError
 from tailback.executors import Backend
 from tailback.measures import estimates, measures
 from tailback.parallel import Pool, Progress, Task, default_threads
@@ -18,7 +18,7 @@ from tailback.report import Report
 from tailback.result import Result, Warmup
 from tailback.scenario import Scenario, load
 
-__all__ = ["Interrupted", "run", "seeds"]
+__all__ = ["Interrupted", "check_seeds", "run", "seeds"]
 
 _PILOT_SAMPLES = 2000
 """Length of the pilot's series. MSER-5 averages by fives, so the warm-up is resolved to 1/400 of the run."""
@@ -46,9 +46,26 @@ class _Precision:
     max_replications: int
 
 
+MOST_SEED = 2**63 - 1
+"""The largest seed of a replication."""
+MOST_PARTS = 1024
+"""Of one network; more threads than any machine has processors are a mistake about the number."""
+MOST_REPLICATIONS = 100_000
+"""As in a scenario: more are a mistake about the number."""
+
+
 def seeds(base: int, replications: int) -> list[int]:
     """Return the seed of each replication: the base plus its number, so that each can be run alone."""
     return [base + k for k in range(replications)]
+
+
+def check_seeds(base: int, replications: int) -> None:
+    """Refuse seeds that a scenario does not allow, before anything is run; raises UsageError."""
+    if not 1 <= replications <= MOST_REPLICATIONS:
+        raise UsageError(f"replications is {replications}; write 1 to {MOST_REPLICATIONS}")
+    most = MOST_SEED - replications + 1
+    if not 0 <= base <= most:
+        raise UsageError(f"the base seed {base} is not from 0 to {most}, so that replication k can have the seed + k")
 
 
 def run(
@@ -79,6 +96,7 @@ def run(
 
     Raises:
         ScenarioError: The scenario is wrong; the message says where and what to write.
+        UsageError: A seed, or a number of replications or threads, is out of range.
         RunError: No steady state was found for an automatic warm-up, or the simulator failed.
         Interrupted: Ctrl-C; the replications that had finished are in its `result`.
 
@@ -90,14 +108,13 @@ def run(
     config = scenario.run_config
     base = cast(int, config["seed"]) if seed is None else seed
     count = cast(int, config["replications"]) if replications is None else replications
-    if count < 1:
-        raise ValueError(f"replications is {count}; at least one is needed")
-    if parallel < 1:
-        raise ValueError(f"parallel is {parallel}; at least one thread is needed")
+    precision = _precision(config)
+    check_seeds(base, count if precision is None else max(count, precision.max_replications))
+    if not 1 <= parallel <= MOST_PARTS:
+        raise UsageError(f"parallel is {parallel}; write 1 to {MOST_PARTS} threads")
     if threads is None and executor is None and parallel > 1:
         threads = max(default_threads() // parallel, 1)
     confidence = cast(float, config["confidence"])
-    precision = _precision(config)
     with Pool(threads, executor) as pool:
         start = _warmup(scenario, engine, parallel, pool)
         result = Result(scenario, start or Warmup("auto"), confidence, base)

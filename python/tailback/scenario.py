@@ -13,8 +13,10 @@ A `Scenario` never changes: each method returns a new one, so variants share a b
 
 from __future__ import annotations
 
+import codecs
 import copy
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -251,6 +253,12 @@ class Scenario:
         changed = self.native.with_set([(path, toml_value(value)) for path, value in paths.items()])
         return Scenario.from_native(changed, self._folder)
 
+    def with_texts(self, assignments: Sequence[tuple[str, str]]) -> Scenario:
+        """Return a scenario with values replaced by path, each a text as `--set` takes it; itself if there are none."""
+        if not assignments:
+            return self
+        return Scenario.from_native(self.native.with_set(list(assignments)), self._folder)
+
     # What it can be turned into.
 
     @property
@@ -365,13 +373,29 @@ def _rebuild(text: str, folder: str, expected: str, version: str) -> Scenario:
 _PARTS = ("hosts", "switches", "links", "flows")
 
 
-def load(path: str | PathLike[str]) -> Scenario:
-    """Read a scenario file, TOML or (by its name's ending) JSON."""
+def read_document(path: str | PathLike[str]) -> str:
+    """Return the text of a scenario or study file; "-" is standard input, which can be read once.
+
+    Raises:
+        UsageError: It is not UTF-8 text.
+
+    """
     file = Path(fspath(path))
+    data = sys.stdin.buffer.read() if str(path) == "-" else file.read_bytes()
     try:
-        text = file.read_text(encoding="utf-8")
+        return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise UsageError(f"{file} is not UTF-8 text: {error.reason} at byte {error.start}") from None
+        if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            advice = "it is UTF-16, as `>` of Windows PowerShell writes; save it as UTF-8"
+        else:
+            advice = f"{error.reason} at byte {error.start}"
+        raise UsageError(f"{file} is not UTF-8 text: {advice}") from None
+
+
+def load(path: str | PathLike[str], text: str | None = None) -> Scenario:
+    """Read a scenario file, TOML or (by its name's ending) JSON; `text` is what it holds, if that has been read."""
+    file = Path(fspath(path))
+    text = read_document(path) if text is None else text
     if file.suffix == ".json":
         return Scenario.from_native(_native.Scenario.from_json(text, str(file.parent)), str(file.parent))
     return Scenario.from_toml(text, str(path))

@@ -13,7 +13,7 @@ from typing import Literal, cast
 from tailback.errors import UsageError
 from tailback.executors import Backend
 from tailback.parallel import Pool, Progress
-from tailback.scenario import Precision, Scenario, Value, load
+from tailback.scenario import Precision, Scenario, Value, load, read_document
 from tailback.study.document import Study, is_study
 from tailback.study.drive import drive, read
 from tailback.study.results import Sweep
@@ -97,15 +97,16 @@ def sweep(
         RunError: A run failed, or what runs them is gone; what was finished is in the directory.
 
     """
-    if isinstance(what, str | PathLike) and is_study(what):
-        what = Study.load(what)
+    if isinstance(what, str | PathLike):
+        text = read_document(what)
+        what = Study.load(what, text) if is_study(text) else load(what, text)
     if isinstance(what, Study):
         own = (axes, fixed, mechanisms, samples, design_seed, until)
         if any(own) or design != "grid":
             raise UsageError("a study states its axes, mechanisms and design itself; change them there")
         study = what.with_effort(seed, replications)
     else:
-        base = what if isinstance(what, Scenario) else load(fspath(what))
+        base = what
         design_table = {"kind": design, "samples": samples, "seed": design_seed}
         study = Study.make(
             base,

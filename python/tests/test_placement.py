@@ -158,3 +158,17 @@ def test_a_time_axis_that_was_set_stays() -> None:
     axes.set_xlim(2, 5)
     placement.settle(figure)
     assert axes.get_xlim() == (2, 5)
+
+
+def test_names_are_no_formulas() -> None:
+    figure = plot.new()
+    (axes,) = figure.axes
+    # Neither line is TeX, and the second would be drawn as mathematics.
+    axes.plot([1, 1000], [1, 5], label=r"$\bad{x$")
+    axes.set_title("costs $5 and $10")
+    axes.set_xscale("log")
+    axes.legend()
+    for kind in ("svg", "png", "pdf"):
+        assert len(plot.to_bytes(figure, kind)) > 1000  # type: ignore[arg-type]
+    assert not axes.title.get_parse_math()
+    assert all(label.get_parse_math() for label in axes.get_xticklabels() if label.get_text())

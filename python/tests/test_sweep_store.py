@@ -306,3 +306,39 @@ def test_a_study_file_needs_no_further_words(tailback: Cli, merge: Path, monkeyp
     assert tailback("sweep", "mine.toml", "--out", "one.parquet").code == 2
     assert tailback("sweep").code == 2
     assert tailback("sweep", "mine.toml", "--status", "mine.sweep").code == 2
+
+
+def test_another_build_of_the_same_version_is_refused(
+    merge: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    axes = {"network.buffer": ["10kB"]}
+    begun = tailback.sweep(merge, axes, replications=1, directory=tmp_path / "s")
+    monkeypatch.setattr("tailback.study.document.engine", lambda: "0" * 16)
+    for extend in (False, True):
+        with pytest.raises(OutputError, match=r"another build of Tailback .*two programs would be mixed"):
+            tailback.sweep(merge, axes, replications=2, directory=tmp_path / "s", extend=extend)
+    # What is said of a sweep does not hang on the build.
+    assert tailback.open_sweep(tmp_path / "s").digest == begun.digest
+
+
+@pytest.mark.parametrize("text", ['{"sweep": 1}', "[1]", '{"sweep": 1, "identity": {}}', "", "{"])
+def test_a_damaged_manifest_is_a_sentence(merge: Path, tmp_path: Path, tailback: Cli, text: str) -> None:
+    command = ("sweep", merge, "--set", "network.buffer=[10kB,20kB]", "--reps", "1", "--out", tmp_path / "s", "-q")
+    assert tailback(*command).code == 0
+    (tmp_path / "s" / "sweep.json").write_text(text)
+    for option in ("--status", "--report"):
+        done = tailback("sweep", option, tmp_path / "s")
+        assert (done.code, "is not a sweep's directory" in done.err) == (4, True)
+    again = tailback(*command)
+    assert (again.code, "no readable sweep.json" in again.err) == (4, True)
+
+
+def test_a_file_that_is_no_shard_is_set_aside(merge: Path, tmp_path: Path) -> None:
+    first = tailback.sweep(merge, AXES, replications=1, directory=tmp_path / "s")
+    foreign = b"no parquet at all"
+    name = f"0-{stores._hash(foreign)}.parquet"
+    (tmp_path / "s" / "shards" / name).write_bytes(foreign)
+    again = tailback.sweep(merge, AXES, replications=1, directory=tmp_path / "s")
+    assert again.digest == first.digest
+    assert any(name in note for note in again.notes)
+    assert (tmp_path / "s" / "shards" / name).with_suffix(".spoilt").exists()

@@ -1,5 +1,7 @@
 //! A broken invariant of the engine as a message, not as lines on stderr.
 
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -28,4 +30,9 @@ pub fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
         let text = || panic.downcast::<String>().map(|text| *text).ok();
         message.or_else(text).unwrap_or_else(|| "the simulator stopped without a message".to_owned())
     })
+}
+
+/// What Python gets of `work`: a panic becomes a RuntimeError, which is an `Exception` as Python has them.
+pub fn whole<T>(work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+    guarded(work).unwrap_or_else(|message| Err(PyRuntimeError::new_err(message)))
 }

@@ -1,5 +1,6 @@
 //! Router configurations, in and out, as text.
 
+use crate::panics::whole;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::json;
@@ -30,47 +31,54 @@ pub fn import_router(
     title: Option<String>,
     duration: Option<String>,
 ) -> PyResult<String> {
-    let (import, _) = self::language(language)?;
-    let Imported { config, report } = import(text);
-    let (traffic, table) = traffic.map_or_else(|| (Traffic::default(), Report::default()), Traffic::from_csv);
-    let options = Options { interface, policy, rate: rate_bps, title, duration };
-    // An erroneous configuration gives no scenario: what it would do is not known.
-    let lowered = (!report.has_errors() && !table.has_errors()).then(|| {
-        let mut lowered = lower(&config, &traffic, &options);
-        lowered.report.quote(text);
-        lowered
-    });
-    let value = json!({
-        "config": config,
-        "configuration_report": report,
-        "traffic_report": table,
-        "scenario_report": lowered.as_ref().map_or_else(Report::default, |lowered| lowered.report.clone()),
-        "document": lowered.as_ref().and_then(|lowered| lowered.document.clone()),
-        "classes": lowered.as_ref().map_or_else(Vec::new, |lowered| lowered.classes.clone()),
-        "interface": lowered.as_ref().map(|lowered| lowered.interface.clone()),
-        "rate_bps": lowered.as_ref().map(|lowered| lowered.rate),
-    });
-    Ok(value.to_string())
+    whole(|| {
+        let (import, _) = self::language(language)?;
+        let Imported { config, report } = import(text);
+        let (traffic, table) = traffic.map_or_else(|| (Traffic::default(), Report::default()), Traffic::from_csv);
+        let options = Options { interface, policy, rate: rate_bps, title, duration };
+        // An erroneous configuration gives no scenario: what it would do is not known.
+        let lowered = (!report.has_errors() && !table.has_errors()).then(|| {
+            let mut lowered = lower(&config, &traffic, &options);
+            lowered.report.quote(text);
+            lowered
+        });
+        let value = json!({
+            "config": config,
+            "configuration_report": report,
+            "traffic_report": table,
+            "scenario_report": lowered.as_ref().map_or_else(Report::default, |lowered| lowered.report.clone()),
+            "document": lowered.as_ref().and_then(|lowered| lowered.document.clone()),
+            "classes": lowered.as_ref().map_or_else(Vec::new, |lowered| lowered.classes.clone()),
+            "interface": lowered.as_ref().map(|lowered| lowered.interface.clone()),
+            "rate_bps": lowered.as_ref().map(|lowered| lowered.rate),
+        });
+        Ok(value.to_string())
+    })
 }
 
 /// Reads a configuration in one language and writes it in another: text and reports as JSON.
 #[pyfunction]
 pub fn translate_router(from_: &str, text: &str, to: &str) -> PyResult<String> {
-    let ((import, _), (_, export)) = (language(from_)?, language(to)?);
-    let Imported { config, report } = import(text);
-    let exported = export(&config);
-    Ok(json!({ "text": exported.text, "configuration_report": report, "export_report": exported.report }).to_string())
+    whole(|| {
+        let ((import, _), (_, export)) = (language(from_)?, language(to)?);
+        let Imported { config, report } = import(text);
+        let exported = export(&config);
+        Ok(json!({ "text": exported.text, "configuration_report": report, "export_report": exported.report })
+            .to_string())
+    })
 }
 
 /// Writes the policy of a port of a scenario, given as its canonical JSON: text and report as JSON.
 #[pyfunction]
 #[pyo3(signature = (language, document, port = None))]
 pub fn export_router(language: &str, document: &str, port: Option<&str>) -> PyResult<String> {
-    let (_, export) = self::language(language)?;
-    let document =
-        serde_json::from_str(document).map_err(|e| PyValueError::new_err(format!("this is not JSON: {e}")))?;
-    let Imported { config, mut report } = lift(&document, port);
-    let exported = export(&config);
-    report.append(exported.report);
-    Ok(json!({ "text": exported.text, "export_report": report }).to_string())
+    whole(|| {
+        let (_, export) = self::language(language)?;
+        let document =
+            serde_json::from_str(document).map_err(|e| PyValueError::new_err(format!("this is not JSON: {e}")))?;
+        let Imported { config, mut report } = lift(&document, port);
+        let exported = export(&config);
+        report.append(exported.report);
+        Ok(json!({ "text": exported.text, "export_report": report }).to_string())
+    })
 }

@@ -1,6 +1,7 @@
 //! A checked scenario, ready to run.
 
 use crate::error::raise;
+use crate::panics::whole;
 use crate::run::{Cancel, in_turn, json, run};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -21,22 +22,26 @@ impl Scenario {
     #[pyo3(signature = (text, filename = "<scenario>"))]
     fn from_toml(py: Python<'_>, text: &str, filename: &str) -> PyResult<Scenario> {
         let folder = Path::new(filename).parent().unwrap_or(Path::new(""));
-        tailback_scenario::Scenario::from_toml_with(text, filename, files_in(folder))
-            .map(Scenario)
-            .map_err(|error| raise(py, &error))
+        whole(|| {
+            tailback_scenario::Scenario::from_toml_with(text, filename, files_in(folder))
+                .map(Scenario)
+                .map_err(|error| raise(py, &error))
+        })
     }
 
     #[staticmethod]
     #[pyo3(signature = (text, folder = ""))]
     fn from_json(py: Python<'_>, text: &str, folder: &str) -> PyResult<Scenario> {
-        tailback_scenario::Scenario::from_json_with(text, files_in(Path::new(folder)))
-            .map(Scenario)
-            .map_err(|error| raise(py, &error))
+        whole(|| {
+            tailback_scenario::Scenario::from_json_with(text, files_in(Path::new(folder)))
+                .map(Scenario)
+                .map_err(|error| raise(py, &error))
+        })
     }
 
     #[expect(clippy::needless_pass_by_value, reason = "Python hands over a list")]
     fn with_set(&self, py: Python<'_>, assignments: Vec<(String, String)>) -> PyResult<Scenario> {
-        self.0.with_set(&assignments).map(Scenario).map_err(|error| raise(py, &error))
+        whole(|| self.0.with_set(&assignments).map(Scenario).map_err(|error| raise(py, &error)))
     }
 
     fn to_json(&self) -> String {
@@ -70,7 +75,7 @@ impl Scenario {
         parallel: usize,
     ) -> PyResult<String> {
         let engine = engine.map(engine_named).transpose()?;
-        let mut plan = build(&self.0, seed, engine);
+        let mut plan = whole(|| Ok(build(&self.0, seed, engine)))?;
         if let Some(seconds) = warmup_s {
             plan.warmup = instant(seconds)?;
         }
@@ -79,12 +84,12 @@ impl Scenario {
 
     #[pyo3(signature = (seed, parallel = 1))]
     fn count(&self, py: Python<'_>, seed: u64, parallel: usize) -> PyResult<(u64, u64)> {
-        let plan = build(&self.0, seed, None);
+        let plan = whole(|| Ok(build(&self.0, seed, None)))?;
         run(py, plan, parallel, None, None, |report| (report.packet_hops, report.events))
     }
 
     fn run_in_turn(&self, py: Python<'_>, seed: u64, parts: usize) -> PyResult<String> {
-        let plan = build(&self.0, seed, None);
+        let plan = whole(|| Ok(build(&self.0, seed, None)))?;
         in_turn(py, plan, parts)
     }
 

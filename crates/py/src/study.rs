@@ -1,6 +1,7 @@
 //! A checked study document; its points are chosen in Python.
 
 use crate::error::raise;
+use crate::panics::whole;
 use pyo3::prelude::*;
 
 /// A checked study document.
@@ -12,12 +13,12 @@ impl Study {
     #[staticmethod]
     #[pyo3(signature = (text, filename = "<study>"))]
     fn from_toml(py: Python<'_>, text: &str, filename: &str) -> PyResult<Study> {
-        tailback_scenario::Study::from_toml(text, filename).map(Study).map_err(|error| raise(py, &error))
+        whole(|| tailback_scenario::Study::from_toml(text, filename).map(Study).map_err(|error| raise(py, &error)))
     }
 
     #[staticmethod]
     fn from_json(py: Python<'_>, text: &str) -> PyResult<Study> {
-        tailback_scenario::Study::from_json(text).map(Study).map_err(|error| raise(py, &error))
+        whole(|| tailback_scenario::Study::from_json(text).map(Study).map_err(|error| raise(py, &error)))
     }
 
     fn to_json(&self) -> String {

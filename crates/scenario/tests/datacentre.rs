@@ -318,3 +318,28 @@ fn congestion_points_are_told_apart_at_all_ports_of_a_leaf_spine_of_128_hosts() 
     let report = leaf_spine("qcn", 24).expect("QCN looks at no tags");
     assert_eq!(report.congestion.expect("points").points.len(), 512);
 }
+
+/// A link slower than the least rate of a law is its least rate.
+#[test]
+fn laws_for_fast_links_run_over_slow_ones() {
+    for control in ["timely", "hpcc", "dcqcn", "swift", "dctcp"] {
+        for rate in ["1Mbit/s", "5Mbit/s", "10Mbit/s", "49Mbit/s"] {
+            for kind in ["rdma", "tcp"] {
+                let text = format!(
+                    r#"
+tailback = 1
+run = {{ duration = "500ms" }}
+hosts = {{ a = {{}}, b = {{}} }}
+switches = {{ s = {{}} }}
+links = [{{ between = ["[ab]", "s"], rate = "{rate}" }}]
+flows = [{{ name = "f", from = "a", to = "b", source = {{ kind = "bulk" }}, transport = {{ kind = "{kind}", congestion-control = {{ kind = "{control}" }} }} }}]
+"#
+                );
+                let Ok(scenario) = Scenario::from_toml(&text, "slow.toml") else { continue };
+                let mut world = World::new(build(&scenario, 1, None));
+                world.run_to_end();
+                assert!(world.report().flows.iter().next().unwrap().delivered.packets > 0, "{kind}, {control}, {rate}");
+            }
+        }
+    }
+}

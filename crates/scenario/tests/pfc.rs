@@ -1,6 +1,7 @@
 //! Priority-based flow control: headroom, circles of buffers, storms of PAUSE frames and the watchdog.
 
 use tailback_scenario::{Scenario, build};
+use tailback_sim::plan::Engine;
 use tailback_sim::{PortReport, Report, World};
 
 fn scenario(text: &str) -> Result<Scenario, String> {
@@ -196,6 +197,87 @@ fn one_broken_host_stops_others_until_it_is_mended_and_a_watchdog_spares_them() 
     let blocking = port(&stormy, "spine1->leaf2").head_of_line.expect("the spine was stopped");
     assert!(blocking.for_others_packets > 0 && blocking.for_others_packets < blocking.held_up_packets, "{blocking:?}");
     assert!(port(&stormy, "leaf1->h1").head_of_line.is_none());
+}
+
+/// A host that sends to another, which storms; 5 of 10 Mbit/s by the merged and by the plain engine.
+fn two_hosts(end_stations: bool, timeline: &str) -> Report {
+    let text = format!(
+        r#"
+tailback = 1
+run = {{ duration = "1s" }}
+hosts = {{ a = {{}}, b = {{}} }}
+switches = {{ s = {{ backpressure = {{ scope = "plain", signal = {{ kind = "mac" }}, end-stations = {end_stations} }} }} }}
+links = [{{ between = ["[ab]", "s"], rate = "10Mbit/s" }}]
+flows = [{{ name = "f", from = "a", to = "b", source = {{ kind = "cbr", packet = "1500B", rate = "5Mbit/s" }} }}]
+timeline = [{timeline}]
+"#
+    );
+    let scenario = scenario(&text).unwrap_or_else(|e| panic!("{e}"));
+    let [merged, plain] = [Engine::Merged, Engine::Plain].map(|engine| {
+        let mut world = World::new(build(&scenario, 1, Some(engine)));
+        world.run_to_end();
+        world.report()
+    });
+    assert_eq!(merged.digest, plain.digest, "end-stations = {end_stations}, {timeline}");
+    merged
+}
+
+#[test]
+fn a_storm_is_a_storm_whether_hosts_are_told_of_congestion_or_not() {
+    for end_stations in [false, true] {
+        let calm = two_hosts(end_stations, "").flows.iter().next().unwrap().delivered.packets;
+        let storm = two_hosts(end_stations, "{ at = \"100ms\", host = \"b\", state = \"storm\" }");
+        // 5 Mbit/s of 1500 B for 100 ms of 1 s, 12 kbit each.
+        assert!((410..=417).contains(&calm), "{calm}");
+        assert!(
+            (40..=43).contains(&storm.flows.iter().next().unwrap().delivered.packets),
+            "{}",
+            storm.flows.iter().next().unwrap().delivered.packets
+        );
+    }
+}
+
+#[test]
+fn a_storm_is_a_state_and_its_end_without_it_changes_nothing() {
+    let change = |ms: u32, state: &str| format!("{{ at = \"{ms}ms\", host = \"b\", state = \"{state}\" }}");
+    for end_stations in [false, true] {
+        let of = |changes: &[String]| {
+            two_hosts(end_stations, &changes.join(", ")).flows.iter().next().unwrap().delivered.packets
+        };
+        let never = of(&[]);
+        assert_eq!(of(&[change(100, "calm")]), never);
+        let once = of(&[change(100, "storm"), change(300, "calm")]);
+        assert!(once > 300, "what waited is sent: {once}");
+        assert_eq!(of(&[change(100, "storm"), change(200, "storm"), change(300, "calm")]), once);
+    }
+}
+
+#[test]
+fn a_switch_sets_no_more_aside_than_it_has() {
+    let of = |reserve: &str| {
+        scenario(&format!(
+            r#"
+tailback = 1
+run = {{ duration = "1ms" }}
+hosts = {{ h = {{ count = 3 }} }}
+[switches.s]
+model = {{ kind = "shared-buffer", memory = "30kB", reserve = "{reserve}", headroom = "4kB" }}
+backpressure = {{ scope = "class", signal = {{ kind = "mac" }} }}
+[[links]]
+between = ["h*", "s"]
+rate = "1Gbit/s"
+[[flows]]
+name = "f"
+from = "h1"
+to = "h2"
+source = {{ kind = "cbr", packet = "1500B", rate = "1Mbit/s" }}
+"#
+        ))
+    };
+    of("6kB").expect("three inputs of 10 kB");
+    let refused = of("7kB").expect_err("33 kB");
+    assert!(refused.contains("33kB are set aside") && refused.contains("write \"33kB\" or more"), "{refused}");
+    of("16EB").expect_err("more than 64 bits hold");
 }
 
 #[test]

@@ -19,6 +19,7 @@ mod congestion_point;
 mod crossbar;
 mod detector;
 mod egress;
+mod headroom;
 mod hints;
 mod labelling;
 mod ledger;
@@ -36,6 +37,7 @@ mod stops;
 mod telemetry;
 mod world;
 
+pub use headroom::set_aside;
 pub use partition::Partition;
 pub use parts::{Part, Parts};
 pub use report::{

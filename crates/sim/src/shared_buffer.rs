@@ -61,7 +61,8 @@ impl SharedBuffer {
         let input =
             |bytes: &u64| std::iter::repeat_n(Input { headroom: *bytes, ..Input::default() }, usize::from(classes));
         let inputs: Box<[Input]> = headroom.iter().flat_map(input).collect();
-        let set_aside: u64 = inputs.iter().map(|input| input.headroom + plan.reserve).sum();
+        let one = |input: &Input| input.headroom.saturating_add(plan.reserve);
+        let set_aside = inputs.iter().map(one).fold(0, u64::saturating_add);
         SharedBuffer {
             inputs,
             pool: plan.memory.saturating_sub(set_aside),

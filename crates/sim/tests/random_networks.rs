@@ -82,6 +82,10 @@ enum Event {
     Restart(u32),
     Stop(u32),
     Thresholds(usize, f64),
+    /// A host sends PAUSE frames for so long.
+    Storm(u32, Dur),
+    /// The end of a storm, whether there is one or not.
+    Calm(u32),
 }
 
 #[derive(Clone, Debug)]
@@ -256,6 +260,8 @@ fn event() -> impl Strategy<Value = (Time, Event)> {
         1 => any::<u32>().prop_map(Event::Restart),
         1 => any::<u32>().prop_map(Event::Stop),
         1 => (0..100usize, select(vec![0.05, 0.5, 1.0])).prop_map(|(node, high)| Event::Thresholds(node, high)),
+        2 => (any::<u32>(), micros(60_000)).prop_map(|(host, long)| Event::Storm(host, long)),
+        1 => any::<u32>().prop_map(Event::Calm),
     ];
     // Whole milliseconds now and then, so that changes meet other events.
     let at = prop_oneof![(0..210_000u64).prop_map(us), (0..210u64).prop_map(ms)];
@@ -341,7 +347,19 @@ fn built(case: &Case, pressed: bool) -> Net {
     net
 }
 
-/// The same with its timeline, after which all links are up.
+/// The hosts whose switch knows PAUSE frames.
+fn pause_hosts(net: &Net) -> Vec<NodeId> {
+    let nodes = &net.plan.nodes;
+    let knows = |n: NodeId| {
+        matches!(&nodes[usize::from(n)].kind, NodeKind::Switch(switch)
+            if switch.backpressure.as_ref().is_some_and(|law| matches!(law.signal, Signal::Mac { .. })))
+    };
+    let is_host = |n: NodeId| matches!(nodes[usize::from(n)].kind, NodeKind::Host(_));
+    let links = net.plan.links.iter().flat_map(|link| [link.ends, [link.ends[1], link.ends[0]]]);
+    links.filter(|[host, switch]| is_host(*host) && knows(*switch)).map(|[host, _]| host).collect()
+}
+
+/// The same with its timeline, after which all links are up and no host storms.
 fn eventful(case: &Case) -> Net {
     let mut net = built(case, true);
     let (links, flows) = (net.plan.links.len() as u32, net.plan.flows.len() as u32);
@@ -365,6 +383,8 @@ fn eventful(case: &Case) -> Net {
     let switches: Vec<NodeId> = (0..net.plan.nodes.len() as NodeId)
         .filter(|n| matches!(net.plan.nodes[usize::from(*n)].kind, NodeKind::Switch(_)))
         .collect();
+    let storming = pause_hosts(&net);
+    let host = |n: u32| storming.get(n as usize % storming.len().max(1)).copied();
     for (at, event) in &case.events {
         match *event {
             Event::Flap(link, long) => {
@@ -380,10 +400,24 @@ fn eventful(case: &Case) -> Net {
                 let node = switches[node % switches.len()];
                 net.change(*at, ChangeKind::Thresholds { node, high, low: high / 2.0 });
             }
+            Event::Storm(n, long) => {
+                if let Some(node) = host(n) {
+                    net.change(*at, ChangeKind::PauseStorm { node, on: true });
+                    net.change(*at + long, ChangeKind::PauseStorm { node, on: false });
+                }
+            }
+            Event::Calm(n) => {
+                if let Some(node) = host(n) {
+                    net.change(*at, ChangeKind::PauseStorm { node, on: false });
+                }
+            }
         }
     }
     for link in 0..links {
         net.change(MENDED, ChangeKind::LinkUp(link));
+    }
+    for node in storming {
+        net.change(MENDED, ChangeKind::PauseStorm { node, on: false });
     }
     net
 }

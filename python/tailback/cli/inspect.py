@@ -11,7 +11,7 @@ from tailback import _native
 from tailback.cli.options import SETTINGS, json_option, scenario_file, settings_option
 from tailback.cli.output import print_error, print_json
 from tailback.errors import EXIT_SCENARIO, ScenarioError, UsageError
-from tailback.scenario import load
+from tailback.scenario import load, read_document
 
 if TYPE_CHECKING:
     from tailback.study import Study
@@ -74,11 +74,13 @@ def validate(file: str, settings: list[tuple[str, str]], as_json: bool) -> int:
     from tailback.study.document import Study, is_study
 
     try:
-        if is_study(file):
+        # Once: a pipe gives its text but once.
+        text = read_document(file)
+        if is_study(text):
             if settings:
                 raise UsageError("a study states what is set; --set is for scenarios")
-            return _valid_study(file, Study.load(file), as_json)
-        scenario = load(file).native
+            return _valid_study(file, Study.load(file, text), as_json)
+        scenario = load(file, text).native
         scenario = scenario.with_set(settings) if settings else scenario
     except ScenarioError as error:
         if as_json:

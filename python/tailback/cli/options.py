@@ -11,11 +11,19 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from tailback import _native
+
 if TYPE_CHECKING:
     from tailback.executors import Backend, ExecutorName
 
 __all__ = [
+    "DURATION",
+    "DURATION_TEXT",
+    "RATE",
+    "RATE_TEXT",
     "SETTINGS",
+    "SIZE",
+    "Written",
     "executor_options",
     "json_option",
     "open_executor",
@@ -31,6 +39,32 @@ __all__ = [
 SETTINGS: dict[str, Any] = {"max_content_width": 110, "help_option_names": ["-h", "--help"]}
 
 
+class Written(click.ParamType):  # type: ignore[type-arg]
+    """A quantity with its unit, as scenarios have it; becomes a number, or stays the text that it is."""
+
+    def __init__(self, name: str, parse: Callable[[str], float], *, stays_text: bool = False) -> None:
+        self.name = name
+        self._parse = parse
+        self._stays_text = stays_text
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> object:
+        """Return the number in bit/s, bytes or picoseconds, or the text."""
+        if not isinstance(value, str):
+            return value
+        try:
+            found = self._parse(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+        return value if self._stays_text else found
+
+
+RATE = Written("rate", _native.parse_rate)
+SIZE = Written("size", _native.parse_bytes)
+DURATION = Written("duration", _native.parse_duration)
+RATE_TEXT = Written("rate", _native.parse_rate, stays_text=True)
+DURATION_TEXT = Written("duration", _native.parse_duration, stays_text=True)
+
+
 def _split(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> list[tuple[str, str]]:
     """Split path=value; the value may hold more equals signs."""
     del ctx
@@ -43,7 +77,9 @@ def _split(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ..
     return found
 
 
-scenario_file = click.argument("file", metavar="FILE", type=click.Path(exists=True, dir_okay=False, readable=True))
+scenario_file = click.argument(
+    "file", metavar="FILE", type=click.Path(exists=True, dir_okay=False, readable=True, allow_dash=True)
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
 settings_option = click.option(
     "--set",
@@ -53,10 +89,12 @@ settings_option = click.option(
     metavar="PATH=VALUE",
     help="Change a value, such as 'flows[data].source.rate=3Mbit/s'; may be repeated.",
 )
-seed_option = click.option("--seed", type=click.IntRange(min=0), help="Base seed; replication k runs with seed + k.")
-reps_option = click.option("--reps", type=click.IntRange(min=1), help="Number of replications.")
+seed_option = click.option(
+    "--seed", type=click.IntRange(0, 2**63 - 1), help="Base seed; replication k runs with seed + k."
+)
+reps_option = click.option("--reps", type=click.IntRange(1, 100_000), help="Number of replications.")
 threads_option = click.option(
-    "--threads", type=click.IntRange(min=1), help="Replications at a time; one per processor unless given."
+    "--threads", type=click.IntRange(1, 4096), help="Replications at a time; one per processor unless given."
 )
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress bar and no notes on stderr.")
 output_option = click.option("--out", type=click.Path(path_type=Path), help="Where to write results.")

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
@@ -15,7 +16,8 @@ from tailback.parallel import Progress
 from tailback.stats import Interval
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+    from rich.segment import Segment
     from rich.table import Table
 
 __all__ = [
@@ -60,20 +62,109 @@ def console() -> Console:
     return Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else _WIDE, emoji=False)
 
 
-def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, words: int = 1) -> Table:
-    """Return a table whose first `words` columns are text and whose others are numbers."""
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
+_NARROW = 14
+"""Columns that a text needs at least to be read when it is broken into lines."""
 
-    heading = Text(title, style="bold") if title else None
-    made = Table(title=heading, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    for index, column in enumerate(columns):
-        # Text, here and below: brackets in a path are not markup.
-        made.add_column(Text(column), justify="left" if index < words else "right", no_wrap=index > 0)
-    for row in rows:
-        made.add_row(*(Text(cell) for cell in row))
-    return made
+
+@dataclass(frozen=True)
+class Rows:
+    """A table that adapts to the width; names and numbers are always whole.
+
+    Sentences are broken into lines, then columns go into tables below each other, at last each row into its own lines.
+    """
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    words: int
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield what fits into the width."""
+        numbers = list(range(self.words, len(self.columns)))
+        room = options.max_width
+        blocks = [numbers]
+        if self._width(numbers) > room:
+            blocks = [[]]
+            for column in numbers:
+                if blocks[-1] and self._width([*blocks[-1], column]) > room:
+                    blocks.append([])
+                blocks[-1].append(column)
+        if any(self._width(block) > room for block in blocks):
+            yield from self._stacked()
+            return
+        for index, block in enumerate(blocks):
+            part = self._part(block, self.title if index == 0 else "")
+            for line in console.render_lines(part, options, pad=False):
+                yield from _without_blanks_at_the_end(line)
+
+    def _texts(self, column: int) -> list[str]:
+        return [self.columns[column], *(row[column] for row in self.rows)]
+
+    def _least(self, column: int) -> int:
+        """Return the width below which a column cannot be read."""
+        from rich.cells import cell_len
+
+        whole = max(map(cell_len, self._texts(column)))
+        if column >= self.words:
+            return whole
+        # Names stay whole; sentences may be broken.
+        longest = max((cell_len(word) for text in self._texts(column) for word in text.split()), default=0)
+        return min(whole, max(_NARROW, longest))
+
+    def _width(self, numbers: Sequence[int]) -> int:
+        """Return the least width of a table of the names and these columns: three blanks are between two columns."""
+        least = [self._least(column) for column in (*range(self.words), *numbers)]
+        return sum(least) + 3 * (len(least) - 1) + 2
+
+    def _part(self, numbers: Sequence[int], title: str) -> Table:
+        from rich import box
+        from rich.table import Table
+        from rich.text import Text
+
+        heading = Text(title, style="bold") if title else None
+        made = Table(title=heading, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+        chosen = [*range(self.words), *numbers]
+        for column in chosen:
+            is_word = column < self.words
+            # Text, here and below: brackets in a path are not markup.
+            made.add_column(
+                Text(self.columns[column]),
+                justify="left" if is_word else "right",
+                no_wrap=not is_word,
+                min_width=self._least(column),
+            )
+        for row in self.rows:
+            made.add_row(*(Text(row[column]) for column in chosen))
+        return made
+
+    def _stacked(self) -> Iterator[RenderableType]:
+        from rich.cells import cell_len
+        from rich.text import Text
+
+        if self.title:
+            yield Text(self.title, style="bold")
+        indent = max((cell_len(column) for column in self.columns[self.words :]), default=0)
+        for row in self.rows:
+            yield Text("")
+            yield Text("  ".join(cell for cell in row[: self.words] if cell), style="bold", overflow="fold")
+            for column, cell in zip(self.columns[self.words :], row[self.words :], strict=True):
+                yield Text(f"  {column}{' ' * (indent - cell_len(column))}  {cell}", overflow="fold")
+
+
+def _without_blanks_at_the_end(line: list[Segment]) -> Iterator[Segment]:
+    from rich.segment import Segment
+
+    while line and not line[-1].text.strip():
+        line.pop()
+    if line:
+        line[-1] = Segment(line[-1].text.rstrip(), line[-1].style)
+    yield from line
+    yield Segment.line()
+
+
+def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, words: int = 1) -> Rows:
+    """Return a table whose first `words` columns are text and whose others are numbers."""
+    return Rows(title, columns, rows, words)
 
 
 _PREFIXES = {

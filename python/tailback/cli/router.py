@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from tailback.cli.options import (
+    DURATION_TEXT,
+    RATE_TEXT,
     SETTINGS,
     json_option,
     quiet_option,
@@ -33,7 +35,9 @@ traffic_option = click.option(
 )
 interface_option = click.option("--interface", metavar="IF", help="The interface; default: the only one with a policy.")
 policy_option = click.option("--policy", metavar="NAME", help="The policy, where no interface names it.")
-rate_option = click.option("--rate", help="Rate of the interface, such as 10Mbit/s, where the configuration is silent.")
+rate_option = click.option(
+    "--rate", type=RATE_TEXT, help="Rate of the interface, such as 10Mbit/s, where the configuration is silent."
+)
 
 
 def _read(path: Path) -> str:
@@ -162,11 +166,9 @@ def export(
 ) -> int:
     """Write the policy of a port of the scenario FILE as Cisco MQC or as commands of Linux tc."""
     from tailback.router import export_configuration
-    from tailback.scenario import Scenario, load
+    from tailback.scenario import load
 
-    scenario = load(file)
-    if settings:
-        scenario = Scenario.from_native(scenario.native.with_set(settings))
+    scenario = load(file).with_texts(settings)
     made = export_configuration(language, scenario, port)
     if as_json:
         print_json({"text": made.text, "notices": [asdict(notice) for notice in made.notices]})
@@ -197,7 +199,9 @@ Exit codes: 0 every class keeps its targets, 5 one does not, 3 the configuration
 @interface_option
 @policy_option
 @rate_option
-@click.option("--network-delay", default="0s", show_default=True, help="One-way delay of the rest of the way.")
+@click.option(
+    "--network-delay", type=DURATION_TEXT, default="0s", show_default=True, help="One-way delay of the rest of the way."
+)
 @click.option(
     "--codec",
     type=click.Choice(["g.711", "g.711-plc", "g.723.1", "g.729a", "gsm-efr"]),

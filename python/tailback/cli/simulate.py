@@ -24,8 +24,7 @@ from tailback.errors import EXIT_INTERRUPTED, EXIT_OK
 from tailback.measures import Estimate
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
+    from tailback.cli.output import Rows
     from tailback.result import Result
     from tailback.scenario import Scenario
 
@@ -33,10 +32,9 @@ __all__ = ["compare", "plot", "run"]
 
 
 def _load(file: str, settings: Sequence[tuple[str, str]]) -> Scenario:
-    from tailback.scenario import Scenario, load
+    from tailback.scenario import load
 
-    scenario = load(file)
-    return Scenario.from_native(scenario.native.with_set(list(settings))) if settings else scenario
+    return load(file).with_texts(settings)
 
 
 @click.command(
@@ -58,7 +56,7 @@ Examples:
 @threads_option
 @click.option(
     "--parallel",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, 1024),
     default=1,
     show_default=True,
     help="Parts of the network with a thread each, at most; same results. For one large run.",
@@ -156,7 +154,7 @@ def _print_run(result: Result) -> None:
         out.print(table(title, columns, rows))
 
 
-def _summary_table(estimates: Sequence[Estimate], confidence: float) -> Table:
+def _summary_table(estimates: Sequence[Estimate], confidence: float) -> Rows:
     """One row per group, class and total, one column per metric."""
     metrics = {
         "offered": "offered",

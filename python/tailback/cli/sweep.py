@@ -85,10 +85,14 @@ def sweep(
         return _status(status, as_json) if status is not None else _report(Path(str(report)), quiet)
     if file is None:
         raise click.UsageError("Missing argument 'FILE'.")
+    from tailback.scenario import load, read_document
+    from tailback.study.document import Study
     from tailback.sweep import is_study, parse_axes
     from tailback.sweep import sweep as run_sweep
 
-    study = is_study(file)
+    # Once: a pipe gives its text but once.
+    text = read_document(file)
+    study = is_study(text)
     if study and settings:
         raise UsageError("a study states what is set; --set is for scenarios")
     if study and out is None:
@@ -104,7 +108,7 @@ def sweep(
         progress_bar(Path(file).name, quiet=quiet) as progress,
     ):
         found = run_sweep(
-            file,
+            Study.load(file, text) if study else load(file, text),
             axes or None,
             fixed=fixed or None,
             seed=seed,

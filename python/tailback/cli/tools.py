@@ -10,7 +10,7 @@ from dataclasses import asdict
 import click
 
 from tailback import _native
-from tailback.cli.options import SETTINGS, json_option
+from tailback.cli.options import DURATION, RATE, SETTINGS, SIZE, Written, json_option
 from tailback.cli.output import console, print_json, table
 from tailback.errors import RunError, UsageError
 
@@ -24,31 +24,41 @@ Examples:
   tailback headroom --rate 100Mbit/s --mtu 1500B --delay 1us --links 3 --buffer 50kB
   tailback headroom --rate 10Gbit/s --mtu 9000B --length 300m --pfc""",
 )
-@click.option("--rate", required=True, help="Rate of the feeding link, such as 10Gbit/s.")
-@click.option("--mtu", default="1500B", show_default=True, help="Largest payload.")
-@click.option("--length", help="Length of the cable, such as 100m (5 ns/m).")
-@click.option("--delay", help="Propagation one way, such as 1us, instead of the length.")
+@click.option("--rate", type=RATE, required=True, help="Rate of the feeding link, such as 10Gbit/s.")
 @click.option(
-    "--response-time", help="From a notification to its effect; default: the limit of IEEE 802.3 for the rate."
+    "--mtu",
+    type=Written("size", lambda text: int(text) if text.isdigit() else _native.parse_bytes(text)),
+    default="1500B",
+    show_default=True,
+    help="Largest payload.",
 )
-@click.option("--interface-delay", default="0s", help="Further delays of the interfaces, both ways together.")
+@click.option("--length", help="Length of the cable, such as 100m (5 ns/m).")
+@click.option("--delay", type=DURATION, help="Propagation one way, such as 1us, instead of the length.")
+@click.option(
+    "--response-time",
+    type=DURATION,
+    help="From a notification to its effect; default: the limit of IEEE 802.3 for the rate.",
+)
+@click.option(
+    "--interface-delay", type=DURATION, default="0s", help="Further delays of the interfaces, both ways together."
+)
 @click.option(
     "--counts", type=click.Choice(["frame", "wire"]), default="frame", show_default=True, help="What the buffer counts."
 )
 @click.option("--links", type=click.IntRange(min=1), default=1, show_default=True, help="Links that feed the buffer.")
-@click.option("--buffer", help="Buffer size: tells the highest safe threshold.")
+@click.option("--buffer", type=SIZE, help="Buffer size: tells the highest safe threshold.")
 @click.option("--pfc", is_flag=True, help="The short form published for PFC beside the full formula.")
 @json_option
 def headroom(
-    rate: str,
-    mtu: str,
+    rate: int,
+    mtu: int,
     length: str | None,
-    delay: str | None,
-    response_time: str | None,
-    interface_delay: str,
+    delay: int | None,
+    response_time: int | None,
+    interface_delay: int,
     counts: str,
     links: int,
-    buffer: str | None,
+    buffer: int | None,
     pfc: bool,
     as_json: bool,
 ) -> None:
@@ -57,21 +67,19 @@ def headroom(
 
     if (length is None) == (delay is None):
         raise click.UsageError("Give either --length or --delay.")
-    rate_bps = _native.parse_rate(rate)
-    mtu_bytes = int(mtu) if mtu.isdigit() else _native.parse_bytes(mtu)
+    if rate <= 0 or mtu <= 0:
+        raise click.UsageError("The rate and the largest payload are above 0.")
     if length is not None:
         metres = _metres(length)
         delay_s = metres * calculator.NS_PER_M * 1e-9
     else:
-        delay_s = _native.parse_duration(str(delay)) * 1e-12
+        delay_s = (delay or 0) * 1e-12
         metres = delay_s * 1e9 / calculator.NS_PER_M
-    response_s = None if response_time is None else _native.parse_duration(response_time) * 1e-12
-    interface_s = _native.parse_duration(interface_delay) * 1e-12
+    response_s = None if response_time is None else response_time * 1e-12
     full = calculator.headroom(
-        rate_bps, mtu_bytes, delay_s, response_s, interface_s, "wire" if counts == "wire" else "frame"
+        rate, mtu, delay_s, response_s, interface_delay * 1e-12, "wire" if counts == "wire" else "frame"
     )
-    forms = [full, *([calculator.pfc_headroom(rate_bps, mtu_bytes, metres)] if pfc else [])]
-    size = None if buffer is None else _native.parse_bytes(buffer)
+    forms = [full, *([calculator.pfc_headroom(rate, mtu, metres)] if pfc else [])]
     if as_json:
         print_json(
             {
@@ -81,7 +89,7 @@ def headroom(
                         "terms": [asdict(term) for term in form.terms],
                         "bytes_per_link": form.bytes,
                         "bytes": form.bytes * links,
-                        **({} if size is None else {"highest_threshold": max(0.0, 1 - form.bytes * links / size)}),
+                        **({} if buffer is None else {"highest_threshold": max(0.0, 1 - form.bytes * links / buffer)}),
                     }
                     for form in forms
                 ]
@@ -93,8 +101,8 @@ def headroom(
         rows.append(["sum per feeding link", "", f"{form.bytes} B"])
         rows.append([f"for {links} link{'s' if links > 1 else ''}", "", f"{form.bytes * links} B"])
         console().print(table(form.source, ("term", "formula", "bytes"), rows, words=2))
-        if size is not None:
-            console().print(_threshold(form.bytes * links, size), soft_wrap=True)
+        if buffer is not None:
+            console().print(_threshold(form.bytes * links, buffer), soft_wrap=True)
 
 
 def _threshold(need: int, size: int) -> str:

@@ -67,11 +67,9 @@ def tune(
 ) -> int:
     """Search the cheapest settings of the scenario FILE that keep all targets, and confirm them with fresh seeds."""
     from tailback import tune as search
-    from tailback.scenario import Scenario, load
+    from tailback.scenario import load
 
-    scenario = load(file)
-    if settings:
-        scenario = Scenario.from_native(scenario.native.with_set(settings))
+    scenario = load(file).with_texts(settings)
     with progress_bar("candidates", quiet=quiet) as progress:
         found = search.tune(
             scenario,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from tailback.cli.options import (
+    DURATION_TEXT,
     SETTINGS,
     json_option,
     quiet_option,
@@ -35,7 +36,7 @@ Exit codes: 0 every target is kept in the share of intervals with its whole inte
 @click.option(
     "--target", "targets", multiple=True, required=True, metavar="GROUP.LIMIT<=VALUE", help="What is promised."
 )
-@click.option("--interval", default="1s", show_default=True, help="How long one is, such as 1s.")
+@click.option("--interval", type=DURATION_TEXT, default="1s", show_default=True, help="How long one is, such as 1s.")
 @click.option(
     "--keep", type=click.FloatRange(0, 100, min_open=True), default=95.0, show_default=True, help="% of intervals."
 )
@@ -66,11 +67,9 @@ def watch(
     With --grow, forecast also by how much the rates of these groups may grow together until each target is broken.
     """
     from tailback import service_levels
-    from tailback.scenario import Scenario, load
+    from tailback.scenario import load
 
-    scenario = load(file)
-    if settings:
-        scenario = Scenario.from_native(scenario.native.with_set(settings))
+    scenario = load(file).with_texts(settings)
     promised = service_levels.targets(targets)
     share = keep / 100
     with progress_bar("replications", quiet=quiet) as progress:

@@ -7,13 +7,13 @@ import json
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from tailback import _native
+from tailback.build import engine
 from tailback.errors import OutputError
 from tailback.gallery.design import Experiment, Point
 from tailback.gallery.registry import GROUPS
@@ -161,13 +161,8 @@ def _program(experiment: Experiment) -> str:
     # Imported here, so that the hash does not depend on what else the process has imported.
     modules = [sys.modules[name] for name in _used(own, {own})] + [import_module(name) for name in _MEASURING]
     files = {Path(file) for module in modules if (file := getattr(module, "__file__", None))}
-    parts = [f"{_native.version} {_engine()}", *sorted(f"{file.name} {_hash(file)}" for file in files)]
+    parts = [f"{_native.version} {engine()}", *sorted(f"{file.name} {_hash(file)}" for file in files)]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
-
-
-@cache
-def _engine() -> str:
-    return _hash(Path(_native.__file__))
 
 
 def _hash(file: Path) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -13,9 +14,10 @@ from pathlib import Path
 from typing import Any, cast
 
 from tailback import _native
+from tailback.build import engine
 from tailback.errors import ScenarioError, UsageError
 from tailback.measures import UNITS
-from tailback.scenario import Scenario, Value, load, toml_value
+from tailback.scenario import Scenario, Value, load, read_document, toml_value
 from tailback.study.design import points
 from tailback.study.results import Setting
 
@@ -77,13 +79,10 @@ class Study:
         """Of each point, at least."""
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> Study:
-        """Read a study file; raises ScenarioError with file, line and column."""
+    def load(cls, path: str | PathLike[str], text: str | None = None) -> Study:
+        """Read a study file, or what has been read from it; raises ScenarioError with file, line and column."""
         file = Path(fspath(path))
-        try:
-            text = file.read_text(encoding="utf-8")
-        except UnicodeDecodeError as error:
-            raise UsageError(f"{file} is not UTF-8 text: {error.reason} at byte {error.start}") from None
+        text = read_document(path) if text is None else text
         native = _native.Study.from_toml(text, str(path))
         scenario = file.parent / json.loads(native.to_json())["scenario"]
         if not scenario.is_file():
@@ -138,13 +137,15 @@ class Study:
     @cached_property
     def hash(self) -> str:
         """Hash of everything that the results depend on."""
-        return hashlib.sha256(json.dumps(self.identity, sort_keys=True).encode()).hexdigest()[:32]
+        results = {key: value for key, value in self.identity.items() if key != "engine"}
+        return hashlib.sha256(json.dumps(results, sort_keys=True).encode()).hexdigest()[:32]
 
     @cached_property
     def identity(self) -> dict[str, object]:
         """What two studies share if one may go on where the other stopped."""
         return {
             "tailback": _native.version,
+            "engine": engine(),
             "scenario": self.base.hash,
             "cells": [[dict(cell.setting), cell.hash] for cell in self.cells],
             "seed": self.seed,
@@ -213,15 +214,18 @@ class Study:
         )
 
 
-def is_study(path: str | PathLike[str]) -> bool:
-    """Whether a file is meant as a study: it says so, or it has what only a study has."""
-    import tomllib
+_ROOT_KEY = re.compile(r"""^[ \t]*["']?(study|tailback|scenario)["']?[ \t]*=""", re.MULTILINE)
+_FIRST_TABLE = re.compile(r"^[ \t]*\[", re.MULTILINE)
 
-    try:
-        document = tomllib.loads(Path(fspath(path)).read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
-        return False
-    return "study" in document or ("tailback" not in document and "scenario" in document)
+
+def is_study(text: str) -> bool:
+    """Whether a text is meant as a study: it says so, or it has what only a study has.
+
+    Only the keys at the root are looked at, so that a text with mistakes, or nested without end, is told apart too.
+    """
+    table = _FIRST_TABLE.search(text)
+    keys = set(_ROOT_KEY.findall(text[: table.start()] if table else text))
+    return "tailback" not in keys and bool(keys & {"study", "scenario"})
 
 
 def _changes(table: Mapping[str, Value], at: str) -> list[_Change]:

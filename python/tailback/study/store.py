@@ -34,6 +34,9 @@ Key = tuple[str, int]
 """Hash of the scenario, and seed."""
 
 MANIFEST = "sweep.json"
+_KEYS = {"state", "identity", "replications", "axes", "mechanisms", "title", "begun", "is_drawn", "digest"}
+_IDENTITY = {"cells", "seed", "replications", "until", "scenario"}
+"""Without these a manifest is damaged, or something else."""
 _SHARDS = "shards"
 _LOCK = "lock"
 
@@ -77,6 +80,10 @@ class Store:
         before = _manifest(self.directory)
         if before is None and any((self.directory / _SHARDS).glob("*.parquet")):
             raise OutputError(f"{self.directory} has shards and no readable {MANIFEST}; choose another directory")
+        if before is not None and (other := _other_program(before["identity"], self.identity)):
+            raise OutputError(
+                f"{self.directory} was begun by {other}: rows of two programs would be mixed. Choose another directory"
+            )
         if before is not None and not extend:
             changed = _changed(cast("Mapping[str, object]", before["identity"]), self.identity)
             if changed:
@@ -84,11 +91,6 @@ class Store:
                     f"{self.directory} holds another sweep: {changed}. Choose another directory, or keep those of its "
                     "runs that are part of this one with --extend"
                 )
-        if (
-            before is not None
-            and cast("dict[str, object]", before["identity"])["tailback"] != self.identity["tailback"]
-        ):
-            raise OutputError(f"{self.directory} was begun by another version of Tailback; choose another directory")
         if before is not None:
             self.about["begun"] = before["begun"]
         for partial in (self.directory / _SHARDS).glob(".*.partial"):
@@ -144,6 +146,8 @@ def is_running(directory: Path) -> bool:
 
 def read_runs(directory: Path) -> _Found:
     """Read all shards; those that are not what their name says are left out and named."""
+    import polars as pl
+
     runs: dict[Key, Run] = {}
     spoilt = []
     for path in sorted((directory / _SHARDS).glob("*.parquet")):
@@ -153,8 +157,12 @@ def read_runs(directory: Path) -> _Found:
             raise OutputError(f"{path} cannot be read: {error.strerror or error}") from error
         if path.stem.rpartition("-")[2] != _hash(data):
             spoilt.append(path)
-        else:
+            continue
+        try:
             runs.update(_decoded(data))
+        except (pl.exceptions.PolarsError, KeyError, TypeError, ValueError):
+            # Whole, and not ours.
+            spoilt.append(path)
     return _Found(runs, spoilt)
 
 
@@ -165,13 +173,26 @@ def _manifest(directory: Path) -> dict[str, Any] | None:
         return None
     except OSError as error:
         raise OutputError(f"{directory / MANIFEST} cannot be read: {error.strerror or error}") from error
-    return found if isinstance(found, dict) and found.get("sweep") == 1 else None
+    if not isinstance(found, dict) or found.get("sweep") != 1 or not found.keys() >= _KEYS:
+        return None
+    identity = found["identity"]
+    return found if isinstance(identity, dict) and identity.keys() >= _IDENTITY else None
+
+
+def _other_program(before: Mapping[str, object], now: Mapping[str, object]) -> str:
+    """Say which program began a sweep, if it is not this one."""
+    if before.get("tailback") != now["tailback"]:
+        return f"Tailback {before.get('tailback')}, and this is {now['tailback']}"
+    if before.get("engine") != now["engine"]:
+        return (
+            f"another build of Tailback {now['tailback']} (engine {before.get('engine')}, and this is {now['engine']})"
+        )
+    return ""
 
 
 def _changed(before: Mapping[str, object], now: Mapping[str, object]) -> str:
     """What distinguishes two sweeps, in words."""
     words = {
-        "tailback": "the version of Tailback",
         "scenario": "the scenario",
         "cells": "the points, or what they set",
         "seed": "the seed",

@@ -35,6 +35,9 @@ pub struct Params {
     pub rest: Dur,
 }
 
+/// Least time between two changes of the probability.
+const LEAST_INTERVAL: Dur = Dur::from_us(100);
+
 fn default_interval() -> Dur {
     Dur::from_ms(100)
 }
@@ -53,6 +56,11 @@ impl Params {
     /// Times and increment are above 0, and there is a target.
     pub fn check(&self) -> Result<(), Invalid> {
         check::duration("interval", self.interval)?;
+        if self.interval < LEAST_INTERVAL {
+            // All changes that were due between two packets are made up for at the second.
+            let advice = format!("{} is out of range; write {LEAST_INTERVAL} or more", self.interval);
+            return Err(Invalid::new("interval", advice));
+        }
         check::duration("window", self.window)?;
         check::duration("rest", self.rest)?;
         if let Some(patience) = self.patience {

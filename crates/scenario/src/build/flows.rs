@@ -17,6 +17,8 @@ use tailback_units::{Dur, Size, Time};
 
 /// More flows than this are a mistake about a pattern.
 pub(super) const MOST_FLOWS: usize = 200_000;
+/// What a source without a transport may put into its host's queue at once: some 700,000 packets.
+const MOST_AT_ONCE: Size = Size(1_000_000_000);
 const LONGEST_NAME: usize = 64;
 
 impl<'a> Builder<'a> {
@@ -181,6 +183,18 @@ impl<'a> Builder<'a> {
                     path.join("source"),
                     "a transfer without an end would fill the host's queue at once",
                     "give it a `size`, or a `transport`, which sends as the network allows",
+                );
+            }
+            if let Some(Model::Bulk(Bulk { size: Some(size) })) = &group.source
+                && *size > MOST_AT_ONCE
+            {
+                self.complaints.value(
+                    path.join("source").join("size"),
+                    format!("without a transport all {size} would be in the host's queue at once"),
+                    format!(
+                        "give the flow a `transport`, which sends as the network allows, a source with a rate, or at most \"{}\"",
+                        MOST_AT_ONCE
+                    ),
                 );
             }
             return;

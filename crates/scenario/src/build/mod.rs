@@ -24,8 +24,9 @@ mod ways;
 
 use crate::complaint::{Complaint, Complaints};
 use crate::document::{Document, Engine, Warmup};
+use tailback_document::Path;
 use tailback_sim::plan::{self, Plan};
-use tailback_units::{Dur, Time};
+use tailback_units::{Dur, Size, Time};
 
 /// Everything that is checked stands on this: the document, and where complaints go.
 struct Builder<'a> {
@@ -70,7 +71,8 @@ pub(crate) fn plan(document: &Document) -> Result<Plan, Vec<Complaint>> {
     if !builder.complaints.is_empty() {
         return Err(builder.complaints.into_vec());
     }
-    Ok(Plan {
+    let places: Vec<Path> = nodes.list.iter().map(|node| node.path()).collect();
+    let plan = Plan {
         nodes: nodes.plans(switches),
         links: links.into_iter().zip(queues).map(|(link, queue)| link.plan(queue)).collect(),
         flows,
@@ -94,10 +96,29 @@ pub(crate) fn plan(document: &Document) -> Result<Plan, Vec<Complaint>> {
             Engine::Merged => plan::Engine::Merged,
             Engine::Plain => plan::Engine::Plain,
         },
-    })
+    };
+    let complaints = set_aside(&plan, &places);
+    if complaints.is_empty() { Ok(plan) } else { Err(complaints.into_vec()) }
+}
+
+/// Memory that is accounted by input must hold what is set aside for all inputs, which depends on their links.
+fn set_aside(plan: &Plan, places: &[Path]) -> Complaints {
+    let mut complaints = Complaints::default();
+    for (node, place) in (0..).zip(places) {
+        if let Some((memory, aside)) = tailback_sim::set_aside(plan, node)
+            && aside > memory
+        {
+            complaints.value(
+                place.join("model").join("memory"),
+                format!("{} are set aside for the inputs (`reserve` and headroom of each, by class)", Size(aside)),
+                format!("write \"{}\" or more, or a smaller `reserve` or `headroom`", Size(aside)),
+            );
+        }
+    }
+    complaints
 }
 
 /// The path of an entry in a list at the document's root.
-fn entry(list: &str, index: usize) -> tailback_document::Path {
-    tailback_document::Path::root().join(list).join(index)
+fn entry(list: &str, index: usize) -> Path {
+    Path::root().join(list).join(index)
 }

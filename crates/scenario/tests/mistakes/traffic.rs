@@ -63,6 +63,30 @@ pub const MISTAKES: &[Mistake] = &[
     ),
     (
         "source = { kind = \"uniform-uniform\", burst = \"24kB\", rate = \"3Mbit/s\" }",
+        "transport = { kind = \"tcp\" }\napplication = { kind = \"transfers\", size = { kind = \"pareto\", mean = \"3kB\", shape = 1.5, truncate = ‸\"0B\" }, rate = \"1Mbit/s\" }",
+        "flows[0].application.size.truncate",
+        "1kB and more",
+    ),
+    (
+        "source = { kind = \"uniform-uniform\", burst = \"24kB\", rate = \"3Mbit/s\" }",
+        "transport = { kind = \"tcp\" }\napplication = { kind = \"transfers\", size = { kind = \"surge\", truncate = ‸\"100kB\" }, rate = \"1Mbit/s\" }",
+        "flows[0].application.size.truncate",
+        "133kB and more",
+    ),
+    (
+        "source = { kind = \"uniform-uniform\", burst = \"24kB\", rate = \"3Mbit/s\" }",
+        "source = { kind = \"bulk\", size = ‸\"1000GB\" }",
+        "flows[0].source.size",
+        "give the flow a `transport`",
+    ),
+    (
+        "class = 2",
+        "marking = { meter = { kind = \"adaptive\", target = \"1Mbit/s\", interval = ‸\"1ps\" } }",
+        "flows[0].marking.meter.interval",
+        "100us or more",
+    ),
+    (
+        "source = { kind = \"uniform-uniform\", burst = \"24kB\", rate = \"3Mbit/s\" }",
         "transport = { kind = \"tcp\" }\napplication = { kind = \"transfers\", size = { kind = \"web-search\" }, bins = ‸[\"1MB\", \"10kB\"], rate = \"1Mbit/s\" }",
         "flows[0].application.bins",
         "write at most 64 in order",

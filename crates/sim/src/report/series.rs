@@ -1,7 +1,7 @@
 //! Time series, as the report shows them.
 
 use super::secs;
-use crate::world::{Quality, World};
+use crate::world::{Named, Quality, World};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use tailback_units::Time;
@@ -85,6 +85,16 @@ impl QualitySeries {
     }
 }
 
+/// What shows no more has no numbers from then on.
+fn whole(series: &Named, samples: usize) -> Named {
+    let filled = |values: &Vec<f64>| {
+        let mut values = values.clone();
+        values.resize(samples, f64::NAN);
+        values
+    };
+    series.iter().map(|(name, values)| (name.clone(), filled(values))).collect()
+}
+
 impl World {
     pub(super) fn series(&self, names: &[String]) -> Option<Series> {
         let recorder = self.recorder.as_ref()?;
@@ -98,7 +108,7 @@ impl World {
                 sent_bytes: recorder.sent[index].clone(),
                 dropped_packets: recorder.dropped[index].clone(),
                 marked_packets: recorder.marked[index].clone(),
-                state: recorder.state[index].clone(),
+                state: whole(&recorder.state[index], recorder.times.len()),
             };
             (names[index].clone(), series)
         };
@@ -114,12 +124,15 @@ impl World {
                 series.quality = Some(QualitySeries::of(samples, count));
             }
         }
+        let by_name = |series: &BTreeMap<String, Named>| {
+            series.iter().map(|(name, own)| (name.clone(), whole(own, recorder.times.len()))).collect()
+        };
         Some(Series {
             time_s: recorder.times.iter().map(|t: &Time| t.as_secs()).collect(),
             ports: recorder.queue.iter().enumerate().map(port).collect(),
             flows,
-            meters: recorder.meters.clone(),
-            transports: recorder.transports.clone(),
+            meters: by_name(&recorder.meters),
+            transports: by_name(&recorder.transports),
             in_network_packets: recorder.in_network.clone(),
         })
     }

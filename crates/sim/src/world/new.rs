@@ -13,6 +13,7 @@ use crate::congestion_point::CongestionPoint;
 use crate::crossbar::{Crossbar, Limits};
 use crate::detector::Detector;
 use crate::egress::Egress;
+use crate::headroom;
 use crate::labelling::Labelling;
 use crate::ledger::{Keep, Ledger};
 use crate::notice::Notices;
@@ -213,11 +214,7 @@ fn node(plan: &Plan, node: &NodePlan, ports: Vec<u32>) -> Node {
                     FabricState::Shared(Box::new(OutputMemory { memory, alpha, used: 0 }))
                 }
                 Fabric::SharedBuffer(buffer) => {
-                    let headroom = |port: &u32| {
-                        let (link, side) = (&plan.links[*port as usize / 2], 1 - *port as usize % 2);
-                        buffer.headroom.unwrap_or_else(|| headroom(plan, switch, link, side))
-                    };
-                    let headroom: Vec<u64> = ports.iter().map(headroom).collect();
+                    let headroom = headroom::of_inputs(plan, switch, buffer, &ports);
                     FabricState::Buffer(Box::new(SharedBuffer::new(buffer, plan.classes, &headroom)))
                 }
                 Fabric::InputFifo { buffer } => {
@@ -244,22 +241,6 @@ fn crossbar(plan: &Plan, switch: &SwitchPlan, ports: usize, limits: Limits, spee
     }
     FabricState::Crossbar(Box::new(made))
 }
-
-/// Buffer bytes that may come from the sender of `link.ends[side]` after this switch has decided to stop it: while the
-/// PAUSE waits for a frame and travels, until it takes effect, while the frame then under way ends, and what
-/// was on the line and in the switch's own latency by then.
-fn headroom(plan: &Plan, switch: &SwitchPlan, link: &LinkPlan, side: usize) -> u64 {
-    let framing = plan.framing;
-    let frame = (framing.mtu + framing.header).max(framing.min_frame) + framing.overhead;
-    let response = switch.backpressure.as_ref().map_or(Dur::ZERO, |law| law.response_time);
-    let pause = link.rate[1 - side].clock().tx_time(frame + PAUSE_BYTES);
-    let time = pause + link.delay * 2 + response + switch.latency;
-    let arrives = u128::from(time.0) * u128::from(link.rate[side].0) / 8_000_000_000_000;
-    u64::try_from(arrives).unwrap_or(u64::MAX).saturating_add(2 * u64::from(frame))
-}
-
-/// A PAUSE on the wire (802.3 Annex 31B), bytes.
-const PAUSE_BYTES: u32 = 84;
 
 /// Whether a host sends PAUSE frames without end at some time.
 fn storms(plan: &Plan, host: u16) -> bool {
@@ -384,8 +365,9 @@ fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize, origins: &Origins, 
     // There frames wait at the inputs, and these are watched.
     let behind_crossbar =
         own.is_some_and(|s| matches!(s.fabric, Fabric::InputFifo { .. } | Fabric::VirtualOutputQueues { .. }));
-    // No notification either.
+    // No notification either, nor does it send any: a host that storms sends PAUSE frames between its own.
     let sends_ahead = is_simple
+        && (own.is_some() || !storms(plan, from))
         && !shared[usize::from(from)]
         && neighbour.is_none()
         && own_pressure.is_none()

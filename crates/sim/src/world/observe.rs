@@ -8,6 +8,9 @@ use tailback_measure::Variation;
 use tailback_qdisc::{Admission, Site};
 use tailback_units::Time;
 
+/// By name, then by sample: what something shows; NaN where it shows nothing.
+pub(crate) type Named = BTreeMap<String, Vec<f64>>;
+
 /// Samples so far.
 #[derive(Debug, Default)]
 pub(crate) struct Recorder {
@@ -29,18 +32,26 @@ pub(crate) struct Recorder {
     /// By port, then by sample: packets marked since the start.
     pub marked: Vec<Vec<u64>>,
     /// By port and name, then by sample: what its disciplines show.
-    pub state: Vec<BTreeMap<String, Vec<f64>>>,
+    pub state: Vec<Named>,
     /// By probed flow and name, then by sample: what its transport shows.
-    pub transports: BTreeMap<String, BTreeMap<String, Vec<f64>>>,
+    pub transports: BTreeMap<String, Named>,
     /// By meter and name, then by sample: what a meter shows, of those that flows share or that probed
     /// flows have.
-    pub meters: BTreeMap<String, BTreeMap<String, Vec<f64>>>,
+    pub meters: BTreeMap<String, Named>,
     /// By flow, then by sample: payload bytes delivered since the start.
     pub delivered: Vec<Vec<u64>>,
     /// By group, where the variation of delays is measured: what its flows get.
     pub quality: BTreeMap<String, Vec<Quality>>,
     /// Packets in the network.
     pub in_network: Vec<u64>,
+}
+
+/// Takes in what something shows at the sample of this number. It may appear during the run, as meters do with their
+/// first packet, or be missing for a while: nothing is shown then, which is no number.
+fn put(series: &mut Named, sample: usize, name: String, value: f64) {
+    let values = series.entry(name).or_default();
+    values.resize(sample - 1, f64::NAN);
+    values.push(value);
 }
 
 impl World {
@@ -53,6 +64,7 @@ impl World {
         let owns = |node: u16| share.is_none_or(|share| share.owns(node));
         let Some(recorder) = &mut self.recorder else { return };
         recorder.times.push(now);
+        let sample = recorder.times.len();
         recorder.queue.resize_with(self.ports.len(), Vec::new);
         for series in [&mut recorder.stopped, &mut recorder.held] {
             series.resize_with(self.ports.len(), Vec::new);
@@ -88,10 +100,10 @@ impl World {
                     let named = |name: String| if m.queues.len() > 1 { format!("{class} {name}") } else { name };
                     let state = &mut recorder.state[at];
                     queue.waiting.probe(&mut |name, value| {
-                        state.entry(named(name.to_owned())).or_default().push(value);
+                        put(state, sample, named(name.to_owned()), value);
                     });
                     if let Some(point) = &queue.point {
-                        state.entry(named("messages".to_owned())).or_default().push(point.said as f64);
+                        put(state, sample, named("messages".to_owned()), point.said as f64);
                     }
                     let Waiting::Limited(limiters) = &queue.waiting else { continue };
                     for (key, rate) in limiters.rates() {
@@ -105,7 +117,7 @@ impl World {
                 }
             }
             let state = &mut recorder.state[at];
-            let mut show = |name: &str, value| state.entry(name.to_owned()).or_default().push(value);
+            let mut show = |name: &str, value| put(state, sample, name.to_owned(), value);
             match &port.queue {
                 Queue::Fifo { .. } => show("state_bytes", Site::default().state_bytes() as f64),
                 Queue::Judged(judged) => {
@@ -135,8 +147,7 @@ impl World {
                 }
                 let name = flow.map_or_else(|| rule.plan.name.clone(), |flow| flow.name().to_string());
                 meter.probe(&mut |what, value| {
-                    let series = recorder.meters.entry(name.clone()).or_default();
-                    series.entry(what.to_owned()).or_default().push(value);
+                    put(recorder.meters.entry(name.clone()).or_default(), sample, what.to_owned(), value);
                 });
             }
         }
@@ -147,7 +158,7 @@ impl World {
                 continue;
             }
             let series = recorder.transports.entry(flow.name().to_string()).or_default();
-            let mut show = |name: &str, value| series.entry(name.to_owned()).or_default().push(value);
+            let mut show = |name: &str, value| put(series, sample, name.to_owned(), value);
             let sender = &out.sender;
             show("window_segments", sender.cwnd());
             show("threshold_segments", sender.ssthresh());

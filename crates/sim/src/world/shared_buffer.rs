@@ -47,6 +47,11 @@ impl World {
                 continue;
             }
             for class in 0..self.plan.classes {
+                // A state, not a count: "calm" where there is no storm, and a storm in a storm, change nothing.
+                let Queue::Managed(m) = &self.ports[port as usize].queue else { unreachable!("see `storms`") };
+                if (m.asserted[usize::from(class)] > 0) == on {
+                    continue;
+                }
                 let cause = Cause { port, class, destination: None };
                 self.assert_congestion(port, cause, &[], &law, on);
             }

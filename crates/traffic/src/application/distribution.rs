@@ -78,7 +78,7 @@ pub struct Pareto {
     /// The shape, above 1 and at most 100; below 2 the variance is infinite. Default 1.2.
     #[serde(default = "shape")]
     pub shape: f64,
-    /// Larger ones become equal to this, or "none". Default "none".
+    /// Larger ones become equal to this, which no smaller value may be below, or "none". Default "none".
     #[serde(default = "untruncated")]
     pub truncate: Truncation,
 }
@@ -132,6 +132,15 @@ impl Default for Surge {
     }
 }
 
+/// A cut below the smallest value that the tail has would leave one size.
+fn cut(truncate: Truncation, least: Size) -> Result<(), Invalid> {
+    if truncate.bytes() >= least.0 {
+        return Ok(());
+    }
+    let advice = format!("no size is as small; write \"none\" or {least} and more");
+    Err(Invalid::new("truncate", advice))
+}
+
 impl Fixed {
     pub(crate) fn check(&self) -> Result<(), Invalid> {
         check::size("size", self.size, 1)
@@ -151,7 +160,9 @@ impl Exponential {
 impl Pareto {
     pub(crate) fn check(&self) -> Result<(), Invalid> {
         check::size("mean", self.mean, 1)?;
-        check::above("shape", self.shape, 1.0, 100.0)
+        check::above("shape", self.shape, 1.0, 100.0)?;
+        let least = (self.mean.0 as f64 * (self.shape - 1.0) / self.shape).ceil();
+        cut(self.truncate, Size((least as u64).max(1)))
     }
     fn law(&self) -> renewal::Pareto {
         renewal::Pareto::with_mean(self.mean.0 as f64, self.shape)
@@ -169,7 +180,8 @@ impl Surge {
         check::size("median", self.median, 1)?;
         check::above("sigma", self.sigma, 0.0, 5.0)?;
         check::size("tail", self.tail, 1)?;
-        check::above("shape", self.shape, 1.0, 100.0)
+        check::above("shape", self.shape, 1.0, 100.0)?;
+        cut(self.truncate, self.tail)
     }
     fn law(&self) -> renewal::Pareto {
         let least = self.tail.0 as f64;

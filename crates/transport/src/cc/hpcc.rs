@@ -174,8 +174,9 @@ impl CongestionControl for Hpcc {
         let multiplies = self.utilisation >= self.target || self.stage >= self.stages;
         self.window =
             self.step + if multiplies { self.reference / (self.utilisation / self.target) } else { self.reference };
-        // More than the way holds would only wait in the host.
-        self.window = self.window.clamp(self.step, self.line.product());
+        // More than the way holds would only wait in the host. A way that holds less than W_AI holds it always.
+        let most = self.line.product();
+        self.window = self.window.clamp(self.step.min(most), most);
         if acked.round {
             self.stage = if multiplies { 0 } else { self.stage + 1 };
             self.reference = self.window;

@@ -206,7 +206,9 @@ impl Timely {
         } else {
             self.rate += if self.falling >= p.hyper_after { HYPER * step } else { step };
         }
-        self.rate = self.rate.clamp(p.least.0 as f64, self.line.rate.0 as f64);
+        // A line slower than the least rate is the least rate: the sender then never slows down.
+        let line = self.line.rate.0 as f64;
+        self.rate = self.rate.clamp((p.least.0 as f64).min(line), line);
     }
 }
 

@@ -72,8 +72,11 @@ pub struct Aimd {
 
 impl Aimd {
     /// A limiter at the line's rate.
-    pub fn new(constants: Constants, line: Rate, now: Time) -> Aimd {
+    ///
+    /// A line slower than the least rate is the least rate: then no message slows it down.
+    pub fn new(mut constants: Constants, line: Rate, now: Time) -> Aimd {
         let line = line.0 as f64;
+        constants.floor = constants.floor.min(line);
         Aimd { constants, line, rate: line, until: Time::ZERO, point: 0, hits: 0, drifted: now }
     }
 }
