@@ -78,7 +78,7 @@ pub struct Pareto {
     /// The shape, above 1 and at most 100; below 2 the variance is infinite. Default 1.2.
     #[serde(default = "shape")]
     pub shape: f64,
-    /// Larger ones become equal to this, which no smaller value may be below, or "none". Default "none".
+    /// Larger ones become equal to this, or "none". Default "none".
     #[serde(default = "untruncated")]
     pub truncate: Truncation,
 }
