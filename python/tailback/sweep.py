@@ -13,6 +13,7 @@ from typing import Literal, cast
 from tailback.errors import UsageError
 from tailback.executors import Backend
 from tailback.parallel import Pool, Progress
+from tailback.running import check_seeds
 from tailback.scenario import Precision, Scenario, Value, load, read_document
 from tailback.study.document import Study, is_study
 from tailback.study.drive import drive, read
@@ -118,6 +119,8 @@ def sweep(
             seed=seed,
             replications=replications,
         )
+    most = study.replications if study.until is None else max(study.replications, study.until.max_replications)
+    check_seeds(study.seed, most)
     with Pool(threads, executor) as pool:
         folder = None if directory is None else Path(fspath(directory))
         return drive(study, pool, folder, extend=extend, progress=progress)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -258,3 +259,76 @@ def test_ctrl_c_keeps_what_is_finished(command: str, tmp_path: Path) -> None:
         frame = pl.read_parquet(out)
         assert set(frame["run.duration"]) == {"1s", "2s"}
         assert json.loads(pl.read_parquet_metadata(out)["tailback"])["state"] == "interrupted"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--seed", str(2**63 - 1), "--reps", "2"), "the base seed 9223372036854775807 is not from 0 to"),
+        (("--seed", str(2**64)), "is not from 0 to"),
+        (("--reps", "99999999999"), "write 1 to 100000"),
+        (("--parallel", "99999999999999999999"), "write 1 to 1024 threads"),
+    ],
+)
+def test_numbers_beyond_their_range_are_refused_before_anything_runs(
+    tailback: Cli, merge: Path, tmp_path: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    done = tailback("run", merge, *arguments, "--out", tmp_path / "out")
+    assert (done.code, said in done.err) == (2, True)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_sweep_s_last_seed_is_within_the_range(tailback: Cli, merge: Path) -> None:
+    done = tailback("sweep", merge, "--set", "network.buffer=[10kB]", "--seed", str(2**63 - 2), "--reps", "3", "-q")
+    assert (done.code, "the base seed" in done.err) == (2, True)
+
+
+def test_a_trace_beside_the_scenario_is_found_whatever_is_set(
+    tailback: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, elsewhere = tmp_path / "folder", tmp_path / "elsewhere"
+    for place, size in ((folder, 500), (elsewhere, 900)):
+        place.mkdir()
+        (place / "t.txt").write_text(f"{size}\n" * 40)
+    (folder / "x.toml").write_text(
+        """
+tailback = 1
+run = { duration = "2s", replications = 1 }
+hosts = { a = {}, b = {} }
+switches = { s = {} }
+links = [{ between = ["[ab]", "s"], rate = "10Mbit/s" }]
+flows = [{ name = "v", from = "a", to = "b", source = { kind = "trace", file = "t.txt", format = "terse-bytes" } }]
+"""
+    )
+    # Another file of this name is where the command is called.
+    monkeypatch.chdir(elsewhere)
+    done = tailback("run", folder / "x.toml", "--set", "run.seed=5", "--out", tmp_path / "out", "--json")
+    assert done.code == 0
+    assert (tmp_path / "out" / "t.txt").read_text() == (folder / "t.txt").read_text()
+    again = tailback("run", tmp_path / "out" / "scenario.toml", "--json")
+    assert again.json["digest"] == done.json["digest"]
+
+
+def test_a_document_can_come_through_a_pipe(merge: Path) -> None:
+    for command in ("validate", "run"):
+        call = [sys.executable, "-m", "tailback", command, "-"]
+        done = subprocess.run(call, input=merge.read_text(), capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        whole = f"{sys.executable} -m tailback {command} <(cat {merge})"
+        done = subprocess.run(["bash", "-c", whole], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--rate", "5", "--length", "10m"),
+        ("--rate", "1Gbit/s", "--delay", "1"),
+        ("--rate", "1Gbit/s", "--length", "10"),
+    ],
+)
+def test_a_quantity_without_a_unit_is_a_sentence(tailback: Cli, arguments: tuple[str, ...]) -> None:
+    done = tailback("headroom", *arguments)
+    assert done.code == 2
+    assert "TAILBACK_DEBUG" not in done.err
+    assert re.search(r"no unit|not a length", done.err)

@@ -56,7 +56,7 @@ Examples:
 @threads_option
 @click.option(
     "--parallel",
-    type=click.IntRange(1, 1024),
+    type=click.IntRange(min=1),
     default=1,
     show_default=True,
     help="Parts of the network with a thread each, at most; same results. For one large run.",

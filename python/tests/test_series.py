@@ -1,0 +1,65 @@
+"""Every column of the time series can be written as a table and drawn."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import tailback as tb
+from tailback import _native
+from tailback.scenario import Table
+
+CONTROLS = json.loads(_native.names())["congestion-controls"]
+
+
+def probed(transport: Table, **flow: object) -> tb.Scenario:
+    """Three probed flows over a slow link, one of which begins late."""
+    base = tb.Scenario(duration="3s", warmup="1s", sample="100ms", framing="none", buffer="unlimited")
+    made = (
+        base.host("s", count=3)
+        .host("t")
+        .switch("a", ports={"b": {"buffer": "40kB"}})
+        .switch("b")
+        .link(["s*", "a"], rate="100Mbit/s", delay="2ms")
+        .link(["a", "b"], rate="4Mbit/s", delay="5ms")
+        .link(["b", "t"], rate="100Mbit/s", delay="1ms")
+    )
+    for number, start in ((1, "0s"), (2, "0s"), (3, "1500ms")):
+        more = {"transport": transport, "start": start, "probe": True, **flow}
+        made = made.flow(f"f{number}", f"s{number}", "t", tb.source("bulk"), **more)  # type: ignore[arg-type]
+    return made
+
+
+@pytest.mark.parametrize("control", CONTROLS)
+def test_windows_of_every_congestion_control_are_a_table_and_a_figure(control: str, tmp_path: Path) -> None:
+    kind = "rdma" if control in ("dcqcn", "timely", "hpcc", "swift") else "tcp"
+    try:
+        scenario = probed({"kind": kind, "congestion-control": {"kind": control}})
+        result = tb.run(scenario, replications=1)
+    except tb.ScenarioError:
+        assert control == "packet-marking", "it needs a rate to aim at"
+        scenario = probed({"kind": kind, "congestion-control": {"kind": control, "target": "1Mbit/s"}})
+        result = tb.run(scenario, replications=1)
+    series = result.series
+    flows = series.filter(series["scope"] == "flow")
+    assert {"window_segments", "threshold_segments", "smoothed_rtt_s"} <= set(flows["quantity"])
+    samples = series.filter(series["quantity"] == "in_network_packets").height
+    # Each quantity has a row for each sample, with or without a number.
+    rows = flows.group_by("name", "quantity").len()["len"]
+    assert set(rows) == {samples}
+    result.write(tmp_path / "run")
+    assert (tmp_path / "run" / "series.parquet").exists()
+    assert len(result.plot().axes) >= 4
+
+
+def test_meters_begin_with_their_first_packet_and_have_no_number_before() -> None:
+    marking: Table = {"meter": {"kind": "token-bucket", "rate": "1Mbit/s", "burst": "4kB"}}
+    series = tb.run(probed({"kind": "tcp"}, marking=marking), replications=1).series
+    meters = series.filter(series["scope"] == "meter")
+    late = meters.filter(meters["name"] == "f3")
+    assert late.height
+    empty = late.filter(late["time_s"] < 1.5)["value"]
+    assert empty.null_count() == len(empty) > 0
+    assert late.filter(late["time_s"] > 1.7)["value"].null_count() == 0
