@@ -55,7 +55,7 @@ def test_windows_of_every_congestion_control_are_a_table_and_a_figure(control: s
 
 
 def test_meters_begin_with_their_first_packet_and_have_no_number_before() -> None:
-    marking: Table = {"meter": {"kind": "token-bucket", "rate": "1Mbit/s", "burst": "4kB"}}
+    marking: Table = {"meter": {"kind": "adaptive", "target": "1Mbit/s"}}
     series = tb.run(probed({"kind": "tcp"}, marking=marking), replications=1).series
     meters = series.filter(series["scope"] == "meter")
     late = meters.filter(meters["name"] == "f3")
