@@ -356,6 +356,23 @@ fn a_gap_makes_an_adapter_send_everything_again_from_there_and_the_receiver_keep
     assert_eq!(statistics.timeouts, 0);
 }
 
+/// A queue that marks would drop what cannot be marked: flow control would not be lossless for what is sent again.
+#[test]
+fn an_adapter_s_repeated_segments_can_be_marked_like_all_others() {
+    let (lost, again) = (Cell::new(false), Cell::new(0));
+    let fate = |_: Time, segment: &tailback_transport::Segment| {
+        assert!(segment.ecn, "{segment:?}");
+        again.set(again.get() + u32::from(segment.retransmission));
+        Fate { lost: segment.seq == 100 && !lost.replace(lost.get() || segment.seq == 100), ..Fate::default() }
+    };
+    let mut net = Net::new(Rdma::default().connection(), Dur::from_us(5), fate, answer);
+    net.per_segment = Dur::from_us(1);
+    net.offer(500_000);
+    net.run_until(Time::ZERO + Dur::from_ms(20));
+    assert_eq!(net.receiver.delivered(), 500_000);
+    assert!(again.get() > 0);
+}
+
 #[test]
 fn without_congestion_control_an_adapter_sends_at_the_rate_of_its_line_or_as_far_as_its_window_goes() {
     for (window, outstanding) in [(None, 5_000), (Some(64), 64), (Some(4), 4)] {

@@ -91,6 +91,9 @@ impl Rdma {
                 ..Timers::default()
             },
             ecn: EcnMode::Classic,
+            // An adapter sets ECT in all it sends, and a queue that marks must not drop what it repeats: RFC 3168 section
+            // 6.1.5 is about TCP, for which a repeated packet may be the forged one of an attack.
+            ecn_retransmissions: true,
             // RFC 3168's wait for the timer at one segment is TCP's: an adapter answers marks by its window alone.
             ecn_floor: EcnFloor::None,
             handshake: false,

@@ -122,7 +122,7 @@ class CompletionTimes(Experiment):
         mix: Value = {"kind": "transfers", "size": {"kind": str(point["mix"])}, "rate": f"{rate:.3f}Mbit/s"}
         chosen: Settings = {
             "flows[data].application": mix,
-            "flows[data].stop": "40ms" if profile == "quick" else "500ms",
+            "flows[data].stop": "40ms" if profile == "quick" else "200ms",
             "flows[data].transport.congestion-control": {"kind": CONTROLS[control]},
         }
         return {**chosen, "network.discipline": STEP} if control == "DCTCP" else chosen
