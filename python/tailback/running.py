@@ -61,7 +61,9 @@ def seeds(base: int, replications: int) -> list[int]:
 
 def check_seeds(base: int, replications: int) -> None:
     """Refuse seeds that a scenario does not allow, before anything is run; raises UsageError."""
-    if not 1 <= replications <= MOST_REPLICATIONS:
+    if replications < 1:
+        raise ValueError(f"replications is {replications}; at least one is needed")
+    if replications > MOST_REPLICATIONS:
         raise UsageError(f"replications is {replications}; write 1 to {MOST_REPLICATIONS}")
     most = MOST_SEED - replications + 1
     if not 0 <= base <= most:
@@ -110,7 +112,9 @@ def run(
     count = cast(int, config["replications"]) if replications is None else replications
     precision = _precision(config)
     check_seeds(base, count if precision is None else max(count, precision.max_replications))
-    if not 1 <= parallel <= MOST_PARTS:
+    if parallel < 1:
+        raise ValueError(f"parallel is {parallel}; at least one thread is needed")
+    if parallel > MOST_PARTS:
         raise UsageError(f"parallel is {parallel}; write 1 to {MOST_PARTS} threads")
     if threads is None and executor is None and parallel > 1:
         threads = max(default_threads() // parallel, 1)

@@ -140,7 +140,7 @@ def test_another_seed_and_another_program_are_not_taken_for_this_one(
         # Seeds from 3 on: all but the last two are there, of which the first had no trace to keep.
         study = run(experiment, "full", pool, only={point}, seed=3, store=store)
         assert study.resumed == len(study.samples[point]) - 3
-    monkeypatch.setattr("tailback.gallery.store._engine", lambda: "another")
+    monkeypatch.setattr("tailback.gallery.store.engine", lambda: "another")
     with Store(tmp_path, experiment) as store, Pool(1) as pool:
         assert run(experiment, "full", pool, only={point}, store=store).resumed == 0
 
