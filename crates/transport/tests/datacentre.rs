@@ -361,7 +361,7 @@ fn a_gap_makes_an_adapter_send_everything_again_from_there_and_the_receiver_keep
 fn an_adapter_s_repeated_segments_can_be_marked_like_all_others() {
     let (lost, again) = (Cell::new(false), Cell::new(0));
     let fate = |_: Time, segment: &tailback_transport::Segment| {
-        assert!(segment.ecn, "{segment:?}");
+        assert_eq!(segment.ecn, tailback_transport::Ecn::Ect0, "{segment:?}");
         again.set(again.get() + u32::from(segment.retransmission));
         Fate { lost: segment.seq == 100 && !lost.replace(lost.get() || segment.seq == 100), ..Fate::default() }
     };
