@@ -335,7 +335,7 @@ links = [{{ between = ["[ab]", "s"], rate = "{rate}" }}]
 flows = [{{ name = "f", from = "a", to = "b", source = {{ kind = "bulk" }}, transport = {{ kind = "{kind}", congestion-control = {{ kind = "{control}" }} }} }}]
 "#
                 );
-                let Ok(scenario) = Scenario::from_toml(&text, "slow.toml") else { continue };
+                let scenario = Scenario::from_toml(&text, "slow.toml").unwrap_or_else(|e| panic!("{}", e.rendered()));
                 let mut world = World::new(build(&scenario, 1, None));
                 world.run_to_end();
                 assert!(world.report().flows.iter().next().unwrap().delivered.packets > 0, "{kind}, {control}, {rate}");
