@@ -24,7 +24,7 @@ from tailback.result import Result
 from tailback.running import Interrupted, run
 from tailback.scenario import Precision, Scenario, discipline, kind, load, source, tcp
 from tailback.stats import Interval
-from tailback.study import Study, Sweep
+from tailback.study import FailedRuns, Failure, Study, Sweep
 from tailback.sweep import open_sweep, sweep
 
 __version__ = _native.version
@@ -34,6 +34,8 @@ __all__ = [
     "Cancelled",
     "Estimate",
     "ExecutorError",
+    "FailedRuns",
+    "Failure",
     "Interrupted",
     "Interval",
     "Measure",

@@ -19,7 +19,7 @@ from tailback.executors import Backend, default_threads, given, open_backend
 from tailback.report import Report
 from tailback.scenario import Scenario
 
-__all__ = ["Done", "Outcome", "Pool", "Progress", "Task", "default_threads"]
+__all__ = ["Done", "Failed", "Outcome", "Pool", "Progress", "Task", "default_threads"]
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -56,6 +56,14 @@ class Done(Generic[Key, Value]):
     cpu_s: float
 
 
+@dataclass(frozen=True, slots=True)
+class Failed(Generic[Key]):
+    """A replication that could not end, and why."""
+
+    key: Key
+    error: RunError
+
+
 @dataclass(slots=True)
 class Outcome(Generic[Key, Value]):
     """What came of some tasks, in the order of the tasks; `interrupted` when Ctrl-C cut them short."""
@@ -66,10 +74,9 @@ class Outcome(Generic[Key, Value]):
 
 @dataclass(slots=True)
 class Batch(Generic[Key, Value]):
-    """What came of some tasks in a row, and the error of the one after them, if that ended it."""
+    """What came of some tasks in a row, in their order; fewer than the tasks if the batch was cut short."""
 
-    done: list[Done[Key, Value]] = field(default_factory=list)
-    error: RunError | None = None
+    results: list[Done[Key, Value] | Failed[Key]] = field(default_factory=list)
 
 
 class Pool:
@@ -101,15 +108,19 @@ class Pool:
         keep: Callable[[Key, Report], Value],
         progress: Progress | None = None,
         each: Callable[[Done[Key, Value]], object] | None = None,
+        failed: Callable[[Failed[Key]], object] | None = None,
     ) -> Outcome[Key, Value]:
-        """Run all tasks and wait; the first that fails stops the rest and raises its error.
+        """Run all tasks and wait; without `failed`, the first that fails stops the rest and raises its error.
 
         `keep` turns each report into what is wanted of it, where it was made, so that reports neither pile up nor
         travel; on other processes it must be something that pickle can send. `each` is called in the caller's thread
-        with what has finished, in no certain order; what it raises stops the rest.
+        with what has finished, in no certain order, and `failed` with what could not end while the others go on; what
+        either raises stops the rest. When the executor itself is lost, that raises whether there is `failed` or not.
         """
         with _interrupts(self._cancel) as interrupted:
-            outcome: Outcome[Key, Value] = Outcome(_Run(self._backend, self._cancel, tasks, keep, progress, each)())
+            outcome: Outcome[Key, Value] = Outcome(
+                _Run(self._backend, self._cancel, tasks, keep, progress, each, failed)()
+            )
             outcome.interrupted = interrupted()
         return outcome
 
@@ -125,6 +136,7 @@ class _Run(Generic[Key, Value]):
         keep: Callable[[Key, Report], Value],
         progress: Progress | None,
         each: Callable[[Done[Key, Value]], object] | None,
+        failed: Callable[[Failed[Key]], object] | None,
     ) -> None:
         self.backend = backend
         self.cancel = cancel
@@ -132,6 +144,7 @@ class _Run(Generic[Key, Value]):
         self.keep = keep
         self.progress = progress
         self.each = each
+        self.failed = failed
         self.fractions = [0.0] * len(tasks)
         self.done: dict[int, Done[Key, Value]] = {}
         self.batches = _Batches(len(tasks), backend.batch_s)
@@ -200,17 +213,19 @@ class _Run(Generic[Key, Value]):
         error = future.exception()
         if error is not None:
             raise error if isinstance(error, RunError) else _lost(error)
-        found = future.result()
-        self.batches.note(found.done)
-        # A batch that was cancelled or failed is shorter than was asked for.
-        for index, done in zip(batch, found.done, strict=False):
+        results = future.result().results
+        self.batches.note([one for one in results if isinstance(one, Done)])
+        # A batch that was cancelled is shorter than was asked for.
+        for index, one in zip(batch, results, strict=False):
             self.fractions[index] = 1.0
-            self.done[index] = done
-        if self.each:
-            for done in found.done:
-                self.each(done)
-        if found.error is not None:
-            raise found.error
+            if isinstance(one, Done):
+                self.done[index] = one
+                if self.each:
+                    self.each(one)
+            elif self.failed is None:
+                raise one.error
+            else:
+                self.failed(one)
 
     def _setter(self, batch: range) -> Callable[[int, float], None]:
         def set_fraction(place: int, fraction: float) -> None:
@@ -256,27 +271,33 @@ def _interrupts(cancel: _native.Cancel) -> Iterator[Callable[[], bool]]:
     """Have the first Ctrl-C cancel instead of raising; the second one raises as usual.
 
     An exception out of a signal handler can strike while a lock is being taken and leave it taken for ever; futures
-    are full of locks. Outside the main thread, or where the caller handles Ctrl-C already, nothing is changed.
+    are full of locks. Outside the main thread, or where the caller handles Ctrl-C already, nothing is changed. SIGTERM
+    is treated alike where it means Ctrl-C, as on the command line.
     """
     came = False
+    ours = [
+        number
+        for number in (signal.SIGINT, signal.SIGTERM)
+        if threading.current_thread() is threading.main_thread()
+        and signal.getsignal(number) is signal.default_int_handler
+    ]
 
     def note(*_: object) -> None:
         nonlocal came
         came = True
         cancel.cancel()
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        restore()
 
-    ours = (
-        threading.current_thread() is threading.main_thread()
-        and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    )
-    if ours:
-        signal.signal(signal.SIGINT, note)
+    def restore() -> None:
+        for number in ours:
+            signal.signal(number, signal.default_int_handler)
+
+    for number in ours:
+        signal.signal(number, note)
     try:
         yield lambda: came
     finally:
-        if ours:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+        restore()
 
 
 def run_batch(
@@ -291,12 +312,11 @@ def run_batch(
         if cancel is not None and cancel.cancelled:
             break
         try:
-            batch.done.append(_run(task, keep, cancel, _at(tell, place) if tell else None))
+            batch.results.append(_run(task, keep, cancel, _at(tell, place) if tell else None))
         except Cancelled:
             break
         except RunError as error:
-            batch.error = error
-            break
+            batch.results.append(Failed(task.key, error))
     return batch
 
 

@@ -74,6 +74,8 @@ class Precision:
 class Scenario:
     """A scenario document. Immutable: every method that adds something returns a new scenario."""
 
+    _file = ""
+
     def __init__(
         self,
         *,
@@ -300,6 +302,11 @@ class Scenario:
         return self._folder
 
     @property
+    def file(self) -> str:
+        """The file that it was loaded from as it is; empty if it was made or changed in Python."""
+        return self._file
+
+    @property
     def files(self) -> dict[int, str]:
         """The files that its flows name, traces of video, by the flows' place in the document."""
         flows = cast(list[dict[str, dict[str, object]]], json.loads(self.native.to_json()).get("flows", []))
@@ -397,8 +404,11 @@ def load(path: str | PathLike[str], text: str | None = None) -> Scenario:
     file = Path(fspath(path))
     text = read_document(path) if text is None else text
     if file.suffix == ".json":
-        return Scenario.from_native(_native.Scenario.from_json(text, str(file.parent)), str(file.parent))
-    return Scenario.from_toml(text, str(path))
+        made = Scenario.from_native(_native.Scenario.from_json(text, str(file.parent)), str(file.parent))
+    else:
+        made = Scenario.from_toml(text, str(path))
+    made._file = str(path)
+    return made
 
 
 def toml_value(value: Value) -> str:

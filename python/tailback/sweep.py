@@ -17,9 +17,9 @@ from tailback.running import check_seeds
 from tailback.scenario import Precision, Scenario, Value, load, read_document
 from tailback.study.document import Study, is_study
 from tailback.study.drive import drive, read
-from tailback.study.results import Sweep
+from tailback.study.results import FailedRuns, Sweep
 
-__all__ = ["Sweep", "is_study", "open_sweep", "parse_axes", "sweep"]
+__all__ = ["FailedRuns", "Sweep", "is_study", "open_sweep", "parse_axes", "sweep"]
 
 Design = Literal["grid", "list", "random", "latin-hypercube"]
 
@@ -95,7 +95,8 @@ def sweep(
     Raises:
         ScenarioError: The study or a scenario of it is wrong.
         OutputError: The directory cannot be used.
-        RunError: A run failed, or what runs them is gone; what was finished is in the directory.
+        FailedRuns: Some runs failed; all others are in its `sweep`, and the failed ones in `sweep.failures`.
+        RunError: What runs them is gone; what was finished is in the directory.
 
     """
     if isinstance(what, str | PathLike):
@@ -123,7 +124,10 @@ def sweep(
     check_seeds(study.seed, most)
     with Pool(threads, executor) as pool:
         folder = None if directory is None else Path(fspath(directory))
-        return drive(study, pool, folder, extend=extend, progress=progress)
+        found = drive(study, pool, folder, extend=extend, progress=progress)
+    if found.failures and not found.interrupted:
+        raise FailedRuns(found)
+    return found
 
 
 def _until(until: Precision | Mapping[str, Value] | None) -> dict[str, Value] | None:

@@ -26,6 +26,7 @@ from tailback.gallery.design import Point
 from tailback.parallel import Pool, Task, run_batch
 from tailback.report import Report
 from tailback.study.store import read_runs
+from tailback.sweep import sweep
 
 Cli = Callable[..., Any]
 
@@ -137,7 +138,10 @@ def test_points_and_samples_of_the_gallery_travel(merge: Path) -> None:
     [
         ({"name": "dask"}, "address of its scheduler"),
         ({"name": "threads", "scheduler": "tcp://x"}, "the executor is threads"),
-        ({"name": "threads", "options": {"a": "b"}}, "for the executor slurm"),
+        ({"name": "threads", "options": {"a": "b"}}, "for the executors dask and slurm"),
+        ({"name": "dask", "scheduler": "tls://x", "options": {"ca": "b"}}, "its options are tls_ca_file"),
+        ({"name": "dask", "scheduler": "tls://x", "options": {"tls_ca_file": "no.pem"}}, "there is no such file"),
+        ({"name": "dask", "scheduler": "tcp://x", "options": {"tls_ca_file": __file__}}, "begins with tls://"),
         ({"name": "dask", "scheduler": "tcp://x", "workers": 3}, "was started with"),
         ({"name": "slurm", "options": {"cluster": "local", "batch_s": "-1"}}, "above 0"),
     ],
@@ -170,7 +174,8 @@ def test_a_missing_package_is_one_sentence(
 class Cluster:
     """A scheduler and its workers, each a process of its own; starts when it is first asked for."""
 
-    def __init__(self) -> None:
+    def __init__(self, *tls: str) -> None:
+        self.tls = tls
         self.nannies: list[subprocess.Popen[str]] = []
         self.scheduler: subprocess.Popen[str] | None = None
         self._address = ""
@@ -190,15 +195,17 @@ class Cluster:
         while "Scheduler at" not in line:
             line = self.scheduler.stderr.readline()
             assert line, "the scheduler did not start"
-        found = re.search(r"tcp://\S+", line)
+        found = re.search(r"(tcp|tls)://\S+", line)
         assert found is not None
         self._address = found[0]
         # Nobody reads on: the pipe must not fill up.
         self.scheduler.stderr.close()
-        self.nannies = [self._start("worker", found[0], "--nthreads", "1", "--no-dashboard") for _ in range(2)]
+        # On this machine only: who reaches a worker runs code in it.
+        options = ("--host", "127.0.0.1", "--nthreads", "1", "--no-dashboard")
+        self.nannies = [self._start("worker", found[0], *options) for _ in range(2)]
 
     def _start(self, what: str, *arguments: str) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", f"distributed.cli.dask_{what}", *arguments]
+        command = [sys.executable, "-m", f"distributed.cli.dask_{what}", *arguments, *self.tls]
         stderr = subprocess.PIPE if what == "scheduler" else subprocess.DEVNULL
         return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=stderr, text=True, start_new_session=True)
 
@@ -352,6 +359,26 @@ def test_dask_gives_what_threads_give_also_to_run_and_the_gallery(
     assert ran.digest == tailback.run(merge, replications=4).digest
     with Pool() as pool:
         assert run(chosen, "quick", pool, only=few).samples == samples
+
+
+def test_dask_by_tls_gives_what_threads_give(tailback: Cli, study: Path, tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    if shutil.which("openssl") is None:
+        pytest.skip("needs openssl to make a certificate")
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    make = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+    subprocess.run([*make, "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    files = ("--tls-ca-file", str(certificate), "--tls-cert", str(certificate), "--tls-key", str(key))
+    encrypted = Cluster(*files, "--protocol", "tls")
+    try:
+        command = ["sweep", study, "--executor", "dask", "--scheduler", encrypted.address, "--json"]
+        for name, file in (("tls_ca_file", certificate), ("tls_client_cert", certificate), ("tls_client_key", key)):
+            command += ["--option", f"{name}={file}"]
+        swept = tailback(*command, "--out", tmp_path / "s")
+        assert swept.code == 0, swept.err
+        assert swept.json["digest"] == sweep(study).digest
+    finally:
+        encrypted.stop()
 
 
 def test_a_scheduler_that_nobody_hears_of_is_an_error(

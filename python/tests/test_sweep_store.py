@@ -7,6 +7,7 @@ import json
 import os
 import random
 import resource
+import shlex
 import signal
 import subprocess
 import sys
@@ -18,7 +19,8 @@ from typing import Any
 import pytest
 
 import tailback
-from tailback import OutputError
+import tailback as core
+from tailback import OutputError, parallel
 from tailback.study import store as stores
 
 Cli = Callable[..., Any]
@@ -342,3 +344,119 @@ def test_a_file_that_is_no_shard_is_set_aside(merge: Path, tmp_path: Path) -> No
     assert again.digest == first.digest
     assert any(name in note for note in again.notes)
     assert (tmp_path / "s" / "shards" / name).with_suffix(".spoilt").exists()
+
+
+def bad_at(monkeypatch: pytest.MonkeyPatch, bad: Callable[[Any], bool]) -> None:
+    """Have the runs of some tasks end as a panic of the core does."""
+    run = parallel._run
+
+    def run_or_fail(task: Any, *others: Any) -> Any:
+        if bad(task):
+            raise tailback.RunError(f"the run with seed {task.seed} failed: min > max")
+        return run(task, *others)
+
+    monkeypatch.setattr(parallel, "_run", run_or_fail)
+
+
+def test_one_failing_point_costs_no_other(
+    tailback: Cli, merge: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "s"
+    base = core.load(merge)
+    culprit = base.set({"network.buffer": "20kB", "flows[data].source.rate": "4Mbit/s"}).hash
+    bad_at(monkeypatch, lambda task: task.scenario.hash == culprit and task.seed == 2)
+    command = ["sweep", merge, "--reps", "2", "--seed", "1", "--out", out, "--json"]
+    for path, values in AXES.items():
+        command += ["--set", f"{path}=[{', '.join(values)}]"]
+    failed = tailback(*command)
+    assert failed.code == 4
+    assert [(one["set"], one["seed"]) for one in failed.json["failures"]] == [
+        ({"network.buffer": "20kB", "flows[data].source.rate": "4Mbit/s"}, 2)
+    ]
+    line = failed.err.strip().splitlines()[-1]
+    assert line.startswith(
+        "error: at network.buffer = 20kB, flows[data].source.rate = 4Mbit/s: the run with seed 2 failed"
+    )
+    assert len(finished(out)) == 2 * 6 - 1
+    status = tailback("sweep", "--status", out, "--json").json
+    assert (status["state"], status["runs_failed"], status["runs_missing"]) == ("failed", 1, 1)
+    assert "min &gt; max" in (out / "report.html").read_text()
+    # The command that it gives is that run, and no other.
+    monkeypatch.undo()
+    words = shlex.split(line.partition("Alone: ")[2])
+    alone = tailback(*words[1:], "--out", tmp_path / "alone")
+    assert alone.code == 0
+    manifest = json.loads((tmp_path / "alone" / "manifest.json").read_text())
+    assert core.open_sweep(out).hashes[tuple(failed.json["failures"][0]["set"].items())] == culprit
+    assert [run["seed"] for run in manifest["replications"]] == [2]
+    # And the same command again runs what is missing.
+    again = tailback(*command)
+    assert again.code == 0
+    assert again.json["digest"] == core.sweep(merge, AXES, replications=2, seed=1).digest
+
+
+def test_in_python_failed_runs_are_an_exception_that_has_the_others(
+    merge: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bad_at(monkeypatch, lambda task: task.seed == 3)
+    with pytest.raises(core.FailedRuns, match="6 of 18 runs failed, the others are complete") as failed:
+        core.sweep(merge, AXES, replications=3, seed=1)
+    assert [len(runs) for runs in failed.value.sweep.runs.values()] == [2] * 6
+    assert {failure.seed for failure in failed.value.sweep.failures} == {3}
+
+
+def test_until_is_judged_by_what_did_not_fail(merge: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bad_at(monkeypatch, lambda task: task.seed == 2)
+    with pytest.raises(core.FailedRuns) as failed:
+        core.sweep(
+            merge,
+            seed=1,
+            replications=3,
+            until={"metric": "throughput", "relative": 1e-9, "max-replications": 6},
+        )
+    assert [sorted(run.seed for run in runs) for runs in failed.value.sweep.runs.values()] == [[1, 3, 4, 5, 6]]
+
+
+def test_a_point_at_which_all_runs_fail_breaks_no_table(
+    tailback: Cli, merge: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    culprit = core.load(merge).set({"network.buffer": "20kB"}).hash
+    bad_at(monkeypatch, lambda task: task.scenario.hash == culprit)
+    done = tailback(
+        "sweep", merge, "--reps", "2", "--out", tmp_path / "s", "--set", "network.buffer=[10kB, 20kB, 40kB]"
+    )
+    assert done.code == 4
+    assert done.err.count("failed: min > max") == 2
+    assert "40kB" in done.out
+
+
+def test_a_run_directory_is_not_written_into(tailback: Cli, merge: Path, tmp_path: Path) -> None:
+    assert tailback("run", merge, "--reps", "1", "--out", tmp_path / "r").code == 0
+    refused = tailback("sweep", merge, "--out", tmp_path / "r")
+    assert refused.code == 4
+    assert "is a run's directory" in refused.err
+    assert not (tmp_path / "r" / "shards").exists()
+
+
+def test_what_a_kill_left_behind_is_cleared_away(merge: Path, tmp_path: Path) -> None:
+    out = tmp_path / "s"
+    tailback_ = core.sweep(merge, AXES, replications=1, directory=out)
+    for name in (".sweep.json.abc.partial", ".results.parquet.abc.partial", "shards/.1.parquet.abc.partial"):
+        (out / name).write_text("half")
+    assert core.sweep(merge, AXES, replications=1, directory=out).digest == tailback_.digest
+    assert not list(out.rglob("*.partial"))
+
+
+def test_sigterm_is_ctrl_c(merge: Path, tmp_path: Path) -> None:
+    long = core.load(merge).set(duration="2000s")
+    (tmp_path / "long.toml").write_text(long.to_toml())
+    command = [sys.executable, "-m", "tailback", "sweep", "long.toml", "--reps", "40", "--out", "s", "--threads", "1"]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as child:
+        while not shards(tmp_path / "s"):
+            assert child.poll() is None
+            time.sleep(0.05)
+        child.send_signal(signal.SIGTERM)
+        _, err = child.communicate(timeout=60)
+    assert child.returncode == 130
+    assert "interrupted; what was finished is kept" in err
+    assert 0 < len(finished(tmp_path / "s")) < 40

@@ -7,6 +7,7 @@ written or drawn, so that `tailback --help` answers at once.
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -95,6 +96,8 @@ def cli() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit with its code; no error ever shows a traceback."""
+    # What ends a job by its time, a service or a container asks as Ctrl-C does.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         code = _main(arguments)
         sys.stdout.flush()

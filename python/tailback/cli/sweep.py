@@ -19,7 +19,7 @@ from tailback.cli.options import (
     threads_option,
 )
 from tailback.cli.output import console, print_error, print_json, print_note, progress_bar, quantity, table
-from tailback.errors import EXIT_INTERRUPTED, EXIT_OK, UsageError
+from tailback.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_RUN, UsageError
 
 if TYPE_CHECKING:
     from tailback.executors import ExecutorName
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["sweep"]
 
 _MOST_ROWS = 60
+_MOST_FAILURES = 10
 
 
 @click.command(
@@ -87,6 +88,7 @@ def sweep(
         raise click.UsageError("Missing argument 'FILE'.")
     from tailback.scenario import load, read_document
     from tailback.study.document import Study
+    from tailback.study.results import FailedRuns
     from tailback.sweep import is_study, parse_axes
     from tailback.sweep import sweep as run_sweep
 
@@ -107,23 +109,30 @@ def sweep(
         open_executor(executor, scheduler, options, threads, slurm) as backend,
         progress_bar(Path(file).name, quiet=quiet) as progress,
     ):
-        found = run_sweep(
-            Study.load(file, text) if study else load(file, text),
-            axes or None,
-            fixed=fixed or None,
-            seed=seed,
-            replications=reps,
-            directory=directory,
-            extend=extend,
-            executor=backend,
-            progress=progress,
-        )
+        try:
+            found = run_sweep(
+                Study.load(file, text) if study else load(file, text),
+                axes or None,
+                fixed=fixed or None,
+                seed=seed,
+                replications=reps,
+                directory=directory,
+                extend=extend,
+                executor=backend,
+                progress=progress,
+            )
+        except FailedRuns as error:
+            found = error.sweep
     _write(found, directory, single, quiet)
     _print(found, as_json)
+    for failure in found.failures[:_MOST_FAILURES]:
+        print_error(str(failure))
+    if len(found.failures) > _MOST_FAILURES:
+        print_error(f"and {len(found.failures) - _MOST_FAILURES} more runs failed")
     if found.interrupted:
         print_error("interrupted; what was finished is kept" if out is not None else "interrupted")
         return EXIT_INTERRUPTED
-    return EXIT_OK
+    return EXIT_RUN if found.failures else EXIT_OK
 
 
 def _write(found: Sweep, directory: Path | None, single: Path | None, quiet: bool) -> None:
@@ -162,6 +171,7 @@ def _print(found: Sweep, as_json: bool) -> None:
             {
                 "interrupted": found.interrupted,
                 "digest": found.digest,
+                "failures": [failure.as_json() for failure in found.failures],
                 "points": [{"set": dict(point), "summary": [e.as_json() for e in rows]} for point, rows in points],
                 **({"differences": differences} if found.mechanisms else {}),
             }
@@ -176,7 +186,7 @@ def _print(found: Sweep, as_json: bool) -> None:
     console().print(table(title, (*found.paths, *metrics), body, words=len(found.paths)))
     if len(points) > _MOST_ROWS:
         print_note(f"and {len(points) - _MOST_ROWS} more points")
-    if found.directory is not None and not found.interrupted:
+    if found.directory is not None and not found.interrupted and not found.failures:
         console().print(f"digest {found.digest}", soft_wrap=True)
 
 

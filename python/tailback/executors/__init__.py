@@ -33,7 +33,8 @@ def open_backend(
         workers: Threads, or Slurm jobs at a time. MPI and Dask have as many as they were started with.
         scheduler: Of Dask: its address, such as "tcp://head:8786".
         folder: Of Slurm: where jobs and their logs are kept; a place that all nodes see.
-        options: Of Slurm: parameters of submitit, such as {"slurm_partition": "long"}.
+        options: Of Slurm: parameters of submitit, such as {"slurm_partition": "long"}. Of Dask: the files of its
+            TLS, such as {"tls_ca_file": "ca.pem"}.
 
     Raises:
         UsageError: The package is missing, or the options mean nothing here.
@@ -42,14 +43,14 @@ def open_backend(
     """
     if scheduler is not None and name != "dask":
         raise UsageError(f"--scheduler is the address of a Dask scheduler; the executor is {name}")
-    if options and name != "slurm":
-        raise UsageError(f"options are for the executor slurm; this is {name}")
+    if options and name not in ("dask", "slurm"):
+        raise UsageError(f"options are for the executors dask and slurm; this is {name}")
     if workers is not None and name in ("dask", "mpi"):
         raise UsageError(f"the number of workers of {name} is that which it was started with")
     if name == "dask":
         from tailback.executors.dask import open_dask
 
-        return open_dask(scheduler)
+        return open_dask(scheduler, options or {})
     if name == "mpi":
         from tailback.executors.mpi import open_mpi
 

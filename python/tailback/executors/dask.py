@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from tailback.errors import ExecutorError, UsageError
@@ -20,17 +22,33 @@ _RETRIES = 3
 """How often a task is tried again whose worker died."""
 
 
-def open_dask(address: str | None) -> Backend:
-    """Connect to a scheduler; raises ExecutorError when it or its workers do not answer."""
+_TLS = ("tls_ca_file", "tls_client_cert", "tls_client_key")
+"""What a client needs for a connection by TLS, as `distributed.Security` names it."""
+
+
+def open_dask(address: str | None, options: Mapping[str, str]) -> Backend:
+    """Connect to a scheduler; raises ExecutorError when it or its workers do not answer.
+
+    Options are the files of TLS: `tls_ca_file`, `tls_client_cert`, `tls_client_key`. With them all is encrypted.
+    """
     if address is None:
         raise UsageError("Dask needs the address of its scheduler, such as --scheduler tcp://127.0.0.1:8786")
+    if unknown := sorted(set(options) - set(_TLS)):
+        raise UsageError(f"{unknown[0]} is no option of dask; its options are {', '.join(_TLS)}")
+    for name, file in options.items():
+        if not Path(file).is_file():
+            raise UsageError(f"{name} is {file}, and there is no such file")
+    if options and not address.startswith("tls://"):
+        raise UsageError(f"files of TLS mean nothing to {address}; an address by TLS begins with tls://")
     try:
         from distributed import Client
+        from distributed.security import Security
     except ModuleNotFoundError as error:
         raise missing(error, "dask") from None
+    # Any: the package says little of its types.
+    security: Any = Security(require_encryption=True, **options) if options else None  # type: ignore[no-untyped-call]
     try:
-        # Any: the package says little of its types.
-        client: Any = Client(address, timeout=_WAIT_S, set_as_default=False)  # type: ignore[no-untyped-call]
+        client: Any = Client(address, timeout=_WAIT_S, set_as_default=False, security=security)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:
         raise ExecutorError(f"no Dask scheduler answers at {address}: {error}") from error
     # Runs are not functions of their arguments to Dask: equal tasks are not merged, and lost ones run again.

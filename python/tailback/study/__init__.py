@@ -7,6 +7,6 @@ them, `figures` and `page` show them.
 from __future__ import annotations
 
 from tailback.study.document import Cell, Study
-from tailback.study.results import Run, Setting, Sweep
+from tailback.study.results import FailedRuns, Failure, Run, Setting, Sweep
 
-__all__ = ["Cell", "Run", "Setting", "Study", "Sweep"]
+__all__ = ["Cell", "FailedRuns", "Failure", "Run", "Setting", "Study", "Sweep"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -32,6 +33,8 @@ class Cell:
     mechanism: str | None
     scenario: Scenario
     hash: str
+    changes: tuple[tuple[str, Value], ...] = ()
+    """What it sets in the study's scenario, by path and in this order."""
 
     @property
     def setting(self) -> Setting:
@@ -134,6 +137,12 @@ class Study:
             cells.setdefault(made.setting, made)
         return tuple(cells.values())
 
+    def command(self, cell: Cell, seed: int) -> str:
+        """Return the command that runs one replication of a cell alone, for a shell."""
+        settings = [word for path, value in cell.changes for word in ("--set", f"{path}={toml_value(value)}")]
+        file = self.base.file or "SCENARIO.toml"
+        return shlex.join(["tailback", "run", file, *settings, "--seed", str(seed), "--reps", "1"])
+
     @cached_property
     def hash(self) -> str:
         """Hash of everything that the results depend on."""
@@ -173,12 +182,14 @@ class Study:
             point = tuple((_name(axis), _hashable(value)) for axis, (value, _) in zip(axes, chosen, strict=True))
             for m, variant in enumerate(variants):
                 own = _changes(variant["set"], f"mechanisms[{m}].set") if variant else []
-                scenario = self._change([*self._fixed(), *values, *own])
+                changes = [*self._fixed(), *values, *own]
+                scenario = self._change(changes)
                 if scenario.run_config["warmup"] == "auto":
                     raise UsageError(
                         'a sweep needs a stated run.warmup, such as --set run.warmup=20s; "auto" is for single runs'
                     )
-                yield Cell(point, variant and variant["name"], scenario, scenario.hash)
+                told = tuple((change.path, change.value) for change in changes)
+                yield Cell(point, variant and variant["name"], scenario, scenario.hash, told)
 
     def _change(self, changes: Sequence[_Change]) -> Scenario:
         """Return the scenario with values set; an error points at where the study says so."""

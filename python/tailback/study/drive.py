@@ -11,11 +11,11 @@ from pathlib import Path
 
 from tailback.errors import OutputError, RunError
 from tailback.measures import measures
-from tailback.parallel import Done, Pool, Progress, Task
+from tailback.parallel import Done, Failed, Pool, Progress, Task
 from tailback.report import Report
 from tailback.stats import mean_interval, paired_differences
 from tailback.study.document import Cell, Study, Until
-from tailback.study.results import Run, Sweep
+from tailback.study.results import Failure, Run, Sweep
 from tailback.study.store import Key, Store, read_manifest, read_runs
 
 __all__ = ["drive", "read"]
@@ -34,9 +34,11 @@ def drive(
 ) -> Sweep:
     """Run what is missing of a study; with a directory, keep every finished run there.
 
+    A run that fails does not stop the others; it is among the sweep's `failures`, and the next call tries it again.
+
     Raises:
         OutputError: The directory is another sweep's or another client's, or cannot be written.
-        RunError: A run failed, or what runs them is gone. What was finished is in the directory.
+        RunError: What runs them is gone. What was finished is in the directory.
 
     """
     cells = study.cells  # all are checked before the first one runs
@@ -55,6 +57,7 @@ class _Drive:
         self.store = store
         self.progress = progress
         self.runs: dict[Key, Run] = {} if store is None else store.runs
+        self.failures: dict[Key, str] = {}
         self.wanted = [study.replications] * len(self.cells)
 
     def __call__(self) -> Sweep:
@@ -69,7 +72,9 @@ class _Drive:
         if self.store:
             self.store.flush()
             if interrupted:
-                self.store.state("interrupted")
+                self.store.state("interrupted", failures=found.failures)
+            elif found.failures:
+                self.store.state("failed", counts=self.wanted, failures=found.failures)
             else:
                 self.store.state("complete", found.digest, self.wanted)
         return found
@@ -80,7 +85,7 @@ class _Drive:
         for k in range(max(self.wanted, default=0)):
             for cell, wanted in zip(self.cells, self.wanted, strict=True):
                 key = (cell.hash, self.study.seed + k)
-                if k < wanted and key not in self.runs:
+                if k < wanted and key not in self.runs and key not in self.failures:
                     tasks.setdefault(key, Task(key, cell.scenario, key[1]))
         return list(tasks.values())
 
@@ -89,7 +94,7 @@ class _Drive:
         progress = self.progress
         told = None if progress is None else (lambda done, total: progress(before + done, before + total))
         try:
-            outcome = self.pool.run(tasks, keep, told, self._add)
+            outcome = self.pool.run(tasks, keep, told, self._add, self._note)
             if self.store:
                 self.store.flush()
         except RunError as error:
@@ -108,6 +113,10 @@ class _Drive:
             self.store.add(done.key, run)
         else:
             self.runs[done.key] = run
+
+    def _note(self, failed: Failed[Key]) -> None:
+        """Let the others go on: one bad point does not cost the rest of a study."""
+        self.failures[failed.key] = str(failed.error)
 
     def _grow(self) -> bool:
         """Ask for more replications where they are needed; false where none is."""
@@ -150,7 +159,8 @@ class _Drive:
 
     def _values(self, index: int, metric: str) -> Mapping[int, float]:
         cell = self.cells[index]
-        runs = (self.runs[cell.hash, self.study.seed + k] for k in range(self.wanted[index]))
+        keys = ((cell.hash, self.study.seed + k) for k in range(self.wanted[index]))
+        runs = (self.runs[key] for key in keys if key in self.runs)
         rows = ((run.seed, next((v for m, v in run.measures.items() if str(m) == metric), None)) for run in runs)
         return {seed: value for seed, value in rows if value is not None}
 
@@ -173,6 +183,12 @@ class _Drive:
             self.store.directory if self.store else None,
             imprecise,
             self.store.notes if self.store else [],
+            [
+                Failure(cell.setting, key[1], self.failures[key], self.study.command(cell, key[1]))
+                for cell, own in zip(self.cells, keys, strict=True)
+                for key in own
+                if key in self.failures
+            ],
         )
 
 
@@ -223,4 +239,5 @@ def read(directory: Path) -> Sweep:
         dict(cells),
         directory,
         notes=[f"{path.name} is damaged and left out" for path in runs.spoilt],
+        failures=[Failure.from_json(told) for told in manifest.get("failures") or ()],
     )

@@ -35,6 +35,7 @@ def page(sweep: Sweep) -> str:
 <body>
 <h1>{title}</h1>
 {_facts(sweep)}
+{_failures(sweep)}
 {"".join(blocks)}
 {_differences(sweep)}
 {_means(sweep)}
@@ -49,6 +50,13 @@ def _figure(picture: Picture) -> str:
     return f"""<figure><h2>{title}</h2><img alt="{title}" src="{source}">
 <figcaption>{escape(picture.caption)}</figcaption></figure>
 """
+
+
+def _failures(sweep: Sweep) -> str:
+    if not sweep.failures:
+        return ""
+    lines = "".join(f"<li>{escape(str(failure))}</li>" for failure in sweep.failures[:_MOST_ROWS])
+    return f"<h2>Runs that failed</h2><p>They are in no figure and no mean.</p><ul>{lines}</ul>"
 
 
 def _facts(sweep: Sweep) -> str:

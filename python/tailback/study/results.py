@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tailback import _native
+from tailback.errors import RunError
 from tailback.measures import Estimate, Measure, estimates
 from tailback.rundir import write_file
 from tailback.scenario import Value
@@ -20,7 +21,7 @@ from tailback.stats import Interval, mean_interval, paired_differences
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Contrast", "Run", "Setting", "Sweep"]
+__all__ = ["Contrast", "FailedRuns", "Failure", "Run", "Setting", "Sweep"]
 
 Setting = tuple[tuple[str, Value], ...]
 """The axes' values at a point by name; with mechanisms, `mechanism` is the last name."""
@@ -35,6 +36,32 @@ class Run:
     measures: Mapping[Measure, float]
     packet_hops: int = 0
     cpu_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A replication at a point that could not end."""
+
+    point: Setting
+    seed: int
+    error: str
+    """What went wrong, as a sentence."""
+    command: str
+    """What repeats this run alone, for a shell."""
+
+    def __str__(self) -> str:
+        """Where, why, and what repeats it, in one line."""
+        at = ", ".join(f"{name} = {value}" for name, value in self.point)
+        return f"{f'at {at}: ' if at else ''}{self.error.rstrip('.')}. Alone: {self.command}"
+
+    def as_json(self) -> dict[str, object]:
+        """Return it for a manifest or another program."""
+        return {"set": dict(self.point), "seed": self.seed, "error": self.error, "command": self.command}
+
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> Failure:
+        """Read what `as_json` returned."""
+        return cls(tuple(told["set"].items()), told["seed"], told["error"], told["command"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +101,8 @@ class Sweep:
     """At how many points replications ended before `until` was met."""
     notes: list[str] = field(default_factory=list)
     """What happened that the user should know, such as a shard that could not be read."""
+    failures: list[Failure] = field(default_factory=list)
+    """Replications that could not end; they are in no estimate."""
 
     @property
     def digest(self) -> str:
@@ -137,7 +166,7 @@ class Sweep:
 
     def write(self, path: str | PathLike[str]) -> Path:
         """Write the frame as one Parquet file; it appears complete or not at all. Raises OutputError."""
-        state = "interrupted" if self.interrupted else "complete"
+        state = "interrupted" if self.interrupted else "failed" if self.failures else "complete"
         about = {"version": _native.version, "state": state, "paths": list(self.paths), "digest": self.digest}
         buffer = io.BytesIO()
         self.frame().write_parquet(buffer, metadata={"tailback": json.dumps(about)})
@@ -148,6 +177,17 @@ class Sweep:
         from tailback.study.page import page
 
         return write_file(path, page(self))
+
+
+class FailedRuns(RunError):
+    """Some runs of a sweep failed; `sweep` holds all others, and says in `failures` which failed and why."""
+
+    def __init__(self, sweep: Sweep) -> None:
+        """Tell of the first failure, and how many there are."""
+        first, count = sweep.failures[0], len(sweep.failures)
+        total = count + sum(map(len, sweep.runs.values()))
+        super().__init__(f"{count} of {total} runs failed, the others are complete. The first: {first}")
+        self.sweep = sweep
 
 
 def _by_seed(runs: Sequence[Run], measure: Measure) -> dict[int, float]:

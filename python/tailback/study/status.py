@@ -39,6 +39,7 @@ def status(directory: Path) -> dict[str, object]:
         "points": len(identity["cells"]),
         "runs_finished": len(own),
         "runs_missing": missing,
+        "runs_failed": len(manifest.get("failures") or ()),
         "until": identity["until"] and identity["until"]["metric"],
         "cpu_s": cpu_s,
         "cpu_s_left": cpu_s / len(own) * missing if own else None,

@@ -14,7 +14,7 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,8 +22,9 @@ from typing import IO, TYPE_CHECKING, Any, cast
 
 from tailback.errors import OutputError
 from tailback.measures import Measure
+from tailback.rundir import MANIFEST as RUN_MANIFEST
 from tailback.rundir import check_writable, write_file
-from tailback.study.results import Run
+from tailback.study.results import Failure, Run
 
 if TYPE_CHECKING:
     import polars as pl
@@ -71,6 +72,8 @@ class Store:
     @contextmanager
     def opened(self, *, extend: bool = False) -> Iterator[Store]:
         """Hold the lock; raises OutputError if the directory is another sweep's, another client's, or not writable."""
+        if (self.directory / RUN_MANIFEST).exists():
+            raise OutputError(f"{self.directory} is a run's directory; choose another one for the sweep")
         check_writable(self.directory / _SHARDS)
         with _locked(self.directory):
             self._begin(extend)
@@ -93,8 +96,10 @@ class Store:
                 )
         if before is not None:
             self.about["begun"] = before["begun"]
-        for partial in (self.directory / _SHARDS).glob(".*.partial"):
-            partial.unlink(missing_ok=True)
+        # What a kill left behind; nobody else writes here while the lock is held.
+        for folder in (self.directory, self.directory / _SHARDS):
+            for partial in folder.glob(".*.partial"):
+                partial.unlink(missing_ok=True)
         found = read_runs(self.directory)
         for path in found.spoilt:
             path.replace(path.with_suffix(".spoilt"))
@@ -120,9 +125,15 @@ class Store:
             self._waiting = []
         self._written = time.monotonic()
 
-    def state(self, state: str, digest: str | None = None, counts: list[int] | None = None) -> None:
+    def state(
+        self,
+        state: str,
+        digest: str | None = None,
+        counts: list[int] | None = None,
+        failures: Sequence[Failure] = (),
+    ) -> None:
         """Write the manifest; `counts` are the replications of each cell, once it is known that they suffice."""
-        end = {"digest": digest, "replications": counts}
+        end = {"digest": digest, "replications": counts, "failures": [failure.as_json() for failure in failures]}
         manifest = {"sweep": 1, "state": state, **end, **self.about, "identity": self.identity}
         write_file(self.directory / MANIFEST, json.dumps(manifest, indent=1) + "\n", durable=True)
 
