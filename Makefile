@@ -18,8 +18,6 @@ OUT ?= out
 export CARGO_TARGET_DIR ?= $(CURDIR)/target
 TARGET := $(CARGO_TARGET_DIR)
 CARGO := cargo
-# Wherever pip is called, also by maturin, it takes the versions that were tested.
-export PIP_CONSTRAINT := $(CURDIR)/requirements-dev.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_QUIET := 1
 # maturin installs into the environment that these name; whichever is active in the caller's shell is not ours.
@@ -42,27 +40,44 @@ help: ## List the targets
 $(BIN)/python:
 	@tools/make_venv.sh "$(PYTHON)" "$(VENV)"
 
-# The extension and what it needs at run time; Python files are used in place, so only Rust needs a new build.
-$(VENV)/.installed: $(RUST_SOURCES) pyproject.toml requirements-dev.txt | $(BIN)/python
+# The versions that were tested, each with its hash: what was published under a number later is not taken.
+$(VENV)/.needed: requirements/run.txt | $(BIN)/python
+	$(BIN)/pip install --require-hashes -r requirements/run.txt
+	@touch $@
+
+# The extension; Python files are used in place, so only Rust needs a new build.
+$(VENV)/.installed: $(RUST_SOURCES) pyproject.toml $(VENV)/.needed
 	@command -v cargo >/dev/null || { echo "Tailback needs Rust 1.88 or newer; see https://rustup.rs"; exit 1; }
-	$(BIN)/pip install maturin
+	@echo "Building the extension; some 4 minutes on 2 cores the first time."
 	$(BIN)/maturin develop --release --locked
 	@touch $@
 
-$(VENV)/.tested: pyproject.toml requirements-dev.txt | $(VENV)/.installed
-	$(BIN)/maturin develop --release --locked --extras test
+$(VENV)/.tested: requirements/dev.txt | $(VENV)/.installed
+	$(BIN)/pip install --require-hashes -r requirements/dev.txt
 	@touch $@
 
 .PHONY: build
 build: $(VENV)/.installed ## Build and install the package into .venv
 
+.PHONY: quick
+quick: $(VENV)/.installed ## Build, and reproduce one experiment: a first figure within a minute of the build
+	$(BIN)/tailback reproduce lan-a1 --quick --out $(OUT)/quick
+	@echo "The figures are in $(OUT)/quick/report.html"
+
 .PHONY: run
-run: $(OUT)/.reproduced ## Reproduce every experiment; the report is out/report.html
+run: $(OUT)/.reproduced ## Reproduce every experiment (10 minutes of 2 cores); the report is out/report.html
 	@echo "The report is $(OUT)/report.html"
 
 $(OUT)/.reproduced: $(VENV)/.installed $(PYTHON_SOURCES)
+	@echo "Reproducing every experiment at quick length; some 10 minutes on 2 cores, and it goes on where it was stopped."
 	$(BIN)/tailback reproduce all --quick --out $(OUT)
 	@touch $@
+
+# A change of Rust is there in seconds of building; the simulator is some two thirds as fast as the released one.
+.PHONY: dev
+dev: $(VENV)/.needed ## Build the extension for work on it: seconds per change, slower runs
+	@command -v cargo >/dev/null || { echo "Tailback needs Rust 1.88 or newer; see https://rustup.rs"; exit 1; }
+	$(BIN)/maturin develop --locked --quiet
 
 # Hours. Stopped or killed and called again, it goes on where it was; `make results RUN=lan` does one group or experiment and
 # keeps the pages of the others. Code 5 says that claims failed or are undecided: the pages are there to tell that.
@@ -108,6 +123,14 @@ format: $(VENV)/.tested ## Put all sources into the common format
 	$(CARGO) fmt --all
 	$(BIN)/ruff check --fix-only --quiet
 	$(BIN)/ruff format
+
+.PHONY: audit
+audit: $(BIN)/python ## Check licences and known advisories of everything that is pinned
+	tools/audit.sh $(PYTHON)
+
+.PHONY: lock
+lock: ## Renew the pinned versions and hashes in requirements/
+	tools/lock.sh $(PYTHON)
 
 .PHONY: check-bounds
 check-bounds: $(VENV)/.installed ## Run the Python tests with the oldest versions that pyproject.toml allows

@@ -23,7 +23,7 @@ def main() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
     # The tools of the tests may be new: only what a user installs is under test.
-    pins = [oldest(r) for r in [*project["dependencies"], *extras["pandas"]]]
+    pins = [oldest(r) for r in [*project["dependencies"], *extras["plot"], *extras["pandas"]]]
     env = {name: value for name, value in os.environ.items() if name not in ("PIP_CONSTRAINT", "VIRTUAL_ENV")}
     with tempfile.TemporaryDirectory() as folder:
         python = Path(folder, "venv", "bin", "python")

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -13,25 +16,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-SCENARIO = """\
-tailback = 1
-[run]
-duration = "2s"
-replications = 2
-[hosts]
-h = { count = 2 }
-d = {}
-[switches]
-sw = {}
-[[links]]
-between = ["[hd]*", "sw"]
-rate = "10Mbit/s"
-[[flows]]
-name = "data"
-from = "h*"
-to = "d"
-source = { kind = "poisson", rate = "2Mbit/s", packet = "1000B" }
-"""
+WHEEL_MB = 6.0
+"""The wheel at most."""
+
+INSTALLED_MB = 300.0
+"""With all that it needs, without the extra that draws figures, at most."""
 
 
 def only(folder: Path, pattern: str) -> Path:
@@ -77,24 +66,79 @@ def without_rust() -> dict[str, str]:
     return env
 
 
+def check_platform(wheel: Path) -> None:
+    """Refuse a wheel of one Python version only, or one that Linux distributions of its tag could not load."""
+    if "-abi3-" not in wheel.name:
+        sys.exit(f"{wheel.name} is not for the stable ABI")
+    if sys.platform == "linux":
+        done = subprocess.run(
+            [sys.executable, "-m", "auditwheel", "show", wheel], check=False, capture_output=True, text=True
+        )
+        tag = re.search(r"manylinux_\d+_\d+_\w+", done.stdout)
+        if done.returncode or tag is None or tag[0] not in wheel.name:
+            sys.exit(f"auditwheel does not pass {wheel.name}:\n{done.stdout}{done.stderr}")
+        print(f"auditwheel: consistent with {tag[0]}")
+    if wheel.stat().st_size > WHEEL_MB * 1e6:
+        sys.exit(f"{wheel.name} has {wheel.stat().st_size / 1e6:.1f} MB; at most {WHEEL_MB} are wanted")
+
+
+def print_sizes(python: Path) -> float:
+    """Print what each installed package takes on the disk, largest first, and return the sum in MB."""
+    done = subprocess.run([python, "-c", SIZES], check=True, capture_output=True, text=True)
+    sizes: dict[str, int] = json.loads(done.stdout)
+    for name, size in sorted(sizes.items(), key=lambda item: -item[1]):
+        print(f"  {name:20} {size / 1e6:6.1f} MB")
+    total = sum(sizes.values()) / 1e6
+    print(f"  {'together':20} {total:6.1f} MB")
+    return total
+
+
+# Files of a distribution, byte code included, without the tools that came with the environment.
+SIZES = """
+import importlib.metadata as m, json
+found = {}
+for d in m.distributions():
+    if d.metadata["Name"] not in ("pip", "setuptools"):
+        files = [d.locate_file(f) for f in d.files or ()]
+        found[d.metadata["Name"]] = sum(f.stat().st_size for f in files if f.is_file())
+print(json.dumps(found))
+"""
+
+
 def check_use(wheel: Path) -> None:
-    """Install the wheel into an empty environment, and import, run and reproduce with it."""
+    """Install the wheel into an empty environment, run the README's first example, and draw with the extra."""
     env = without_rust()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
         binaries = folder / "venv" / "bin"
-        (folder / "scenario.toml").write_text(SCENARIO, encoding="utf-8")
-        commands: tuple[list[str | Path], ...] = (
-            [binaries / "pip", "install", "--quiet", "--only-binary", ":all:", wheel.resolve()],
-            [binaries / "python", "-c", "import tailback, tailback._native; print('imported', tailback.__version__)"],
-            [binaries / "tailback", "run", "scenario.toml", "--out", "run"],
-            [binaries / "tailback", "reproduce", "lan-a1", "--quick", "--out", "out"],
-        )
-        for command in commands:
+        shutil.copy(ROOT / "docs" / "examples" / "merge.toml", folder)
+
+        def call(*command: str | Path, code: int = 0) -> str:
             print("$", *(Path(word).name for word in command), flush=True)
-            # Run from the empty folder, so that the sources cannot stand in for the wheel.
-            subprocess.run(command, check=True, env=env, cwd=folder)
+            # From the empty folder, so that the sources cannot stand in for the wheel.
+            done = subprocess.run(command, check=False, env=env, cwd=folder, capture_output=True, text=True)
+            if done.returncode != code:
+                sys.exit(f"exit code {done.returncode} instead of {code}:\n{done.stdout}{done.stderr}")
+            return done.stdout + done.stderr
+
+        pip = [binaries / "pip", "install", "--quiet", "--only-binary", ":all:"]
+        call(*pip, wheel.resolve())
+        if print_sizes(binaries / "python") > INSTALLED_MB:
+            sys.exit(f"more than {INSTALLED_MB:.0f} MB are installed")
+        # What the README prints is what the wheel prints.
+        shown = re.search(r"^digest (\S+)", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+        if shown is None or shown[1] not in call(binaries / "tailback", "run", "merge.toml", "--out", "run"):
+            sys.exit("the README's first example has another digest")
+        call(binaries / "tailback", "sweep", "merge.toml", "--reps", "1", "--set", "run.duration=10s", "--out", "sweep")
+        if "No figures" not in (folder / "sweep" / "report.html").read_text(encoding="utf-8"):
+            sys.exit("without matplotlib the report of a sweep should say that it has no figures")
+        if "pip install 'tailback[plot]'" not in call(binaries / "tailback", "plot", "run", code=2):
+            sys.exit("without matplotlib `tailback plot` should say what to install")
+        call(*pip, f"{wheel.resolve()}[plot]")
+        print_sizes(binaries / "python")
+        call(binaries / "tailback", "plot", "run")
+        call(binaries / "tailback", "reproduce", "lan-a1", "--quick", "--out", "out")
         if not (folder / "out" / "report.html").exists():
             sys.exit("`tailback reproduce` of the installed wheel wrote no out/report.html")
 
@@ -106,6 +150,7 @@ def main() -> None:
     folder = parser.parse_args().folder
     wheel = only(folder, "*.whl")
     check_contents(wheel, only(folder, "*.tar.gz"))
+    check_platform(wheel)
     check_use(wheel)
     print("the wheel works without Rust")
 

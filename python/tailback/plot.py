@@ -1,4 +1,7 @@
-"""Figures in one style. Everything returns matplotlib objects and leaves the choice of backend to the caller."""
+"""Figures in one style. Everything returns matplotlib objects and leaves the choice of backend to the caller.
+
+matplotlib is the extra `tailback[plot]`; importing this module without it raises UsageError.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
-import matplotlib as mpl
-from matplotlib.figure import Figure
-from matplotlib.text import Text
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
-
+from tailback.errors import UsageError
 from tailback.stats import Interval, mean_interval
+
+try:
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+    from matplotlib.text import Text
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
+except ModuleNotFoundError as error:
+    raise UsageError(f"{error.name} is missing, which draws figures: pip install 'tailback[plot]'") from None
 
 if TYPE_CHECKING:
     import polars as pl

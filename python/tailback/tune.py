@@ -10,6 +10,9 @@
 Each candidate is run with the same seeds, so that candidates differ by their settings and not by luck. If there are at
 most `budget` candidates all are tried; otherwise SciPy's differential evolution (Storn and Price 1997) chooses which,
 with a fixed seed. The winner is confirmed with fresh seeds: the reported intervals are not those that it was chosen by.
+Where it is not confirmed, the next cheapest candidate that kept the targets in the search is, with seeds of its own
+and a smaller error: attempt i has the error (1 - confidence) / 2^(i-1). A limit is on one side of an interval, so that
+by the union bound the settings that are reported as met miss a target with probability 1 - confidence at most.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
 from tailback import _native, quality
 from tailback.errors import ScenarioError, UsageError
@@ -29,10 +32,13 @@ from tailback.running import run
 from tailback.scenario import Scenario
 from tailback.stats import Interval, mean_interval
 
-__all__ = ["Checked", "Cost", "Parameter", "Target", "Tuned", "cost", "parameter", "target", "tune"]
+__all__ = ["Attempt", "Checked", "Cost", "Parameter", "Target", "Tuned", "cost", "parameter", "target", "tune"]
 
 _CONFIRMATION = 100_000
-"""Seeds of the confirmation begin so far behind those of the search."""
+"""Seeds of a confirmation begin so far behind those of the search, or of the confirmation before."""
+
+_ATTEMPTS = 5
+"""Candidates that are confirmed at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,20 +97,14 @@ class Checked:
 
 
 @dataclass(frozen=True, slots=True)
-class Tuned:
-    """The cheapest settings that were found."""
+class Attempt:
+    """A candidate that was confirmed, or refuted, with fresh seeds."""
 
     settings: Mapping[str, str]
     cost: float
     checks: Sequence[Checked]
-    """The targets with fresh seeds."""
-    tried: int
-    """Candidates that were run."""
-    is_exhaustive: bool
-    """Whether all candidates were run, so that none is cheaper but by chance."""
-    replications: int
-    """Of the confirmation."""
     confidence: float
+    """Of the intervals: higher at each further attempt."""
 
     @property
     def is_met(self) -> bool:
@@ -125,11 +125,62 @@ class Tuned:
             "settings": dict(self.settings),
             "cost": self.cost,
             "met": self.is_met,
+            "confidence": self.confidence,
             "targets": checks,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Tuned:
+    """The cheapest settings that were found and confirmed; if none was, the cheapest ones."""
+
+    attempts: Sequence[Attempt]
+    """In the order of cost, the last one confirmed if any is."""
+    tried: int
+    """Candidates that were run."""
+    is_exhaustive: bool
+    """Whether all candidates were run, so that none is cheaper but by chance."""
+    replications: int
+    """Of each confirmation."""
+
+    @property
+    def best(self) -> Attempt:
+        """What was confirmed, or else the cheapest."""
+        return self.attempts[-1] if self.attempts[-1].is_met else self.attempts[0]
+
+    @property
+    def settings(self) -> Mapping[str, str]:
+        """The values by path."""
+        return self.best.settings
+
+    @property
+    def cost(self) -> float:
+        """What they cost."""
+        return self.best.cost
+
+    @property
+    def checks(self) -> Sequence[Checked]:
+        """The targets with fresh seeds."""
+        return self.best.checks
+
+    @property
+    def confidence(self) -> float:
+        """Of the intervals of `checks`."""
+        return self.best.confidence
+
+    @property
+    def is_met(self) -> bool:
+        """Whether every target is met with its whole interval."""
+        return self.best.is_met
+
+    def as_json(self) -> dict[str, object]:
+        """Plain values."""
+        return {
+            **self.best.as_json(),
             "tried": self.tried,
             "exhaustive": self.is_exhaustive,
             "replications": self.replications,
-            "confidence": self.confidence,
+            "attempts": [attempt.as_json() for attempt in self.attempts],
         }
 
 
@@ -238,7 +289,7 @@ def tune(
         costs: Of the varied paths; default: each counts by its share of its own range.
         budget: Most candidates that are run.
         replications: Of each candidate; default: the scenario's.
-        confirmations: Replications of the winner, with fresh seeds.
+        confirmations: Replications of the winner, with fresh seeds; of the next cheapest too while none is confirmed.
         seed: Base seed; default: the scenario's.
         threads: Replications at a time.
         progress: Called with the candidates run and the budget.
@@ -254,20 +305,29 @@ def tune(
             search(point)
     else:
         _evolve(search, budget)
-    # The cheapest that keeps the targets; if none does, the one that misses by least.
-    best = min(search.seen, key=lambda point: (search.seen[point], point))
-    settings = search.settings(best)
-    result = run(scenario.set(settings), base + _CONFIRMATION, confirmations, threads)
+    # The cheapest that keep the targets; if none does, the one that misses by least.
+    order = sorted(search.seen, key=lambda point: (search.seen[point], point))
+    chosen = [point for point in order if search.seen[point][0] == 0][:_ATTEMPTS] or order[:1]
+    attempts: list[Attempt] = []
+    for point in chosen:
+        attempts.append(_confirm(search, point, len(attempts), confirmations))
+        if attempts[-1].is_met:
+            break
+    return Tuned(attempts, len(search.seen), exhaustive, confirmations)
+
+
+def _confirm(search: _Search, point: tuple[int, ...], before: int, confirmations: int) -> Attempt:
+    """Run a candidate with seeds of its own, after so many others."""
+    scenario = search.scenario.set(search.settings(point))
+    first = search.seed + (1 + before) * _CONFIRMATION
+    reports = run(scenario, first, confirmations, search.threads).reports
+    error = 1 - cast(float, scenario.run_config["confidence"])
+    confidence = 1 - error / 2**before
     checks = [
-        Checked(
-            one,
-            mean_interval([_METRICS[one.metric](report, one.group) for report in result.reports], result.confidence),
-        )
-        for one in targets
+        Checked(one, mean_interval([_METRICS[one.metric](report, one.group) for report in reports], confidence))
+        for one in search.targets
     ]
-    return Tuned(
-        settings, search.cost(best), checks, len(search.seen), exhaustive, len(result.reports), result.confidence
-    )
+    return Attempt(search.settings(point), search.cost(point), checks, confidence)
 
 
 class _Search:

@@ -50,8 +50,8 @@ def known_tests() -> set[str]:
 
 def pinned(package: str) -> bool:
     """Whether the version is the one that the outputs were made with; others lay tables out in other ways."""
-    text = (ROOT / "requirements-dev.txt").read_text(encoding="utf-8")
-    return f"{package}=={version(package)}" in text.splitlines()
+    text = (ROOT / "requirements" / "dev.txt").read_text(encoding="utf-8")
+    return any(line.startswith(f"{package}=={version(package)} ") for line in text.splitlines())
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)

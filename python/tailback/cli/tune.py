@@ -41,7 +41,9 @@ Exit codes: 0 every target is met with its whole interval, 5 one is not.""",
 @click.option("--cost", "costs", multiple=True, metavar="[WEIGHT*]PATH", help="What a unit of a varied value costs.")
 @click.option("--steps", type=click.IntRange(min=2), default=16, show_default=True, help="Values of a range.")
 @click.option("--budget", type=click.IntRange(min=1), default=200, show_default=True, help="Most candidates.")
-@click.option("--confirm", type=click.IntRange(min=2), default=10, show_default=True, help="Runs of the winner.")
+@click.option(
+    "--confirm", type=click.IntRange(min=2), default=10, show_default=True, help="Runs of the winner, with fresh seeds."
+)
 @click.option("--out", type=click.Path(path_type=Path), help="Where to write the tuned scenario.")
 @settings_option
 @seed_option
@@ -98,10 +100,15 @@ def tune(
             ]
             for check in found.checks
         ]
-        console().print(table("", ("target", "mean", f"{found.confidence:.0%} interval", ""), rows))
+        console().print(table("", ("target", "mean", f"{100 * found.confidence:.4g}% interval", ""), rows))
         how = f"all {found.tried} candidates" if found.is_exhaustive else f"{found.tried} chosen candidates"
         line = f"cost {found.cost:.6g}; {how} tried; confirmed by {found.replications} fresh replications"
         console().print(line, soft_wrap=True)
+        for attempt in found.attempts:
+            if attempt is not found.best:
+                values = ", ".join(f"{path} = {value}" for path, value in attempt.settings.items())
+                doubts = "; ".join(f"{c.target.text} {c.state}" for c in attempt.checks if c.state != "met")
+                console().print(f"not confirmed: {values} ({doubts})", soft_wrap=True)
     if out is not None:
         try:
             out.write_text(scenario.set(dict(found.settings)).to_toml(), encoding="utf-8")

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from typing import TYPE_CHECKING
 
-from tailback import _native, plot
+from tailback import _native
+from tailback.errors import UsageError
 from tailback.measures import Measure
 from tailback.stats import Interval
-from tailback.study.figures import Picture, figures
 from tailback.study.results import Setting, Sweep
+
+if TYPE_CHECKING:
+    from tailback.study.figures import Picture
 
 __all__ = ["page"]
 
@@ -21,8 +25,7 @@ _COLUMNS = ("offered", "loss", "delay", "delay_p99", "throughput", "goodput", "c
 
 def page(sweep: Sweep) -> str:
     """Return the whole page."""
-    with plot.style():
-        blocks = [_figure(picture) for picture in figures(sweep)]
+    blocks = _figures(sweep)
     title = escape(sweep.title or "Sweep")
     return f"""<!doctype html>
 <html lang="en">
@@ -44,7 +47,20 @@ def page(sweep: Sweep) -> str:
 """
 
 
+def _figures(sweep: Sweep) -> list[str]:
+    """Draw all figures; without what draws them the page says so, and has its tables."""
+    try:
+        from tailback import plot
+        from tailback.study.figures import figures
+    except UsageError as error:
+        return [f"<p><strong>No figures:</strong> {escape(str(error))}</p>"]
+    with plot.style():
+        return [_figure(picture) for picture in figures(sweep)]
+
+
 def _figure(picture: Picture) -> str:
+    from tailback import plot
+
     title = escape(picture.title)
     source = plot.image(plot.to_bytes(picture.figure, "svg"))
     return f"""<figure><h2>{title}</h2><img alt="{title}" src="{source}">

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Checks licences, sources and known advisories of all crates and Python packages that are pinned. What cannot be reached is said
+# and skipped; what is found wrong is an error. Usage: audit.sh PYTHON
+set -euo pipefail
+cd "$(dirname "$0")/.."
+tools=$(mktemp -d)
+trap 'rm -rf "$tools"' EXIT
+"$1" -m venv "$tools"
+"$tools/bin/pip" install --quiet pip-audit
+# A program of Rust, so it is kept: the first time takes minutes.
+command -v cargo-deny >/dev/null || cargo install --quiet --locked --root target/tools cargo-deny
+PATH="$tools/bin:$PATH:$PWD/target/tools/bin"
+
+echo "crates: licences, sources, wildcards"
+cargo-deny --workspace --all-features check --hide-inclusion-graph licenses bans sources
+
+# Both data bases are on the network.
+look() {
+  local what=$1 unreachable=$2
+  shift 2
+  echo "$what: known advisories"
+  local log="$tools/log"
+  "$@" >"$log" 2>&1 && { tail -n 1 "$log"; return; }
+  if grep -qE "$unreachable" "$log"; then
+    echo "  skipped: the data base cannot be reached from here"
+  else
+    cat "$log"
+    return 1
+  fi
+}
+look crates "failed to fetch|failed to (clone|open) advisory|unable to (fetch|connect)" cargo-deny --workspace check advisories
+look packages "ConnectionError|ServiceError|Failed to (query|connect)|HTTPError|not found on PyPI" pip-audit --strict --require-hashes --disable-pip -r requirements/dev.txt
