@@ -42,7 +42,7 @@ OVERLOAD = 10
 
 def _floor(report: Report) -> float:
     """What must be lost in % if every slow link was busy all the time, of the load that was realised."""
-    lost = sum(max(0.0, 1e-6 * report.offered_bps(f"data[{n}]") - CAPACITY) for n in range(1, PAIRS + 1))
+    lost = sum(max(0.0, 1e-6 * report.offered_bps(flow["name"]) - CAPACITY) for flow in report.flows("data"))
     return 100 * lost / (1e-6 * report.offered_bps())
 
 
