@@ -122,7 +122,7 @@ def check_use(wheel: Path) -> None:
                 sys.exit(f"exit code {done.returncode} instead of {code}:\n{done.stdout}{done.stderr}")
             return done.stdout + done.stderr
 
-        pip = [binaries / "pip", "install", "--quiet", "--only-binary", ":all:"]
+        pip: list[str | Path] = [binaries / "pip", "install", "--quiet", "--only-binary", ":all:"]
         call(*pip, wheel.resolve())
         if print_sizes(binaries / "python") > INSTALLED_MB:
             sys.exit(f"more than {INSTALLED_MB:.0f} MB are installed")

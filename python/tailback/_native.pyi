@@ -70,10 +70,10 @@ class Scenario:
     """A checked scenario. Immutable, safe to run from several threads at once."""
 
     @staticmethod
-    def from_toml(text: str, filename: str = "<scenario>") -> Scenario:
+    def from_toml(text: str, filename: str = "<scenario>", allow_files: bool = False) -> Scenario:
         """Read a TOML document; raises `ScenarioError`."""
     @staticmethod
-    def from_json(text: str, folder: str = "") -> Scenario:
+    def from_json(text: str, folder: str = "", allow_files: bool = False) -> Scenario:
         """Read the same document as JSON; raises `ScenarioError`."""
     def with_set(self, assignments: list[tuple[str, str]]) -> Scenario:
         """Return a copy with `path = value` applied in order; a value is TOML, or else a string."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import glob
 import io
 import json
 import os
@@ -12,16 +13,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from os import PathLike, fspath
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from tailback import frames
 from tailback.errors import OutputError
+from tailback.scenario import Scenario
 
 if TYPE_CHECKING:
     import polars as pl
 
     from tailback.result import Result, TableName
-    from tailback.scenario import Scenario
 
 __all__ = [
     "MANIFEST",
@@ -36,6 +37,7 @@ __all__ = [
 ]
 
 MANIFEST = "manifest.json"
+_OLD = ".old"
 _WRITTEN: tuple[TableName, ...] = (
     "flows",
     "transports",
@@ -67,17 +69,18 @@ def write(result: Result, directory: str | PathLike[str], *, replace: bool = Fal
 
 
 def _with_its_files(scenario: Scenario, folder: Path) -> Scenario:
-    """Copy the files that a scenario names beside it, so that it runs there; those above it stay where they are."""
+    """Copy the files that a scenario names beside it, so that it runs there, also without leave to read others."""
+    document: Any = scenario.document
+    is_same = True
     for index, file in scenario.files.items():
         name, source = PurePath(file), (Path(scenario.folder) / file).absolute()
-        if name.is_absolute():
-            continue
-        if ".." in name.parts:
-            scenario = scenario.set({f"flows[{index}].source.file": str(source)})
-            continue
+        if name.is_absolute() or ".." in name.parts:
+            name = PurePath("files", f"{index}-{name.name}")
+            document["flows"][index]["source"]["file"] = name.as_posix()
+            is_same = False
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, folder / name)
-    return scenario
+    return scenario if is_same else Scenario.from_document(document, str(folder))
 
 
 def check_target(directory: str | PathLike[str], *, replace: bool = False) -> Path:
@@ -90,6 +93,11 @@ def check_target(directory: str | PathLike[str], *, replace: bool = False) -> Pa
             raise OutputError(f"{target} is not a run directory (no {MANIFEST}); it is left alone")
     elif target.exists() and not target.is_dir():
         raise OutputError(f"{target} is a file; choose another name for the run directory")
+    for old in _replaced(target):
+        with writing(target):
+            old.rename(target)
+            old.parent.rmdir()
+        return check_target(directory, replace=replace)
     with writing(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=target.parent):
@@ -109,7 +117,7 @@ def new_directory(directory: str | PathLike[str], fill: Callable[[Path], None], 
             _sync(aside)
             aside.chmod(0o777 & ~_umask())
             if target.is_dir() and any(target.iterdir()):
-                old = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".old", dir=target.parent))
+                old = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=_OLD, dir=target.parent))
                 target.rename(old / "run")
                 aside.rename(target)
                 shutil.rmtree(old, ignore_errors=True)
@@ -120,6 +128,14 @@ def new_directory(directory: str | PathLike[str], fill: Callable[[Path], None], 
             shutil.rmtree(aside, ignore_errors=True)
             raise
     return target
+
+
+def _replaced(target: Path) -> Iterator[Path]:
+    """Find what a kill between the two renames of a replacement has left under another name."""
+    if not target.exists():
+        for old in sorted(target.parent.glob(f".{glob.escape(target.name)}.*{_OLD}")):
+            if (old / "run" / MANIFEST).exists():
+                yield old / "run"
 
 
 def check_writable(directory: Path) -> None:
@@ -159,7 +175,9 @@ def read_manifest(directory: str | PathLike[str]) -> dict[str, object]:
     try:
         return cast("dict[str, object]", json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
-        raise OutputError(f"{directory} is not a run directory: it has no {MANIFEST}") from None
+        old = next(_replaced(path.parent.absolute()), None)
+        where = f"; a replacement was cut off, and what it was is in {old}" if old else ""
+        raise OutputError(f"{directory} is not a run directory: it has no {MANIFEST}{where}") from None
     except (OSError, ValueError) as error:
         raise OutputError(f"{path} cannot be read: {error}") from error
 

@@ -75,6 +75,7 @@ class Scenario:
     """A scenario document. Immutable: every method that adds something returns a new scenario."""
 
     _file = ""
+    _allow_files = False
 
     def __init__(
         self,
@@ -123,29 +124,39 @@ class Scenario:
         self._table: Table | None = document
         self._native: _native.Scenario | None = None
         self._folder = ""
+        # Whoever writes a scenario in Python can read files in Python.
+        self._allow_files = True
 
     @classmethod
-    def from_document(cls, document: Mapping[str, Value]) -> Scenario:
-        """Take a document as it is, such as one read from JSON; it is checked when it is first used."""
+    def from_document(cls, document: Mapping[str, Value], folder: str = "") -> Scenario:
+        """Take a document as it is, such as one read from JSON; it is checked when it is first used.
+
+        The files that it names are files in `folder`.
+        """
         made = cls.__new__(cls)
         made._table = copy.deepcopy(dict(document))
         made._native = None
-        made._folder = ""
+        made._folder = folder
         return made
 
     @classmethod
-    def from_toml(cls, text: str, filename: str = "<scenario>") -> Scenario:
-        """Read a TOML document; raises ScenarioError with file, line and column."""
-        return cls.from_native(_native.Scenario.from_toml(text, filename), str(Path(filename).parent))
+    def from_toml(cls, text: str, filename: str = "<scenario>", *, allow_files: bool = False) -> Scenario:
+        """Read a TOML document; raises ScenarioError with file, line and column.
+
+        The files that it names are files in the folder of `filename`, or, with `allow_files`, anywhere.
+        """
+        compiled = _native.Scenario.from_toml(text, filename, allow_files)
+        return cls.from_native(compiled, str(Path(filename).parent), allow_files=allow_files)
 
     @classmethod
-    def from_native(cls, compiled: _native.Scenario, folder: str = "") -> Scenario:
+    def from_native(cls, compiled: _native.Scenario, folder: str = "", *, allow_files: bool = False) -> Scenario:
         """Take a scenario of the core; `folder` is where the files are that it names."""
         made = cls.__new__(cls)
         # Read when someone looks: most points of a sweep are only run.
         made._table = None
         made._native = compiled
         made._folder = folder
+        made._allow_files = allow_files
         return made
 
     # What the network consists of.
@@ -253,13 +264,14 @@ class Scenario:
         """
         paths = dict(assignments or {}) | {f"run.{key}": value for key, value in _keys(named).items()}
         changed = self.native.with_set([(path, toml_value(value)) for path, value in paths.items()])
-        return Scenario.from_native(changed, self._folder)
+        return Scenario.from_native(changed, self._folder, allow_files=self._allow_files)
 
     def with_texts(self, assignments: Sequence[tuple[str, str]]) -> Scenario:
         """Return a scenario with values replaced by path, each a text as `--set` takes it; itself if there are none."""
         if not assignments:
             return self
-        return Scenario.from_native(self.native.with_set(list(assignments)), self._folder)
+        changed = self.native.with_set(list(assignments))
+        return Scenario.from_native(changed, self._folder, allow_files=self._allow_files)
 
     # What it can be turned into.
 
@@ -278,7 +290,7 @@ class Scenario:
     def native(self) -> _native.Scenario:
         """The checked scenario of the core; raises ScenarioError."""
         if self._native is None:
-            self._native = _native.Scenario.from_json(json.dumps(self._document), self._folder)
+            self._native = _native.Scenario.from_json(json.dumps(self._document), self._folder, self._allow_files)
         return self._native
 
     @cached_property
@@ -330,7 +342,7 @@ class Scenario:
     def __reduce__(self) -> tuple[object, ...]:
         """Travel to another process as text; files that the scenario names must be where they are here."""
         text, folder = self.native.to_json(), str(Path(self._folder).absolute())
-        return _rebuild, (text, folder, self.hash, _native.version)
+        return _rebuild, (text, folder, self.hash, _native.version, self._allow_files)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Scenario):
@@ -353,6 +365,7 @@ class Scenario:
     def _replace(self, key: str, value: Value) -> Scenario:
         made = Scenario.from_document({**self._document, key: value})
         made._folder = self._folder
+        made._allow_files = self._allow_files
         return made
 
     def _with(self, key: str, name: str, options: Value) -> Scenario:
@@ -365,13 +378,14 @@ class Scenario:
         return self._replace(key, [*cast(Sequence[Value], self._document.get(key, ())), value])
 
 
-def _rebuild(text: str, folder: str, expected: str, version: str) -> Scenario:
+def _rebuild(text: str, folder: str, expected: str, version: str, allow_files: bool) -> Scenario:
     """Read what another process sent; its hash also covers the files that it names."""
     if version != _native.version:
         raise RunError(
             f"this worker has Tailback {_native.version}, and the scenario is of {version}; install the same"
         )
-    made = Scenario.from_native(_native.Scenario.from_json(text, folder), folder)
+    compiled = _native.Scenario.from_json(text, folder, allow_files)
+    made = Scenario.from_native(compiled, folder, allow_files=allow_files)
     if made.hash != expected:
         raise RunError(f"a file that the scenario names is another one in {folder} of this worker; copy it there")
     return made
@@ -399,14 +413,23 @@ def read_document(path: str | PathLike[str]) -> str:
         raise UsageError(f"{file} is not UTF-8 text: {advice}") from None
 
 
-def load(path: str | PathLike[str], text: str | None = None) -> Scenario:
-    """Read a scenario file, TOML or (by its name's ending) JSON; `text` is what it holds, if that has been read."""
+def load(path: str | PathLike[str], text: str | None = None, *, allow_files: bool = False) -> Scenario:
+    """Read a scenario file, TOML or (by its name's ending) JSON; raises ScenarioError.
+
+    Args:
+        path: The file.
+        text: What it holds, if that has been read.
+        allow_files: Let it name files outside its folder; for scenarios that you trust.
+
+    """
     file = Path(fspath(path))
     text = read_document(path) if text is None else text
     if file.suffix == ".json":
-        made = Scenario.from_native(_native.Scenario.from_json(text, str(file.parent)), str(file.parent))
+        folder = str(file.parent)
+        compiled = _native.Scenario.from_json(text, folder, allow_files)
+        made = Scenario.from_native(compiled, folder, allow_files=allow_files)
     else:
-        made = Scenario.from_toml(text, str(path))
+        made = Scenario.from_toml(text, str(path), allow_files=allow_files)
     made._file = str(path)
     return made
 

@@ -19,21 +19,21 @@ pub struct Scenario(tailback_scenario::Scenario);
 #[pymethods]
 impl Scenario {
     #[staticmethod]
-    #[pyo3(signature = (text, filename = "<scenario>"))]
-    fn from_toml(py: Python<'_>, text: &str, filename: &str) -> PyResult<Scenario> {
+    #[pyo3(signature = (text, filename = "<scenario>", allow_files = false))]
+    fn from_toml(py: Python<'_>, text: &str, filename: &str, allow_files: bool) -> PyResult<Scenario> {
         let folder = Path::new(filename).parent().unwrap_or(Path::new(""));
         whole(|| {
-            tailback_scenario::Scenario::from_toml_with(text, filename, files_in(folder))
+            tailback_scenario::Scenario::from_toml_with(text, filename, files_in(folder, allow_files))
                 .map(Scenario)
                 .map_err(|error| raise(py, &error))
         })
     }
 
     #[staticmethod]
-    #[pyo3(signature = (text, folder = ""))]
-    fn from_json(py: Python<'_>, text: &str, folder: &str) -> PyResult<Scenario> {
+    #[pyo3(signature = (text, folder = "", allow_files = false))]
+    fn from_json(py: Python<'_>, text: &str, folder: &str, allow_files: bool) -> PyResult<Scenario> {
         whole(|| {
-            tailback_scenario::Scenario::from_json_with(text, files_in(Path::new(folder)))
+            tailback_scenario::Scenario::from_json_with(text, files_in(Path::new(folder), allow_files))
                 .map(Scenario)
                 .map_err(|error| raise(py, &error))
         })
@@ -93,8 +93,8 @@ impl Scenario {
         in_turn(py, plan, parts)
     }
 
-    fn parts(&self, most: usize, seed: u64) -> String {
-        let plan = build(&self.0, seed, None);
+    fn parts(&self, most: usize, seed: u64) -> PyResult<String> {
+        let plan = whole(|| Ok(build(&self.0, seed, None)))?;
         let (nodes, links) = (plan.nodes.clone(), plan.links.clone());
         let parts = Parts::new(plan, most);
         let partition = parts.partition();
@@ -105,11 +105,11 @@ impl Scenario {
         let cut: Vec<_> = partition.cut().iter().map(|link| links[*link as usize].ends.map(name)).collect();
         let look_ahead = (!cut.is_empty()).then(|| partition.look_ahead().as_secs());
         let nodes: Vec<_> = (0..partition.parts()).map(of).collect();
-        serde_json::json!({ "parts": nodes, "cut": cut, "look_ahead_s": look_ahead }).to_string()
+        Ok(serde_json::json!({ "parts": nodes, "cut": cut, "look_ahead_s": look_ahead }).to_string())
     }
 
-    fn network(&self, seed: u64) -> String {
-        let plan = build(&self.0, seed, None);
+    fn network(&self, seed: u64) -> PyResult<String> {
+        let plan = whole(|| Ok(build(&self.0, seed, None)))?;
         let name = |node: u16| plan.nodes[usize::from(node)].name.as_str();
         let kind = |kind: &NodeKind| if matches!(kind, NodeKind::Host(_)) { "host" } else { "switch" };
         let nodes: Vec<_> = plan.nodes.iter().map(|n| serde_json::json!([n.name, kind(&n.kind)])).collect();
@@ -140,7 +140,7 @@ impl Scenario {
             |f: &&FlowPlan| pairs(f).into_iter().map(|(from, to)| (from, to, f.group.clone())).collect::<Vec<_>>();
         let flows: BTreeSet<_> = drawn.iter().flat_map(named).collect();
         let flows: Vec<_> = flows.iter().map(|(from, to, group)| [name(*from), name(*to), group]).collect();
-        serde_json::json!({ "nodes": nodes, "links": links, "flows": flows }).to_string()
+        Ok(serde_json::json!({ "nodes": nodes, "links": links, "flows": flows }).to_string())
     }
 
     fn __repr__(&self) -> String {
@@ -148,10 +148,26 @@ impl Scenario {
     }
 }
 
-/// Files are found relative to `folder`.
-fn files_in(folder: &Path) -> Files {
-    let folder = folder.to_owned();
-    Files::read_by(move |file| std::fs::read_to_string(folder.join(file)).map_err(|e| e.to_string()))
+/// Files are found relative to `folder`, and are files inside it unless others are allowed: a scenario may be a stranger's.
+fn files_in(folder: &Path, allow_files: bool) -> Files {
+    let folder = if folder.as_os_str().is_empty() { Path::new(".").to_owned() } else { folder.to_owned() };
+    Files::read_by(move |file| {
+        let path = folder.join(file);
+        if !allow_files {
+            // Links are followed first, so that none leads out.
+            let inside = folder.canonicalize().and_then(|folder| Ok(path.canonicalize()?.starts_with(folder)));
+            if !inside.map_err(|e| e.to_string())? {
+                return Err("it is outside the scenario's folder, and a scenario of somebody else could read any file \
+                     of yours; if you trust this one, allow it with --allow-files (in Python: allow_files=True)"
+                    .to_owned());
+            }
+            // A pipe or a device has no end that could be waited for.
+            if !path.metadata().map_err(|e| e.to_string())?.is_file() {
+                return Err("it is no regular file".to_owned());
+            }
+        }
+        std::fs::read_to_string(path).map_err(|e| e.to_string())
+    })
 }
 
 fn engine_named(name: &str) -> PyResult<Engine> {

@@ -134,6 +134,12 @@ def _main(arguments: Sequence[str] | None) -> int:
             raise
         print_error(f"{type(error).__name__}: {error} (set TAILBACK_DEBUG=1 to see where)")
         return EXIT_USAGE if isinstance(error, ValueError) else EXIT_RUN
+    except BaseException as error:
+        # A broken invariant of the core that is not caught there; it is no Exception.
+        if type(error).__module__ != "pyo3_runtime" or _debugging():
+            raise
+        print_error(f"Tailback has a mistake: {error} (set TAILBACK_DEBUG=1 to see where, and please report it)")
+        return EXIT_RUN
     return code if isinstance(code, int) else EXIT_OK
 
 
