@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias, cast
 
 from tailback import _native
-from tailback.errors import RunError, UsageError
+from tailback.errors import RunError, ScenarioError, UsageError
 from tailback.parts import Parts
 
 __all__ = ["Precision", "Scenario", "Table", "Value", "discipline", "kind", "load", "source", "tcp", "toml_value"]
@@ -334,12 +334,16 @@ class Scenario:
         return hash(self.hash)
 
     def __repr__(self) -> str:
-        parts = {key: len(cast(Sequence[Value], self._document.get(key, ()))) for key in _PARTS}
-        return (
-            f"<Scenario {self._document.get('title', 'untitled')!r}: "
-            + ", ".join(f"{count} {key}" for key, count in parts.items())
-            + ">"
-        )
+        title = self._document.get("title", "untitled")
+        groups = _number(len(cast(Sequence[Value], self._document.get("flows", ()))), "group", "of flows")
+        try:
+            network = json.loads(self.native.network(0))
+        except ScenarioError as error:
+            # One that is being built, or wrong: there is no network to count yet.
+            return f"<Scenario {title!r}: not valid: {error.message}>"
+        kinds = [kind for _, kind in network["nodes"]]
+        hosts, switches = _number(kinds.count("host"), "host"), _number(kinds.count("switch"), "switch")
+        return f"<Scenario {title!r}: {hosts}, {switches}, {_number(len(network['links']), 'link')}, {groups}>"
 
     # Copies with one change.
 
@@ -370,7 +374,9 @@ def _rebuild(text: str, folder: str, expected: str, version: str) -> Scenario:
     return made
 
 
-_PARTS = ("hosts", "switches", "links", "flows")
+def _number(count: int, what: str, more: str = "") -> str:
+    plural = "" if count == 1 else "es" if what.endswith("ch") else "s"
+    return f"{count} {what}{plural} {more}".rstrip()
 
 
 def read_document(path: str | PathLike[str]) -> str:

@@ -14,7 +14,7 @@ from tailback.measures import measures
 from tailback.parallel import Done, Pool, Progress, Task
 from tailback.report import Report
 from tailback.stats import mean_interval, paired_differences
-from tailback.study.document import Cell, Study, Until
+from tailback.study.document import Cell, Study, Until, logarithmic
 from tailback.study.results import Run, Sweep
 from tailback.study.store import Key, Store, read_manifest, read_runs
 
@@ -173,6 +173,8 @@ class _Drive:
             self.store.directory if self.store else None,
             imprecise,
             self.store.notes if self.store else [],
+            self.study.until.metric if self.study.until else None,
+            logarithmic(self.study.document),
         )
 
 
@@ -223,4 +225,6 @@ def read(directory: Path) -> Sweep:
         dict(cells),
         directory,
         notes=[f"{path.name} is damaged and left out" for path in runs.spoilt],
+        until=identity["until"] and identity["until"]["metric"],
+        logarithmic=logarithmic(manifest.get("study", {})),
     )
