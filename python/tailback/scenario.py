@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias, cast
 
 from tailback import _native
-from tailback.errors import RunError, ScenarioError, UsageError
+from tailback.errors import RunError, ScenarioError, unreadable
 from tailback.parts import Parts
 
 __all__ = ["Precision", "Scenario", "Table", "Value", "discipline", "kind", "load", "source", "tcp", "toml_value"]
@@ -383,19 +383,20 @@ def read_document(path: str | PathLike[str]) -> str:
     """Return the text of a scenario or study file; "-" is standard input, which can be read once.
 
     Raises:
-        UsageError: It is not UTF-8 text.
+        ScenarioError: It is not UTF-8 text.
 
     """
-    file = Path(fspath(path))
-    data = sys.stdin.buffer.read() if str(path) == "-" else file.read_bytes()
+    data = sys.stdin.buffer.read() if str(path) == "-" else Path(fspath(path)).read_bytes()
+    # UTF-16 without a mark at its beginning is UTF-8 too, with a zero beside every letter.
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or b"\0" in data:
+        advice = "save it as UTF-8; in Windows PowerShell `>` writes UTF-16, and `| Out-File -Encoding utf8` does not"
+        raise unreadable(str(path), "this looks like UTF-16, and a document is UTF-8 text", advice)
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            advice = "it is UTF-16, as `>` of Windows PowerShell writes; save it as UTF-8"
-        else:
-            advice = f"{error.reason} at byte {error.start}"
-        raise UsageError(f"{file} is not UTF-8 text: {advice}") from None
+        line = data.count(b"\n", 0, error.start) + 1
+        message = f"line {line} is not UTF-8 text: byte {data[error.start]:#04x} stands at offset {error.start}"
+        raise unreadable(str(path), message, "save the file as UTF-8") from None
 
 
 def load(path: str | PathLike[str], text: str | None = None) -> Scenario:

@@ -86,7 +86,10 @@ class Study:
         scenario = file.parent / json.loads(native.to_json())["scenario"]
         if not scenario.is_file():
             raise native.refuse("scenario", f"there is no file {scenario}", "write its path from the study's folder")
-        return cls(native, load(scenario), is_file=True)
+        inner = read_document(scenario)
+        if is_study(inner):
+            raise native.refuse("scenario", f"{scenario} is a study, not a scenario", "name the scenario it is about")
+        return cls(native, load(scenario, inner), is_file=True)
 
     @classmethod
     def make(
