@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
 from tailback.errors import UsageError
-from tailback.measures import Measure, measures
+from tailback.measures import Measure, measures, resolution
 from tailback.parallel import Progress
 from tailback.result import Result
 from tailback.rundir import read_manifest, read_table
 from tailback.running import run
 from tailback.scenario import load
+from tailback.shown import html_table, quantity
 from tailback.stats import Interval, mean_interval, paired_differences
 
 __all__ = ["Comparison", "Difference", "compare"]
@@ -30,6 +32,8 @@ class Difference:
     a: Interval
     b: Interval
     difference: Interval
+    resolutions: tuple[float, float] = (0.0, 0.0)
+    """How far a quantile of A and one of B may be from those observed, in the measure's unit; 0 for what is exact."""
 
     @property
     def is_significant(self) -> bool:
@@ -59,7 +63,12 @@ class Comparison:
             names.setdefault(difference.measure.scope, set()).add(difference.measure.name)
         repeated = {"class"} if len(names.get("class", ())) == 1 else set()
         repeated |= {"total"} if len(names.get("group", ())) == 1 else set()
-        return [difference for difference in self.differences if difference.measure.scope not in repeated]
+        return [
+            d
+            for d in self.differences
+            # Marks are of all flows together only, and nobody asks about them where nothing marks.
+            if (d.a.mean + d.b.mean > 0 if d.measure.metric == "marks" else d.measure.scope not in repeated)
+        ]
 
     def as_json(self) -> dict[str, object]:
         """Plain values."""
@@ -68,6 +77,26 @@ class Comparison:
             "confidence": self.confidence,
             "differences": [difference.as_json() for difference in self.differences],
         }
+
+    def __repr__(self) -> str:
+        head = f"<Comparison: {len(self.seeds)} pairs, {self.confidence:.0%} intervals of B - A"
+        shown = ((d, quantity(d.difference, d.measure, sum(d.resolutions))) for d in self.distinct())
+        lines = [f"  {d.measure!s:24} {text}{' *' if d.is_significant else ''}" for d, text in shown]
+        return "\n".join([head, *lines]) + ">"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [
+                str(d.measure),
+                quantity(d.a, d.measure, d.resolutions[0]),
+                quantity(d.b, d.measure, d.resolutions[1]),
+                quantity(d.difference, d.measure, sum(d.resolutions)),
+                "*" if d.is_significant else "",
+            ]
+            for d in self.distinct()
+        ]
+        about = f"{len(self.seeds)} pairs, {self.confidence:.0%} intervals; a star: the interval excludes zero"
+        return html_table(about, ("metric", "A", "B", "B \N{MINUS SIGN} A", ""), rows)
 
 
 def compare(
@@ -100,13 +129,28 @@ def compare(
     keys = [key for key in left[seeds[0]] if all(key in run for s in seeds for run in (left[s], right[s]))]
     if not keys:
         raise UsageError("the runs measure nothing in common: name flow groups alike in both scenarios")
-    return Comparison(seeds, confidence, tuple(_difference(key, seeds, left, right, confidence) for key in keys))
+    means = [{key: math.fsum(run[s][key] for s in seeds) / len(seeds) for key in keys} for run in (left, right)]
+    return Comparison(
+        seeds,
+        confidence,
+        tuple(
+            _difference(key, seeds, left, right, confidence, (resolution(key, means[0]), resolution(key, means[1])))
+            for key in keys
+        ),
+    )
 
 
 BySeed = Mapping[int, Mapping[Measure, float]]
 
 
-def _difference(key: Measure, seeds: tuple[int, ...], left: BySeed, right: BySeed, confidence: float) -> Difference:
+def _difference(
+    key: Measure,
+    seeds: tuple[int, ...],
+    left: BySeed,
+    right: BySeed,
+    confidence: float,
+    resolutions: tuple[float, float],
+) -> Difference:
     a = {s: left[s][key] for s in seeds}
     b = {s: right[s][key] for s in seeds}
     return Difference(
@@ -114,6 +158,7 @@ def _difference(key: Measure, seeds: tuple[int, ...], left: BySeed, right: BySee
         mean_interval(list(a.values()), confidence),
         mean_interval(list(b.values()), confidence),
         mean_interval(paired_differences(b, a), confidence),
+        resolutions,
     )
 
 

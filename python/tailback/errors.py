@@ -18,6 +18,7 @@ __all__ = [
     "ScenarioError",
     "TailbackError",
     "UsageError",
+    "unreadable",
 ]
 
 EXIT_OK = 0
@@ -26,6 +27,16 @@ EXIT_SCENARIO = 3
 EXIT_RUN = 4
 EXIT_CLAIM = 5
 EXIT_INTERRUPTED = 130
+
+
+def unreadable(file: str, message: str, suggestion: str) -> ScenarioError:
+    """Return the error of a document that cannot even be read as text, with the attributes of all others."""
+    error = ScenarioError(f"{file}: {message}; {suggestion}")
+    error.message, error.path, error.line, error.column, error.suggestion = message, "", None, None, suggestion
+    error.rendered = f"error: {message}\n  --> {file}\n   = help: {suggestion}\n"
+    keys = ("message", "path", "line", "column", "suggestion", "rendered")
+    error.problems = [{key: getattr(error, key) for key in keys}]
+    return error
 
 
 class TailbackError(Exception):

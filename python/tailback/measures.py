@@ -5,35 +5,94 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from tailback.report import DelayRow, Report
 from tailback.stats import Interval, mean_interval
 
-__all__ = ["UNITS", "Estimate", "Measure", "estimates", "measures"]
+__all__ = [
+    "METRICS",
+    "RESOLUTION",
+    "UNITS",
+    "Estimate",
+    "Measure",
+    "Metric",
+    "advice_on",
+    "estimates",
+    "measures",
+    "resolution",
+]
 
-UNITS = {
-    "offered": "bit/s",
-    "throughput": "bit/s",
-    "loss": "1",
-    "delay": "s",
-    "delay_p50": "s",
-    "delay_p99": "s",
-    "goodput": "bit/s",
-    "retransmitted": "1",
-    "completion": "s",
-    "completion_p99": "s",
-    "response": "s",
-    "response_p99": "s",
-    "slowdown": "1",
-    "jitter": "s",
-    "pdv_p99": "s",
-    "pdv_p999": "s",
-    "ipdv_p99": "s",
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """What one of the numbers is."""
+
+    unit: str
+    """As in JSON and Parquet: `bit/s`, `s`, `packet`, or `1` for numbers without one."""
+    about: str
+    title: str = ""
+    """Heading of its column in tables; default: its name."""
+    is_share: bool = False
+    """Whether tables show it in percent."""
+
+
+METRICS = {
+    "offered": Metric("bit/s", "payload handed to the network"),
+    "throughput": Metric("bit/s", "payload delivered"),
+    "loss": Metric("1", "packets lost per packet offered", is_share=True),
+    "delay": Metric("s", "mean one-way delay of packets", "mean delay"),
+    "delay_p50": Metric("s", "median of it", "50 % delay"),
+    "delay_p99": Metric("s", "99th percentile of it", "99 % delay"),
+    "goodput": Metric("bit/s", "payload that reached applications in order, each byte once"),
+    "jain": Metric("1", "Jain's fairness index of the goodputs of two or more flows, 1/n to 1"),
+    "retransmitted": Metric("1", "segments sent again per segment sent", is_share=True),
+    "completion": Metric("s", "mean time from a write to the arrival of its last byte (TCP, RDMA)"),
+    "completion_p99": Metric("s", "99th percentile of it", "99 % completion"),
+    "response": Metric("s", "mean time of an application's page or transfer (flow completion time)"),
+    "response_p99": Metric("s", "99th percentile of it", "99 % response"),
+    "slowdown": Metric("1", "mean of a transfer's time per the time that it would take alone"),
+    "jitter": Metric("s", "interarrival jitter (RFC 3550); needs run.delay-variation"),
+    "pdv_p99": Metric("s", "99th percentile of the delay above the least (RFC 5481); the same", "99 % PDV"),
+    "pdv_p999": Metric("s", "99.9th percentile of it; the same", "99.9 % PDV"),
+    "ipdv_p99": Metric("s", "99th percentile of the change of delay between packets (RFC 5481); the same", "99 % IPDV"),
+    "marks": Metric("packet", 'packets that ports marked "congestion experienced", of all flows together'),
 }
-"""Unit of each metric; loss is a ratio of packets, retransmitted one of segments. Four are of flows with a
-transport: goodput counts each byte once, completion is the time from a write to its last byte's arrival. The next three
-are of applications: the time of a page or transfer, and that of a transfer per the time that it would take alone. The
-last four are there where `delay-variation` is measured: the jitter of RFC 3550, and PDV and IPDV of RFC 5481."""
+"""Every metric of a summary, by its name. Numbers are of the measured time, that after the warm-up.
+
+Jain's index is (Σx)²/(n·Σx²) (R. Jain, D. Chiu and W. Hawe, DEC-TR-301, 1984). `goodput`, `retransmitted` and
+`completion` are of flows with a transport, `response` and `slowdown` of applications.
+"""
+
+UNITS = {name: metric.unit for name, metric in METRICS.items()}
+"""Unit of each metric."""
+
+RESOLUTION = 1 / 256
+"""Largest relative error of a quantile: half a bucket of the histogram per its lowest value (docs/statistics.md)."""
+
+_OTHER_NAMES = {
+    "fct": ("completion", "response"),
+    "fairness": ("jain",),
+    "ecn": ("marks",),
+    "marked": ("marks",),
+    "latency": ("delay",),
+    "rtt": ("delay", "response"),
+    "p50": ("delay_p50",),
+    "median": ("delay_p50",),
+    "p99": ("delay_p99",),
+    "drops": ("loss",),
+}
+"""What else people call them, for advice."""
+
+
+def advice_on(name: str) -> str:
+    """Return what may be meant by a name that no metric has."""
+    others = _OTHER_NAMES.get(name.lower())
+    near = others or get_close_matches(name, METRICS, n=1)
+    if near:
+        return f"did you mean {' or '.join(f'`{other}`' for other in near)}?"
+    return f"the metrics are {', '.join(METRICS)}"
+
 
 _QUANTILES = ("p50", "p99")
 
@@ -51,6 +110,11 @@ class Measure:
         """Unit of the number."""
         return UNITS[self.metric]
 
+    @property
+    def is_share(self) -> bool:
+        """Whether it is shown in percent."""
+        return METRICS[self.metric].is_share
+
     def __str__(self) -> str:
         """As `--set` and `precision` write it: `loss` for the total, `loss[data]` for a group or class."""
         return self.metric if self.scope == "total" else f"{self.metric}[{self.name}]"
@@ -62,6 +126,8 @@ class Estimate:
 
     measure: Measure
     interval: Interval
+    resolution: float = 0.0
+    """How far a quantile may be from the observed one, in the measure's unit; 0 for what is exact."""
 
     def as_json(self) -> dict[str, object]:
         """Plain values, one level deep."""
@@ -87,6 +153,9 @@ def _measures(report: Report) -> Iterator[tuple[Measure, float]]:
         yield Measure(scope, name, "delay"), report.mean_delay_s(flows)
         rows = report.flows(flows)
         yield from _transports(scope, name, flows, report)
+        if scope == "total":
+            marked = sum(row["marked_packets"] for port in report.data["ports"] for row in port["classes"])
+            yield Measure(scope, name, "marks"), marked
         if scope == "group":
             yield from _application(name, report)
             yield from _variation(name, report)
@@ -115,6 +184,10 @@ def _transports(scope: str, name: str, flows: str, report: Report) -> Iterator[t
         return
     sent = sum(row["segments"] for row in rows)
     yield Measure(scope, name, "goodput"), report.goodput_bps(flows)
+    # An application's flows are requests and responses, of which nobody asks how fair they are to each other.
+    applications = report.data["applications"]
+    if len(rows) > 1 and (name not in applications if scope == "group" else not applications):
+        yield Measure(scope, name, "jain"), report.jain(flows)
     yield Measure(scope, name, "retransmitted"), sum(r["retransmissions"] for r in rows) / sent if sent else 0.0
     done = report.data["completions"].get(name)
     if scope == "group" and done is not None and done["mean_s"] is not None:
@@ -154,4 +227,23 @@ def _quantiles(scope: str, name: str, delay: DelayRow) -> Iterator[tuple[Measure
 def estimates(rows: Sequence[Mapping[Measure, float]], confidence: float) -> list[Estimate]:
     """Return mean and interval of each measure over replications, in the order in which they first appear."""
     keys = dict.fromkeys(key for row in rows for key in row)
-    return [Estimate(key, mean_interval([row[key] for row in rows if key in row], confidence)) for key in keys]
+    means = {key: mean_interval([row[key] for row in rows if key in row], confidence) for key in keys}
+    return [
+        Estimate(key, interval, resolution(key, {key: i.mean for key, i in means.items()}))
+        for key, interval in means.items()
+    ]
+
+
+def resolution(measure: Measure, means: Mapping[Measure, float]) -> float:
+    """Return how far the mean of a quantile may be from that of the observed ones; 0 for what is no quantile.
+
+    The delay variation above the least delay is a quantile of delays less the least, and has that quantile's error.
+    """
+    metric, _, quantile = measure.metric.rpartition("_p")
+    if not (metric and quantile.isdigit()):
+        return 0.0
+    found = means[measure]
+    if metric == "pdv":
+        delay, above = (means.get(Measure(measure.scope, measure.name, name)) for name in ("delay_p99", "pdv_p99"))
+        found += (delay or 0.0) - (above or 0.0)
+    return RESOLUTION * abs(found)

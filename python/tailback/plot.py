@@ -6,6 +6,7 @@ matplotlib is the extra `tailback[plot]`; importing this module without it raise
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
@@ -17,7 +18,7 @@ try:
     import matplotlib as mpl
     from matplotlib.figure import Figure
     from matplotlib.text import Text
-    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 except ModuleNotFoundError as error:
     raise UsageError(f"{error.name} is missing, which draws figures: pip install 'tailback[plot]'") from None
 
@@ -159,6 +160,17 @@ def finish(
     axes.set_title(title)
     axes.set_xlabel(x)
     axes.set_ylabel(y)
+    if x_scale != "linear":
+        # Before anything else is drawn: what is drawn over the bounds of a linear axis would widen this one.
+        axes.set_xscale(x_scale)
+    if x_scale == "log":
+        low, high = axes.get_xbound()
+        # Few ticks, and only those have labels: matplotlib labels the minor ones too where there is a decade or less.
+        decades = math.log10(high / low) if low > 0 else math.inf
+        subs = (1.0, 2.0, 5.0) if decades < 1.7 else (1.0, 3.0) if decades < 3 else (1.0,)
+        axes.xaxis.set_major_locator(LogLocator(subs=subs, numticks=7))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.12g}"))
+        axes.xaxis.set_minor_formatter(NullFormatter())
     if y_scale == "symlog":
         # Linear up to the threshold, so that zero has a place on the axis.
         axes.set_yscale("symlog", linthresh=y_threshold)
@@ -176,8 +188,6 @@ def finish(
         axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     if y_scale != "linear":
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    if x_scale != "linear":
-        axes.set_xscale(x_scale)
     if ticks:
         axes.set_xticks(list(ticks), [f"{tick:g}" for tick in ticks])
         axes.minorticks_off()

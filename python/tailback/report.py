@@ -485,6 +485,15 @@ class Report:
         """The goodput of all matching flows together, in bit/s."""
         return math.fsum(self.goodputs_bps(flows))
 
+    def jain(self, flows: str = "*") -> float:
+        """Jain, Chiu and Hawe's fairness index of the matching flows' goodputs x, (Σx)²/(n·Σx²) (DEC-TR-301, 1984).
+
+        It is 1 when all are equal and 1/n when one of n has everything; NaN when none has anything.
+        """
+        rates = self.goodputs_bps(flows)
+        squares = sum(rate * rate for rate in rates)
+        return sum(rates) ** 2 / (len(rates) * squares) if squares else math.nan
+
     def application(self, group: str) -> ApplicationRow:
         """Return what an application has done, by its group's name."""
         found = self.data["applications"]

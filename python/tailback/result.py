@@ -15,6 +15,7 @@ from tailback import _native, frames
 from tailback.build import engine
 from tailback.measures import Estimate, Measure, estimates, measures
 from tailback.report import Report
+from tailback.shown import quantity
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -210,9 +211,10 @@ class Result:
     def __repr__(self) -> str:
         lines = [f"<Result {self.scenario.title!r}: {len(self.reports)} replications, {self.state}, {self.digest}"]
         for estimate in self.estimates():
-            measure, interval = estimate.measure, estimate.interval
-            if measure.scope != "class":
-                lines.append(f"  {measure!s:24} {interval.mean:.6g} ± {interval.half_width:.2g} {measure.unit}")
+            measure = estimate.measure
+            # Nobody asks about marks where nothing marks.
+            if measure.scope != "class" and (measure.metric != "marks" or estimate.interval.mean > 0):
+                lines.append(f"  {measure!s:24} {quantity(estimate.interval, measure, estimate.resolution)}")
         return "\n".join(lines) + ">"
 
     def _repr_html_(self) -> str:

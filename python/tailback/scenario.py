@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias, cast
 
 from tailback import _native
-from tailback.errors import RunError, UsageError
+from tailback.errors import RunError, ScenarioError, unreadable
 from tailback.parts import Parts
 
 __all__ = ["Precision", "Scenario", "Table", "Value", "discipline", "kind", "load", "source", "tcp", "toml_value"]
@@ -353,12 +353,16 @@ class Scenario:
         return hash(self.hash)
 
     def __repr__(self) -> str:
-        parts = {key: len(cast(Sequence[Value], self._document.get(key, ()))) for key in _PARTS}
-        return (
-            f"<Scenario {self._document.get('title', 'untitled')!r}: "
-            + ", ".join(f"{count} {key}" for key, count in parts.items())
-            + ">"
-        )
+        title = self._document.get("title", "untitled")
+        groups = _number(len(cast(Sequence[Value], self._document.get("flows", ()))), "group", "of flows")
+        try:
+            network = json.loads(self.native.network(0))
+        except ScenarioError as error:
+            # One that is being built, or wrong: there is no network to count yet.
+            return f"<Scenario {title!r}: not valid: {error.message}>"
+        kinds = [kind for _, kind in network["nodes"]]
+        hosts, switches = _number(kinds.count("host"), "host"), _number(kinds.count("switch"), "switch")
+        return f"<Scenario {title!r}: {hosts}, {switches}, {_number(len(network['links']), 'link')}, {groups}>"
 
     # Copies with one change.
 
@@ -391,26 +395,29 @@ def _rebuild(text: str, folder: str, expected: str, version: str, allow_files: b
     return made
 
 
-_PARTS = ("hosts", "switches", "links", "flows")
+def _number(count: int, what: str, more: str = "") -> str:
+    plural = "" if count == 1 else "es" if what.endswith("ch") else "s"
+    return f"{count} {what}{plural} {more}".rstrip()
 
 
 def read_document(path: str | PathLike[str]) -> str:
     """Return the text of a scenario or study file; "-" is standard input, which can be read once.
 
     Raises:
-        UsageError: It is not UTF-8 text.
+        ScenarioError: It is not UTF-8 text.
 
     """
-    file = Path(fspath(path))
-    data = sys.stdin.buffer.read() if str(path) == "-" else file.read_bytes()
+    data = sys.stdin.buffer.read() if str(path) == "-" else Path(fspath(path)).read_bytes()
+    # UTF-16 without a mark at its beginning is UTF-8 too, with a zero beside every letter.
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or b"\0" in data:
+        advice = "save it as UTF-8; in Windows PowerShell `>` writes UTF-16, and `| Out-File -Encoding utf8` does not"
+        raise unreadable(str(path), "this looks like UTF-16, and a document is UTF-8 text", advice)
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            advice = "it is UTF-16, as `>` of Windows PowerShell writes; save it as UTF-8"
-        else:
-            advice = f"{error.reason} at byte {error.start}"
-        raise UsageError(f"{file} is not UTF-8 text: {advice}") from None
+        line = data.count(b"\n", 0, error.start) + 1
+        message = f"line {line} is not UTF-8 text: byte {data[error.start]:#04x} stands at offset {error.start}"
+        raise unreadable(str(path), message, "save the file as UTF-8") from None
 
 
 def load(path: str | PathLike[str], text: str | None = None, *, allow_files: bool = False) -> Scenario:

@@ -63,6 +63,7 @@ def test_exit_codes_are_the_documented_ones(tailback: Cli, merge: Path, tmp_path
 def test_errors_say_what_to_do_and_show_no_traceback(tailback: Cli, merge: Path) -> None:
     assert "Did you mean 'reproduce'?" in tailback("reprodcue").err
     assert "did you mean lan-a1?" in tailback("reproduce", "lan-a11").err
+    assert "did you mean internet-e01?" in tailback("reproduce", "internet-e1").err
     assert "did you mean uniform-uniform?" in tailback("explain", "uniform-unifrom").err
     assert "Mbit/s" in tailback("headroom", "--rate", "10Mbps", "--delay", "1us").err
     assert "nonsense" in tailback("run", merge, "--set", "run.nonsense=1").err
@@ -172,7 +173,7 @@ def test_plot_writes_a_picture(tailback: Cli, merge: Path, tmp_path: Path) -> No
 
 
 def test_shells_can_complete(tailback: Cli) -> None:
-    for shell in ("bash", "zsh", "fish"):
+    for shell in ("bash", "zsh", "fish", "powershell"):
         assert "_TAILBACK_COMPLETE" in tailback("completion", shell).out
     environment = {**os.environ, "_TAILBACK_COMPLETE": "bash_complete", "COMP_WORDS": "tailback rep", "COMP_CWORD": "1"}
     code = "from tailback.cli import main; main()"
@@ -185,6 +186,25 @@ def test_a_reader_that_stops_reading_is_no_error() -> None:
     done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "{\n"
+
+
+def test_a_reader_that_is_gone_before_a_table_is_no_error(merge: Path) -> None:
+    for command in (["run", str(merge), "-q"], ["list"], ["run", str(merge), "-q", "--json"]):
+        read, write = os.pipe()
+        os.close(read)
+        try:
+            done = subprocess.run(
+                [sys.executable, "-m", "tailback", *command],
+                stdout=write,
+                stderr=subprocess.PIPE,
+                text=True,
+                check=False,
+            )
+        finally:
+            os.close(write)
+        assert (done.returncode, done.stderr) == (0, ""), command
+    table = Path(__file__).resolve().parents[2].joinpath("docs", "cli.md").read_text()
+    assert re.search(r"^\| 0 \|.*`head`", table, re.MULTILINE)
 
 
 def test_help_answers_at_once_without_the_heavy_libraries() -> None:
@@ -332,3 +352,35 @@ def test_a_quantity_without_a_unit_is_a_sentence(tailback: Cli, arguments: tuple
     assert done.code == 2
     assert "TAILBACK_DEBUG" not in done.err
     assert re.search(r"no unit|not a length", done.err)
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (MERGE.encode("utf-16"), "PowerShell"),
+        (MERGE.encode("utf-16-le"), "PowerShell"),
+        (MERGE.replace("Two into one", "Zwei f\xfcr eins").encode("latin-1"), "byte 0xfc"),
+    ],
+)
+def test_a_file_that_is_not_utf_8_is_an_invalid_scenario(tailback: Cli, tmp_path: Path, data: bytes, said: str) -> None:
+    path = tmp_path / "x.toml"
+    path.write_bytes(data)
+    for command in ("run", "validate", "sweep"):
+        done = tailback(command, path)
+        assert done.code == 3
+        assert said in done.err
+        assert str(path) in done.err
+    (problem,) = tailback("validate", path, "--json").json["errors"]
+    assert "UTF-8" in problem["message"]
+    assert problem["suggestion"]
+
+
+def test_a_study_about_a_study_is_one_sentence(tailback: Cli, merge: Path) -> None:
+    inner, outer = merge.with_name("inner.toml"), merge.with_name("outer.toml")
+    inner.write_text('study = 1\nscenario = "merge.toml"\n')
+    outer.write_text('study = 1\nscenario = "inner.toml"\n')
+    done = tailback("validate", outer, "--json")
+    assert done.code == 3
+    (problem,) = done.json["errors"]
+    assert problem["message"].endswith("inner.toml is a study, not a scenario")
+    assert (problem["path"], problem["line"]) == ("scenario", 2)

@@ -76,6 +76,20 @@ def test_commands_print_what_the_page_says(page: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+_SHELL = re.compile(r"^```(console|sh)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_QUOTED = re.compile(r"""'[^']*'|"[^"]*"|\s#.*""")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_commands_can_be_copied_into_zsh(page: Path) -> None:
+    # Where bash leaves a pattern without a match as it is, zsh, the shell of macOS, refuses the command.
+    for kind, block in _SHELL.findall(page.read_text(encoding="utf-8")):
+        lines = block.splitlines()
+        commands = [line for line in lines if line.startswith(("$ ", "> "))] if kind == "console" else lines
+        for command in commands:
+            assert not re.search(r"[\[?]|\S\*|\*\S", _QUOTED.sub("", command)), f"{name(page)}: quote {command}"
+
+
 def test_the_reference_of_the_document_is_made_from_the_schema() -> None:
     command = [sys.executable, ROOT / "tools" / "docs_reference.py", "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -21,6 +21,9 @@ impl std::error::Error for QuantityError {}
 struct Units {
     what: &'static str,
     example: &'static str,
+    /// The finest and the largest that can be written.
+    finest: &'static str,
+    most: &'static str,
     accepted: &'static [(&'static str, u128)],
     refused: &'static [(&'static str, &'static str)],
 }
@@ -28,6 +31,8 @@ struct Units {
 const DURATION: Units = Units {
     what: "a duration",
     example: "20ms",
+    finest: "1ps",
+    most: "5124h (213 days)",
     accepted: &[
         ("ps", 1),
         ("ns", 1_000),
@@ -41,9 +46,14 @@ const DURATION: Units = Units {
     refused: &[("m", "min or ms"), ("sec", "s"), ("msec", "ms"), ("usec", "us"), ("S", "s"), ("MS", "ms")],
 };
 
+/// The highest rate supported, as it is written.
+const HIGHEST_RATE: &str = "10Tbit/s";
+
 const RATE: Units = Units {
     what: "a rate",
     example: "10Mbit/s",
+    finest: "1bit/s",
+    most: HIGHEST_RATE,
     accepted: &[
         ("bit/s", 1),
         ("kbit/s", 1_000),
@@ -72,6 +82,16 @@ const RATE: Units = Units {
         ("Gbit", "Gbit/s"),
         ("kbit", "kbit/s"),
         ("Kbit/s", "kbit/s"),
+        ("b/s", "bit/s"),
+        ("kb/s", "kbit/s (or kB/s if you mean bytes)"),
+        ("Kb/s", "kbit/s (or kB/s if you mean bytes)"),
+        ("KB/s", "kB/s (or kbit/s if you mean bits)"),
+        ("mb/s", "Mbit/s (or MB/s if you mean bytes)"),
+        ("Mb/s", "Mbit/s (or MB/s if you mean bytes)"),
+        ("gb/s", "Gbit/s (or GB/s if you mean bytes)"),
+        ("Gb/s", "Gbit/s (or GB/s if you mean bytes)"),
+        ("Tb/s", "Tbit/s"),
+        ("Tbps", "Tbit/s"),
         ("M", "Mbit/s"),
         ("G", "Gbit/s"),
     ],
@@ -80,6 +100,8 @@ const RATE: Units = Units {
 const SIZE: Units = Units {
     what: "a size",
     example: "50kB",
+    finest: "1B",
+    most: "18446744073GB",
     accepted: &[
         ("B", 1),
         ("kB", 1_000),
@@ -107,6 +129,8 @@ const SIZE: Units = Units {
 const PACKETS: Units = Units {
     what: "a number of packets",
     example: "100packets",
+    finest: "0.001packets",
+    most: "18446744073709551packets",
     accepted: &[("packets", 1_000), ("packet", 1_000)],
     refused: &[("p", "packets"), ("pkt", "packets"), ("pkts", "packets")],
 };
@@ -125,7 +149,7 @@ pub fn parse_rate(text: &str) -> Result<Rate, QuantityError> {
         return Err(QuantityError(format!("`{text}` is zero; a rate is above zero")));
     }
     if bits > 10_000_000_000_000 {
-        return Err(QuantityError(format!("`{text}` is above 10Tbit/s, the highest rate supported")));
+        return Err(QuantityError(format!("`{text}` is too large; a rate is at most {HIGHEST_RATE}")));
     }
     Ok(Rate(bits))
 }
@@ -155,6 +179,9 @@ pub fn parse_amount(text: &str) -> Result<Amount, QuantityError> {
 pub fn parse_fraction(text: &str) -> Result<f64, QuantityError> {
     let refuse = || QuantityError(format!("`{text}` is not a fraction; write a number from 0 to 1, or \"80%\""));
     let number = text.trim().strip_suffix('%').ok_or_else(refuse)?.trim_end();
+    if let Some((before, after)) = number.split_once(',') {
+        comma(text, before, &format!(",{after}%"))?;
+    }
     if !number.bytes().all(|b| b.is_ascii_digit() || b == b'.') {
         return Err(refuse());
     }
@@ -168,6 +195,7 @@ fn parse(text: &str, units: &Units) -> Result<u64, QuantityError> {
     let split =
         trimmed.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '_' | '-' | '+'))).unwrap_or(trimmed.len());
     let (number, unit) = (&trimmed[..split], trimmed[split..].trim());
+    comma(text, number, unit)?;
     if number.starts_with('-') {
         return Err(QuantityError(format!("`{text}` is negative; {what} is at least zero")));
     }
@@ -181,31 +209,71 @@ fn parse(text: &str, units: &Units) -> Result<u64, QuantityError> {
         if let Some((_, advice)) = units.refused.iter().find(|(name, _)| *name == unit) {
             return Err(QuantityError(format!("`{unit}` is not a unit of {what} here; did you mean {advice}?")));
         }
+        if let Some((near, _)) = units.accepted.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)) {
+            return Err(QuantityError(format!("`{unit}` is not a unit of {what}; did you mean {near}?")));
+        }
         let known: Vec<&str> = units.accepted.iter().map(|u| u.0).collect();
         return Err(QuantityError(format!("`{unit}` is not a unit of {what}; the units are {}", known.join(", "))));
     };
-    decimal(number, factor).ok_or_else(|| {
-        QuantityError(format!(
-            "`{text}` is malformed, finer than the smallest unit, or too large; {what} is written such as \"{example}\""
-        ))
+    decimal(number, factor).map_err(|fault| {
+        QuantityError(match fault {
+            Fault::Malformed => format!("`{number}` is not a number; {what} is written such as \"{example}\""),
+            Fault::TooFine => format!("`{text}` is finer than {}, to which {what} is exact", units.finest),
+            Fault::TooLarge => format!("`{text}` is too large; {what} is at most {}", units.most),
+        })
     })
 }
 
-/// `number` times `factor` in exact decimal arithmetic; none when malformed, not whole, or too large.
-fn decimal(number: &str, factor: u128) -> Option<u64> {
-    let number = number.strip_prefix('+').unwrap_or(number);
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
-    let digits = |s: &str| -> Option<u128> {
-        let s = s.replace('_', "");
-        if s.is_empty() || s.len() > 20 || !s.bytes().all(|b| b.is_ascii_digit()) { None } else { s.parse().ok() }
-    };
-    let scale = 10u128.checked_pow(u32::try_from(fraction.replace('_', "").len()).ok()?)?;
-    let parts =
-        digits(whole)?.checked_mul(factor)?.checked_mul(scale)?.checked_add(digits(fraction)?.checked_mul(factor)?)?;
-    if parts % scale != 0 {
-        return None;
+/// Refuses a comma behind `number`, with what may be meant by it.
+fn comma(text: &str, number: &str, rest: &str) -> Result<(), QuantityError> {
+    let follows = rest.strip_prefix(',').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    if number.is_empty() || !follows {
+        return Ok(());
     }
-    u64::try_from(parts / scale).ok()
+    let digits = rest[1..].find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len() - 1);
+    let without = text.replace(',', "");
+    let advice = if text.matches(',').count() > 1 {
+        format!("write \"{without}\"")
+    } else if digits == 3 {
+        format!("write \"{}\", or \"{without}\" if it separates thousands", text.replace(',', "."))
+    } else {
+        format!("write a point: \"{}\"", text.replace(',', "."))
+    };
+    Err(QuantityError(format!("`{text}` has a comma in its number; {advice}")))
+}
+
+/// Why a number cannot be had exactly.
+enum Fault {
+    Malformed,
+    TooFine,
+    TooLarge,
+}
+
+/// `number` times `factor` in exact decimal arithmetic.
+fn decimal(number: &str, factor: u128) -> Result<u64, Fault> {
+    let number = number.strip_prefix('+').unwrap_or(number).replace('_', "");
+    let (whole, fraction) = number.split_once('.').unwrap_or((&number, "0"));
+    let is_digits = |s: &str| !s.is_empty() && s.bytes().all(|b| b.is_ascii_digit());
+    if !is_digits(whole) || !is_digits(fraction) {
+        return Err(Fault::Malformed);
+    }
+    // Zeros say nothing, and what is left of 20 or more digits is beyond any unit: too large, or too fine.
+    let (whole, fraction) = (whole.trim_start_matches('0'), fraction.trim_end_matches('0'));
+    if whole.len() > 20 {
+        return Err(Fault::TooLarge);
+    }
+    if fraction.len() > 17 {
+        return Err(Fault::TooFine);
+    }
+    let value = |digits: &str| digits.bytes().fold(0u128, |value, b| value * 10 + u128::from(b - b'0'));
+    let scale = 10u128.pow(fraction.len() as u32);
+    // Below 10^17 · 10^16, which is far from the end of 128 bits.
+    let part = value(fraction) * factor;
+    if part % scale != 0 {
+        return Err(Fault::TooFine);
+    }
+    let sum = value(whole).checked_mul(factor).and_then(|whole| whole.checked_add(part / scale));
+    sum.and_then(|sum| u64::try_from(sum).ok()).ok_or(Fault::TooLarge)
 }
 
 #[cfg(test)]
@@ -220,6 +288,9 @@ mod tests {
         assert_eq!(parse_rate("1.544Mbit/s").unwrap(), Rate(1_544_000));
         assert_eq!(parse_bytes("50kB").unwrap(), 50_000);
         assert_eq!(parse_bytes("1KiB").unwrap(), 1_024);
+        assert_eq!(parse_bytes("0001_000.000000000000000000000kB").unwrap(), 1_000_000);
+        assert_eq!(parse_duration("18446744.073709551615s").unwrap(), Dur(u64::MAX));
+        assert!(parse_duration("18446744.073709551616s").is_err());
         assert_eq!(parse_fraction("80%").unwrap(), 0.8);
         assert_eq!(parse_amount("50kB").unwrap(), Amount::Bytes(50_000));
         assert_eq!(parse_amount("1packet").unwrap(), Amount::packets(1));
@@ -235,8 +306,21 @@ mod tests {
             (parse_duration("5m").unwrap_err(), "min or ms"),
             (parse_bytes("50KB").unwrap_err(), "KiB"),
             (parse_duration("-1ms").unwrap_err(), "negative"),
-            (parse_duration("99999999999999999999h").unwrap_err(), "too large"),
-            (parse_duration("0.1ps").unwrap_err(), "finer"),
+            (parse_duration("99999999999999999999h").unwrap_err(), "too large; a duration is at most 5124h"),
+            (parse_duration("999999999999999999999999999999h").unwrap_err(), "too large; a duration is at most"),
+            (parse_bytes("99999999999GB").unwrap_err(), "too large; a size is at most 18446744073GB"),
+            (parse_rate("99999999999GB/s").unwrap_err(), "too large; a rate is at most 10Tbit/s"),
+            (parse_rate("11Tbit/s").unwrap_err(), "too large; a rate is at most 10Tbit/s"),
+            (parse_duration("0.1ps").unwrap_err(), "finer than 1ps"),
+            (parse_duration("0.0000000000000000000001s").unwrap_err(), "finer than 1ps"),
+            (parse_rate("1.2.3Mbit/s").unwrap_err(), "`1.2.3` is not a number"),
+            (parse_rate("10Mb/s").unwrap_err(), "did you mean Mbit/s (or MB/s if you mean bytes)?"),
+            (parse_rate("10MBIT/S").unwrap_err(), "did you mean Mbit/s?"),
+            (parse_rate("3,5Mbit/s").unwrap_err(), "write a point: \"3.5Mbit/s\""),
+            (parse_amount("3,5packets").unwrap_err(), "write a point: \"3.5packets\""),
+            (parse_amount("1,500kB").unwrap_err(), "\"1.500kB\", or \"1500kB\" if it separates thousands"),
+            (parse_bytes("1,500,000B").unwrap_err(), "write \"1500000B\""),
+            (parse_fraction("3,5%").unwrap_err(), "write a point: \"3.5%\""),
             (parse_duration("nan").unwrap_err(), "number and a unit"),
             (parse_rate("0bit/s").unwrap_err(), "above zero"),
             (parse_fraction("120%").unwrap_err(), "0 to 1"),

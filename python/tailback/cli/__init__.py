@@ -129,6 +129,9 @@ def _main(arguments: Sequence[str] | None) -> int:
         return error.exit_code
     except BrokenPipeError:
         raise
+    except SystemExit:
+        # Outside its standalone mode click does this for a pipe that nobody reads any more, and for nothing else.
+        raise BrokenPipeError from None
     except Exception as error:
         if _debugging():
             raise

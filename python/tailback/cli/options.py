@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from tailback import _native
+from tailback.measures import METRICS, advice_on
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from tailback.executors import Backend, ExecutorName
 
 __all__ = [
@@ -26,6 +29,7 @@ __all__ = [
     "Written",
     "executor_options",
     "json_option",
+    "metric_option",
     "open_executor",
     "output_option",
     "quiet_option",
@@ -35,6 +39,8 @@ __all__ = [
     "settings_option",
     "threads_option",
 ]
+
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 SETTINGS: dict[str, Any] = {"max_content_width": 110, "help_option_names": ["-h", "--help"]}
 
@@ -94,10 +100,45 @@ reps_option = click.option("--reps", type=click.IntRange(min=1), help="Number of
 threads_option = click.option(
     "--threads", type=click.IntRange(min=1), help="Replications at a time; one per processor unless given."
 )
+
+
+def _metrics(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> list[str]:
+    """Split at commas and check the names; `goodput[data]` is that of a group or class."""
+    del ctx
+    names = list(dict.fromkeys(name.strip() for text in values for name in text.split(",") if name.strip()))
+    for name in names:
+        metric, bracket, rest = name.partition("[")
+        if metric not in METRICS:
+            raise click.BadParameter(f"there is no metric {metric!r}; {advice_on(metric)}", param=parameter)
+        if bracket and not (rest.endswith("]") and rest != "]"):
+            raise click.BadParameter(f"{name!r} is not written such as {metric}[data]", param=parameter)
+    return names
+
+
+def _complete_metrics(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from click.shell_completion import CompletionItem
+
+    del ctx, parameter
+    before, comma, begun = incomplete.rpartition(",")
+    found = (CompletionItem(f"{before}{comma}{name}", help=m.about) for name, m in METRICS.items())
+    return [item for item in found if item.value.startswith(f"{before}{comma}{begun}")]
+
+
+def metric_option(about: str) -> Callable[[Command], Command]:
+    """Return the option that chooses the columns of a table; `about` says which it has without."""
+    return click.option(
+        "--metric",
+        "metrics",
+        multiple=True,
+        callback=_metrics,
+        shell_complete=_complete_metrics,
+        metavar="NAME,…",
+        help=f"{about} Names: {', '.join(METRICS)}.",
+    )
+
+
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress bar and no notes on stderr.")
 output_option = click.option("--out", type=click.Path(path_type=Path), help="Where to write results.")
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def executor_options(command: Command) -> Command:

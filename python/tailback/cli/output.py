@@ -13,20 +13,20 @@ from typing import TYPE_CHECKING
 import click
 
 from tailback.parallel import Progress
-from tailback.stats import Interval
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
     from rich.segment import Segment
     from rich.table import Table
+    from rich.text import Text
 
 __all__ = [
     "console",
+    "facts",
     "print_error",
     "print_json",
     "print_note",
     "progress_bar",
-    "quantity",
     "table",
     "watch_bar",
 ]
@@ -59,7 +59,12 @@ def console() -> Console:
     """Return the console for tables: as wide as the terminal, or wide enough for a file."""
     from rich.console import Console
 
-    return Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else _WIDE, emoji=False)
+    class Quiet(Console):
+        def on_broken_pipe(self) -> None:
+            # rich ends with code 1; a reader that has had enough, as `head` has, is no error: `main` sees to it.
+            raise BrokenPipeError
+
+    return Quiet(highlight=False, markup=False, width=None if sys.stdout.isatty() else _WIDE, emoji=False)
 
 
 _NARROW = 14
@@ -167,29 +172,13 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, 
     return Rows(title, columns, rows, words)
 
 
-_PREFIXES = {
-    "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")),
-    "bit/s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")),
-}
+def facts(rows: Sequence[Sequence[str]]) -> Text:
+    """Return names and what they are, a line each, without a heading."""
+    from rich.cells import cell_len
+    from rich.text import Text
 
-
-def quantity(interval: Interval, unit: str) -> str:
-    """Return a mean with half its interval in a readable unit; loss in percent."""
-    scale, shown = 1.0, unit
-    if unit == "1":
-        scale, shown = 0.01, "%"
-    elif unit in _PREFIXES:
-        steps = _PREFIXES[unit]
-        scale, shown = next(((s, u) for s, u in steps if abs(interval.mean) >= s), steps[-1])
-    text = digits(interval.mean / scale, 4)
-    if interval.n > 1:
-        text += f" ± {digits(interval.half_width / scale, 2)}"
-    return f"{text} {shown}".rstrip()
-
-
-def digits(value: float, significant: int) -> str:
-    """Return a number with so many significant digits, and without an exponent unless it is tiny."""
-    return f"{float(f'{value:.{significant}g}'):.12g}"
+    widest = max((cell_len(name) for name, _ in rows), default=0)
+    return Text("\n".join(f"{name}{' ' * (widest - cell_len(name))}  {value}" for name, value in rows), overflow="fold")
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -11,6 +11,7 @@ import click
 from tailback.cli.options import (
     SETTINGS,
     json_option,
+    metric_option,
     output_option,
     quiet_option,
     reps_option,
@@ -19,9 +20,10 @@ from tailback.cli.options import (
     settings_option,
     threads_option,
 )
-from tailback.cli.output import console, print_error, print_json, print_note, progress_bar, quantity, table
-from tailback.errors import EXIT_INTERRUPTED, EXIT_OK
-from tailback.measures import Estimate
+from tailback.cli.output import console, print_error, print_json, print_note, progress_bar, table
+from tailback.errors import EXIT_INTERRUPTED, EXIT_OK, UsageError
+from tailback.measures import METRICS, Estimate
+from tailback.shown import digits, quantity
 
 if TYPE_CHECKING:
     from tailback.cli.output import Rows
@@ -43,7 +45,8 @@ def _load(file: str, settings: Sequence[tuple[str, str]]) -> Scenario:
 Examples:
   tailback run scenario.toml --reps 10 --out runs/first
   tailback run scenario.toml --set 'flows[data].source.rate=3Mbit/s' --set run.duration=10s
-  tailback run scenario.toml --seed 7 --reps 1      one replication again, same digest""",
+  tailback run scenario.toml --seed 7 --reps 1      one replication again, same digest
+  tailback run scenario.toml --metric goodput,jain,marks""",
 )
 @scenario_file
 @seed_option
@@ -61,7 +64,9 @@ Examples:
     show_default=True,
     help="Parts of the network with a thread each, at most; same results. For one large run.",
 )
+@metric_option("Columns of the table of flows, in place of those that it has by itself.")
 @json_option
+@click.option("--series", is_flag=True, help="With --json: the time series too, if run.sample is set.")
 @quiet_option
 def run(
     file: str,
@@ -74,7 +79,9 @@ def run(
     engine: Literal["merged", "plain"] | None,
     threads: int | None,
     parallel: int,
+    metrics: list[str],
     as_json: bool,
+    series: bool,
     quiet: bool,
 ) -> int:
     """Run the scenario FILE and show losses, delays and throughput with their intervals.
@@ -86,7 +93,13 @@ def run(
     from tailback.running import Interrupted
     from tailback.running import run as run_scenario
 
+    if series and not as_json:
+        raise UsageError("--series goes with --json; --out writes the time series as series.parquet")
+    if scoped := next((name for name in metrics if "[" in name), None):
+        raise UsageError(f"the table has a row for each group: write {scoped.partition('[')[0]} in place of {scoped}")
     scenario = _load(file, settings)
+    if series and scenario.run_config.get("sample") is None:
+        raise UsageError("the scenario samples no time series; set how often, such as --set run.sample=10ms")
     if out is not None:
         check_target(out, replace=force)
     interrupted = False
@@ -102,9 +115,9 @@ def run(
     if parallel > 1 and not quiet:
         print_note(str(scenario.parts(parallel, result.base_seed)))
     if as_json:
-        print_json(_run_json(result))
+        print_json(_run_json(result, series=series))
     elif result.reports:
-        _print_run(result)
+        _print_run(result, metrics)
     if out is not None and result.reports and not quiet:
         print_note(f"written: {out}")
     if interrupted:
@@ -116,11 +129,14 @@ def run(
     return EXIT_OK
 
 
-def _run_json(result: Result) -> dict[str, object]:
-    return {**result.manifest(), "summary": [e.as_json() for e in result.estimates()], "ports": _ports(result)}
+def _run_json(result: Result, *, series: bool) -> dict[str, object]:
+    found = {**result.manifest(), "summary": [e.as_json() for e in result.estimates()], "ports": _ports(result)}
+    if series:
+        found["series"] = [{"seed": report.seed, **(report.data["series"] or {})} for report in result.reports]
+    return found
 
 
-def _print_run(result: Result) -> None:
+def _print_run(result: Result, metrics: Sequence[str]) -> None:
     out = console()
     n = len(result.reports)
     if result.is_precise is False:
@@ -130,73 +146,83 @@ def _print_run(result: Result) -> None:
     found = f"warm-up {warmup.seconds:.6g} s ({warmup.method})" if warmup.seconds is not None else ""
     out.print(f"{title}: {n} replication{'s' if n > 1 else ''}, seeds from {result.base_seed}, {found}", soft_wrap=True)
     out.print(f"digest {result.digest}", soft_wrap=True)
-    out.print(_summary_table(result.estimates(), result.confidence))
-    ports = [
-        row
-        for row in _ports(result)
-        if any(row[name] for name in ("dropped_packets", "stopped_share", "held_share", "notifications_sent"))
-    ]
+    estimates = result.estimates()
+    seen = {e.measure.metric for e in estimates}
+    for name in metrics:
+        if name not in seen:
+            print_note(f"nothing here has the metric {name}: {METRICS[name].about}")
+    out.print(_summary_table(estimates, result.confidence, metrics or _by_itself(seen)))
+    told = ("dropped_packets", "marked_packets", "stopped_share", "held_share", "notifications_sent")
+    ports = [row for row in _ports(result) if any(row[name] for name in told)]
     if ports:
-        rows = [
-            [
-                str(row["port"]),
-                f"{row['utilisation']:.1%}",
-                f"{row['dropped_packets']:.6g}",
-                f"{row['stopped_share']:.1%}",
-                f"{row['held_share']:.1%}",
-                f"{row['notifications_sent']:.6g}",
-                f"{float(row['queue_max_bytes']) / 1e3:.4g} kB",
-            ]
-            for row in ports
-        ]
-        columns = ("port", "busy", "dropped", "stopped", "held", "notifications", "longest queue")
-        title = "Ports that dropped, were stopped, held data or notified (means per replication)"
-        out.print(table(title, columns, rows))
+        marked = any(row["marked_packets"] for row in ports)
+        columns = {name: show for name, show in _PORT_COLUMNS.items() if marked or name != "marked_packets"}
+        rows = [[str(row["port"]), *(show(float(row[name])) for name, (_, show) in columns.items())] for row in ports]
+        title = "Ports with drops, marks, stops, held data or notifications (means)"
+        out.print(table(title, ("port", *(heading for heading, _ in columns.values())), rows))
 
 
-def _summary_table(estimates: Sequence[Estimate], confidence: float) -> Rows:
+_PORT_COLUMNS: dict[str, tuple[str, Callable[[float], str]]] = {
+    "utilisation": ("busy", lambda share: f"{share:.1%}"),
+    "dropped_packets": ("dropped", lambda count: digits(count, 6)),
+    "marked_packets": ("marked", lambda count: digits(count, 6)),
+    "stopped_share": ("stopped", lambda share: f"{share:.1%}"),
+    "held_share": ("held", lambda share: f"{share:.1%}"),
+    "notifications_sent": ("notifications", lambda count: digits(count, 6)),
+    "queue_max_bytes": ("longest queue", lambda size: f"{digits(size / 1e3, 4)} kB"),
+}
+"""What the table of ports shows: heading, and how a mean is written."""
+
+
+def _by_itself(seen: Collection[str]) -> list[str]:
+    """The columns that nobody has asked for: those of packets, and those of transports and applications if any."""
+    chosen = ["offered", "loss", "delay", "delay_p99", "throughput"]
+    times = ("response", "response_p99", "slowdown") if "response" in seen else ("completion", "completion_p99")
+    return chosen + [name for name in ("goodput", *times) if name in seen]
+
+
+def _summary_table(estimates: Sequence[Estimate], confidence: float, metrics: Sequence[str]) -> Rows:
     """One row per group, class and total, one column per metric."""
-    metrics = {
-        "offered": "offered",
-        "loss": "loss",
-        "delay": "mean delay",
-        "delay_p99": "99 % delay",
-        "throughput": "throughput",
-    }
     rows: dict[tuple[str, str], dict[str, str]] = {}
     for estimate in estimates:
         measure = estimate.measure
         key = (measure.scope, measure.name)
-        rows.setdefault(key, {})[measure.metric] = quantity(estimate.interval, measure.unit)
+        shown = quantity(estimate.interval, measure, estimate.resolution)
+        rows.setdefault(key, {})[measure.metric] = shown
     names = {"total": "all flows", "group": "{}", "class": "class {}"}
     counts = {scope: sum(key[0] == scope for key in rows) for scope in names}
-    # A single class or group says the same as the line before it.
-    shown = [s for s in ("group", "class", "total") if s == "group" or counts["group" if s == "total" else s] > 1]
+    # A single class or group says the same as the line before it, but for what only all flows together have.
+    wanted = [s for s in ("group", "class", "total") if s == "group" or counts["group" if s == "total" else s] > 1]
+    groups = {metric for (scope, _), cells in rows.items() if scope == "group" for metric in cells}
+    if set(metrics) & (rows.get(("total", ""), {}).keys() - groups) and "total" not in wanted:
+        wanted.append("total")
     body = [
         [names[scope].format(name), *(cells.get(metric, "") for metric in metrics)]
-        for scope in shown
+        for scope in wanted
         for (found, name), cells in rows.items()
-        if found == scope
+        if found == scope and any(metric in cells for metric in metrics)
     ]
-    return table(f"Means with {confidence:.0%} intervals", ("flows", *metrics.values()), body)
+    headings = (METRICS[metric].title or metric for metric in metrics)
+    return table(f"Means with {confidence:.0%} intervals", ("flows", *headings), body)
 
 
 def _ports(result: Result) -> list[dict[str, str | float]]:
     """Means over replications for each port, those with most drops first."""
-    found: dict[str, list[tuple[float, ...]]] = {}
+    found: dict[str, list[dict[str, float]]] = {}
     for report in result.reports:
         for port in report.data["ports"]:
-            dropped = sum(row["dropped"]["packets"] for row in port["classes"])
-            longest = max(row["max_bytes"] for row in port["classes"])
-            stopped, held = (port[name] / report.measured_s for name in ("stopped_s", "held_s"))
-            row = (dropped, port["utilisation"], stopped, held, port["notifications_sent"], longest)
-            found.setdefault(port["name"], []).append(tuple(float(value) for value in row))
-    names = ("dropped_packets", "utilisation", "stopped_share", "held_share", "notifications_sent", "queue_max_bytes")
-    means = [
-        {
-            "port": port,
-            **{name: sum(column) / len(rows) for name, column in zip(names, zip(*rows, strict=True), strict=True)},
-        }
+            row = {
+                "dropped_packets": sum(c["dropped"]["packets"] for c in port["classes"]),
+                "marked_packets": sum(c["marked_packets"] for c in port["classes"]),
+                "utilisation": port["utilisation"],
+                "stopped_share": port["stopped_s"] / report.measured_s,
+                "held_share": port["held_s"] / report.measured_s,
+                "notifications_sent": port["notifications_sent"],
+                "queue_max_bytes": max(c["max_bytes"] for c in port["classes"]),
+            }
+            found.setdefault(port["name"], []).append(row)
+    means: list[dict[str, str | float]] = [
+        {"port": port, **{name: sum(row[name] for row in rows) / len(rows) for name in rows[0]}}
         for port, rows in found.items()
     ]
     return sorted(means, key=lambda row: (-float(row["dropped_packets"]), -float(row["held_share"]), str(row["port"])))
@@ -246,10 +272,8 @@ def compare(
     for d in found.distinct():
         who = {"total": "all flows", "group": d.measure.name, "class": f"class {d.measure.name}"}[d.measure.scope]
         star = "*" if d.is_significant else ""
-        unit = d.measure.unit
-        rows.append(
-            [who, d.measure.metric, quantity(d.a, unit), quantity(d.b, unit), quantity(d.difference, unit), star]
-        )
+        cells = zip((d.a, d.b, d.difference), (*d.resolutions, sum(d.resolutions)), strict=True)
+        rows.append([who, d.measure.metric, *(quantity(interval, d.measure, r) for interval, r in cells), star])
     title = f"{len(found.seeds)} pairs, {confidence:.0%} intervals"
     console().print(table(title, ("flows", "metric", "A", "B", "B \N{MINUS SIGN} A", ""), rows, words=2))
 

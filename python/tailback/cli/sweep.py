@@ -12,14 +12,16 @@ from tailback.cli.options import (
     SETTINGS,
     executor_options,
     json_option,
+    metric_option,
     open_executor,
     quiet_option,
     reps_option,
     seed_option,
     threads_option,
 )
-from tailback.cli.output import console, print_error, print_json, print_note, progress_bar, quantity, table
+from tailback.cli.output import console, facts, print_error, print_json, print_note, progress_bar, table
 from tailback.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_RUN, UsageError
+from tailback.shown import digits, quantity
 
 if TYPE_CHECKING:
     from tailback.executors import ExecutorName
@@ -57,6 +59,9 @@ Examples:
 @threads_option
 @click.option("--status", type=click.Path(path_type=Path), metavar="DIR", help="Tell how far a sweep is.")
 @click.option("--report", type=click.Path(path_type=Path), metavar="DIR", help="Write the report of what is finished.")
+@metric_option(
+    "Columns of the table, such as goodput,'goodput[data]'; without: loss, delay, throughput and what until judges."
+)
 @json_option
 @quiet_option
 def sweep(
@@ -72,6 +77,7 @@ def sweep(
     threads: int | None,
     status: Path | None,
     report: Path | None,
+    metrics: list[str],
     as_json: bool,
     quiet: bool,
 ) -> int:
@@ -124,7 +130,7 @@ def sweep(
         except FailedRuns as error:
             found = error.sweep
     _write(found, directory, single, quiet)
-    _print(found, as_json)
+    _print(found, as_json, metrics)
     for failure in found.failures[:_MOST_FAILURES]:
         print_error(str(failure))
     if len(found.failures) > _MOST_FAILURES:
@@ -152,7 +158,7 @@ def _write(found: Sweep, directory: Path | None, single: Path | None, quiet: boo
         print_note(f"written: {single or directory}")
 
 
-def _print(found: Sweep, as_json: bool) -> None:
+def _print(found: Sweep, as_json: bool, metrics: Sequence[str]) -> None:
     points = found.estimates()
     if as_json:
         differences = [
@@ -177,13 +183,18 @@ def _print(found: Sweep, as_json: bool) -> None:
             }
         )
         return
-    metrics = ("loss", "delay", "throughput")
+    shown = found.shown(metrics)
+    for name in metrics:
+        if name not in map(str, shown):
+            known = ", ".join(map(str, found.measures())) or "none, since no run has finished"
+            print_note(f"no point has the metric {name}; there are {known}")
     body = []
     for point, rows in points[:_MOST_ROWS]:
-        total = {e.measure.metric: quantity(e.interval, e.measure.unit) for e in rows if e.measure.scope == "total"}
-        body.append([*(str(value) for _, value in point), *(total.get(metric, "") for metric in metrics)])
-    title = f"All flows together, means with {found.confidence:.0%} intervals"
-    console().print(table(title, (*found.paths, *metrics), body, words=len(found.paths)))
+        cells = {e.measure: quantity(e.interval, e.measure, e.resolution) for e in rows}
+        body.append([*(str(value) for _, value in point), *(cells.get(measure, "") for measure in shown)])
+    whose = "All flows together" if all(measure.scope == "total" for measure in shown) else "All flows, or those named"
+    title = f"{whose}, means with {found.confidence:.0%} intervals"
+    console().print(table(title, (*found.paths, *map(str, shown)), body, words=len(found.paths)))
     if len(points) > _MOST_ROWS:
         print_note(f"and {len(points) - _MOST_ROWS} more points")
     if found.directory is not None and not found.interrupted and not found.failures:
@@ -198,10 +209,11 @@ def _status(directory: Path, as_json: bool) -> int:
         print_json(found)
         return EXIT_OK
     rows = [
-        [key.replace("_", " "), f"{value:.6g}" if isinstance(value, float) else str(value)]
+        [key.replace("_", " "), digits(value, 6) if isinstance(value, float) else str(value)]
         for key, value in found.items()
+        if value not in (None, "")
     ]
-    console().print(table("", ("", ""), [row for row in rows if row[1] != "None"], words=2))
+    console().print(facts(rows))
     return EXIT_OK
 
 

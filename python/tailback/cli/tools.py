@@ -177,9 +177,10 @@ def _apart(workload: str, parallel: int) -> dict[str, object]:
     epilog="""\b
 Examples:
   eval "$(tailback completion bash)"
-  tailback completion fish > ~/.config/fish/completions/tailback.fish""",
+  tailback completion fish > ~/.config/fish/completions/tailback.fish
+  tailback completion powershell | Out-String | Invoke-Expression""",
 )
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish", "powershell"]))
 def completion(shell: str) -> None:
     """Print the completion script of a shell."""
     from click.shell_completion import get_completion_class
@@ -187,5 +188,6 @@ def completion(shell: str) -> None:
     from tailback.cli import cli
 
     found = get_completion_class(shell)
-    assert found is not None, "click completes for the shells that it was asked for"
+    if found is None:
+        raise UsageError(f"this version of click has no completion for {shell}: pip install --upgrade click")
     click.echo(found(cli, {}, "tailback", "_TAILBACK_COMPLETE").source())

@@ -192,13 +192,7 @@ def jain(flows: str = "*", name: str = "jain", label: str = "Jain's index") -> M
 
     It is 1 when all are equal and 1/n when one has everything.
     """
-
-    def value(report: Report) -> float:
-        rates = report.goodputs_bps(flows)
-        squares = sum(rate * rate for rate in rates)
-        return sum(rates) ** 2 / (len(rates) * squares) if squares else float("nan")
-
-    return Metric(name, label, "", value)
+    return Metric(name, label, "", lambda report: report.jain(flows))
 
 
 def marks(port: str, name: str = "marks", label: str = "marks") -> Metric:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from difflib import get_close_matches
 from importlib import import_module
 
@@ -115,7 +116,9 @@ def select(what: str) -> list[Experiment]:
     elif what in EVERY:
         chosen = [what]
     else:
-        near = get_close_matches(what, [*EVERY, *GROUPS, "all"], n=1)
+        # Numbers have two digits in some groups: internet-e1 is meant as internet-e01 and not as internet-e19.
+        written_out = re.sub(r"\d+$", lambda number: f"{int(number[0]):02}", what)
+        near = [written_out] if written_out in EVERY else get_close_matches(what, [*EVERY, *GROUPS, "all"], n=1)
         advice = f"; did you mean {near[0]}?" if near else "; see `tailback list`"
         raise UsageError(f"there is no experiment or group {what!r}{advice}")
     return [experiment(id) for id in chosen]  # noqa: A001

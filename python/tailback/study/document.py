@@ -8,7 +8,6 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path
@@ -17,12 +16,12 @@ from typing import Any, cast
 from tailback import _native
 from tailback.build import engine
 from tailback.errors import ScenarioError, UsageError
-from tailback.measures import UNITS
+from tailback.measures import METRICS, advice_on
 from tailback.scenario import Scenario, Value, load, read_document, toml_value
 from tailback.study.design import points
 from tailback.study.results import Setting
 
-__all__ = ["Cell", "Study", "Until", "is_study"]
+__all__ = ["Cell", "Study", "Until", "is_study", "logarithmic"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +89,10 @@ class Study:
         scenario = file.parent / json.loads(native.to_json())["scenario"]
         if not scenario.is_file():
             raise native.refuse("scenario", f"there is no file {scenario}", "write its path from the study's folder")
-        return cls(native, load(scenario), is_file=True)
+        inner = read_document(scenario)
+        if is_study(inner):
+            raise native.refuse("scenario", f"{scenario} is a study, not a scenario", "name the scenario it is about")
+        return cls(native, load(scenario, inner), is_file=True)
 
     @classmethod
     def make(
@@ -212,10 +214,8 @@ class Study:
         if stated is None:
             return None
         metric = stated["metric"].partition("[")[0]
-        if metric not in UNITS:
-            near = get_close_matches(metric, UNITS, n=1)
-            advice = f"did you mean `{near[0]}`?" if near else f"the metrics are {', '.join(UNITS)}"
-            raise self._native.refuse("until.metric", f"there is no metric `{metric}`", advice)
+        if metric not in METRICS:
+            raise self._native.refuse("until.metric", f"there is no metric `{metric}`", advice_on(metric))
         return Until(
             stated["metric"],
             stated["of"] == "difference",
@@ -237,6 +237,12 @@ def is_study(text: str) -> bool:
     table = _FIRST_TABLE.search(text)
     keys = set(_ROOT_KEY.findall(text[: table.start()] if table else text))
     return "tailback" not in keys and bool(keys & {"study", "scenario"})
+
+
+def logarithmic(document: Mapping[str, Any]) -> frozenset[str]:
+    """Return the names of the axes of a study document whose range has equal ratios."""
+    axes = (axis for axis in document.get("axes", ()) if axis.get("range", {}).get("scale") == "log")
+    return frozenset(map(_name, axes))
 
 
 def _changes(table: Mapping[str, Value], at: str) -> list[_Change]:

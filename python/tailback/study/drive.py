@@ -14,7 +14,7 @@ from tailback.measures import measures
 from tailback.parallel import Done, Failed, Pool, Progress, Task
 from tailback.report import Report
 from tailback.stats import mean_interval, paired_differences
-from tailback.study.document import Cell, Study, Until
+from tailback.study.document import Cell, Study, Until, logarithmic
 from tailback.study.results import Failure, Run, Sweep
 from tailback.study.store import Key, Store, read_manifest, read_runs
 
@@ -183,6 +183,8 @@ class _Drive:
             self.store.directory if self.store else None,
             imprecise,
             self.store.notes if self.store else [],
+            self.study.until.metric if self.study.until else None,
+            logarithmic(self.study.document),
             [
                 Failure(cell.setting, key[1], self.failures[key], self.study.command(cell, key[1]))
                 for cell, own in zip(self.cells, keys, strict=True)
@@ -240,4 +242,6 @@ def read(directory: Path) -> Sweep:
         directory,
         notes=[f"{path.name} is damaged and left out" for path in runs.spoilt],
         failures=[Failure.from_json(told) for told in manifest.get("failures") or ()],
+        until=identity["until"] and identity["until"]["metric"],
+        logarithmic=logarithmic(manifest.get("study", {})),
     )

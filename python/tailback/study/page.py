@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from tailback import _native
 from tailback.errors import UsageError
 from tailback.measures import Measure
+from tailback.shown import digits, fixed, half_of
 from tailback.stats import Interval
-from tailback.study.results import Setting, Sweep
+from tailback.study.results import Contrast, Setting, Sweep
 
 if TYPE_CHECKING:
     from tailback.study.figures import Picture
@@ -84,8 +85,8 @@ def _facts(sweep: Sweep) -> str:
     each = f"{low}" if low == high else f"{low} to {high}"
     return f"""<p>{state}{late}Tailback {escape(_native.version)}. {len(sweep.points())} points{_of_mechanisms(sweep)},
 {each} replications each, the same seeds everywhere;
-{sum(run.packet_hops for run in runs) / 1e6:.4g} million packet-hops in
-{sum(run.cpu_s for run in runs):.4g} processor seconds. Intervals: Student's t, {sweep.confidence:.0%}.</p>
+{digits(sum(run.packet_hops for run in runs) / 1e6, 4)} million packet-hops in
+{digits(sum(run.cpu_s for run in runs), 4)} processor seconds. Intervals: Student's t, {sweep.confidence:.0%}.</p>
 <p>Digest <code>{escape(sweep.digest)}</code></p>"""
 
 
@@ -97,35 +98,41 @@ def _columns(sweep: Sweep) -> list[Measure]:
     seen = sweep.measures()
     totals = [m for name in _COLUMNS for m in seen if m == Measure("total", "", name)]
     groups = [m for m in seen if m.scope == "group" and m.metric in ("loss", "delay", "throughput", "goodput")]
-    return totals + (groups if len({m.name for m in groups}) > 1 else [])
+    several = groups if len({m.name for m in groups}) > 1 else []
+    judged = sweep.judged()
+    return list(dict.fromkeys([*([judged] if judged else []), *totals, *several]))
 
 
 def _means(sweep: Sweep) -> str:
     columns = _columns(sweep)
     rows = [
-        (setting, [sweep.interval(setting, m) for m in columns], len(runs))
+        (setting, [sweep.estimate(setting, m) for m in columns], len(runs))
         for setting, runs in list(sweep.runs.items())[:_MOST_ROWS]
     ]
     body = ""
     for setting, found, n in rows:
-        cells = "".join(_cell(interval, measure) for interval, measure in zip(found, columns, strict=True))
+        cells = "".join(_cell(e.interval, e.measure, e.resolution) for e in found)
         body += f"<tr>{_setting(setting)}{cells}<td class=n>{n}</td></tr>"
-    return _table("All points", [*sweep.paths, *(f"{m} ({_unit(m)[1]})" for m in columns), "n"], body, len(sweep.runs))
+    return _table("All points", [*sweep.paths, *map(_head, columns), "n"], body, len(sweep.runs))
 
 
 def _differences(sweep: Sweep) -> str:
     if len(sweep.mechanisms) < 2:
         return ""
     columns = _columns(sweep)
-    rows: dict[tuple[Setting, str], dict[Measure, tuple[Interval, bool]]] = {}
+    rows: dict[tuple[Setting, str], dict[Measure, Contrast]] = {}
     for c in sweep.differences(columns):
-        rows.setdefault((c.point, c.mechanism), {})[c.measure] = (c.difference, c.is_significant)
+        rows.setdefault((c.point, c.mechanism), {})[c.measure] = c
     body = ""
     for (point, name), found in list(rows.items())[:_MOST_ROWS]:
-        cells = "".join(_cell(*found[m][:1], m, starred=found[m][1]) if m in found else "<td></td>" for m in columns)
+        contrasts = (found.get(measure) for measure in columns)
+        cells = "".join(
+            _cell(c.difference, c.measure, c.resolution, starred=c.is_significant) if c else "<td></td>"
+            for c in contrasts
+        )
         body += f"<tr>{_setting((*point, ('mechanism', name)))}{cells}</tr>"
     title = f"Differences from {sweep.mechanisms[0]}, paired by replication (a star: the interval excludes zero)"
-    return _table(title, [*sweep.paths, *(f"{m} ({_unit(m)[1]})" for m in columns)], body, len(rows))
+    return _table(title, [*sweep.paths, *map(_head, columns)], body, len(rows))
 
 
 def _table(title: str, columns: Sequence[str], body: str, rows: int) -> str:
@@ -139,17 +146,18 @@ def _setting(setting: Setting) -> str:
     return "".join(f"<td>{escape(str(value))}</td>" for _, value in setting)
 
 
-def _unit(measure: Measure) -> tuple[float, str]:
-    return {"1": (100.0, "%"), "s": (1e3, "ms"), "bit/s": (1e-6, "Mbit/s")}[measure.unit]
+def _head(measure: Measure) -> str:
+    unit = fixed(measure)[1]
+    return f"{measure} ({unit})" if unit else str(measure)
 
 
-def _cell(interval: Interval, measure: Measure, *, starred: bool = False) -> str:
+def _cell(interval: Interval, measure: Measure, resolution: float, *, starred: bool = False) -> str:
     if not interval.n:
         return "<td></td>"
-    scale, _ = _unit(measure)
-    half = f" ± {interval.half_width * scale:.2g}" if interval.n > 1 else ""
-    star = " *" if starred else ""
-    return f"<td class=n>{f'{interval.mean * scale:.4g}'.replace('-', chr(0x2212))}{half}{star}</td>"
+    scale, _ = fixed(measure)
+    text = f"{digits(interval.mean * scale, 4)} {half_of(interval, scale, resolution)}".rstrip()
+    text = text.replace("-", chr(0x2212)) + (" *" if starred else "")
+    return f"<td class=n>{escape(text)}</td>"
 
 
 _CSS = """

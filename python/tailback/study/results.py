@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
@@ -13,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from tailback import _native
 from tailback.errors import RunError
-from tailback.measures import Estimate, Measure, estimates
+from tailback.measures import Estimate, Measure, estimates, resolution
 from tailback.rundir import write_file
 from tailback.scenario import Value
+from tailback.shown import html_table, quantity
 from tailback.stats import Interval, mean_interval, paired_differences
+from tailback.study.quantities import quantities
 
 if TYPE_CHECKING:
     import polars as pl
@@ -73,6 +76,8 @@ class Contrast:
     measure: Measure
     difference: Interval
     """The mechanism minus the first."""
+    resolution: float = 0.0
+    """How far the difference of two quantiles may be from what was observed; 0 for what is exact."""
 
     @property
     def is_significant(self) -> bool:
@@ -80,7 +85,7 @@ class Contrast:
         return self.difference.lo > 0 or self.difference.hi < 0
 
 
-@dataclass
+@dataclass(repr=False)
 class Sweep:
     """Every finished replication at every point of a study."""
 
@@ -101,6 +106,10 @@ class Sweep:
     """At how many points replications ended before `until` was met."""
     notes: list[str] = field(default_factory=list)
     """What happened that the user should know, such as a shard that could not be read."""
+    until: str | None = None
+    """The metric that `until` judges, such as `goodput[data]`."""
+    logarithmic: frozenset[str] = frozenset()
+    """The axes whose range has `scale = "log"`."""
     failures: list[Failure] = field(default_factory=list)
     """Replications that could not end; they are in no estimate."""
 
@@ -118,6 +127,19 @@ class Sweep:
     def interval(self, point: Setting, measure: Measure) -> Interval:
         """Mean and interval of one metric at one point."""
         return mean_interval([r.measures[measure] for r in self.runs[point] if measure in r.measures], self.confidence)
+
+    def estimate(self, point: Setting, measure: Measure) -> Estimate:
+        """Mean and interval of one metric at one point, and how exact a quantile is."""
+        interval = self.interval(point, measure)
+        # Only the resolution of a delay variation depends on other metrics.
+        others = (Measure(measure.scope, measure.name, name) for name in ("delay_p99", "pdv_p99"))
+        means = {m: self.interval(point, m).mean for m in others if measure.metric.startswith("pdv")}
+        means = {m: mean for m, mean in means.items() if not math.isnan(mean)}
+        return Estimate(measure, interval, resolution(measure, {**means, measure: interval.mean}))
+
+    def judged(self) -> Measure | None:
+        """The metric that `until` judges, if the sweep has one and any run has that metric."""
+        return next((measure for measure in self.measures() if str(measure) == self.until), None)
 
     def measures(self) -> list[Measure]:
         """Every metric that was seen anywhere, in the order of the first point that has it."""
@@ -140,16 +162,25 @@ class Sweep:
                 for measure in only or self.measures():
                     values = paired_differences(_by_seed(runs, measure), _by_seed(first[1], measure))
                     if values:
-                        found.append(Contrast(point, name, measure, mean_interval(values, self.confidence)))
+                        settings = ((*point, ("mechanism", each)) for each in (name, first[0]))
+                        exact = sum(self.estimate(setting, measure).resolution for setting in settings)
+                        found.append(Contrast(point, name, measure, mean_interval(values, self.confidence), exact))
         return found
 
     def frame(self) -> pl.DataFrame:
-        """Return one row per point, replication and metric; the axes are columns."""
+        """Return one row per point, replication and metric.
+
+        The axes are columns under their names, as they were written. An axis of quantities has a second column of
+        numbers in bit/s, bytes, seconds or as a ratio, whose name ends in the unit: `network.buffer` and
+        `network.buffer_bytes`. It is null where a value is a word, such as "unlimited".
+        """
         import polars as pl
 
+        numbers = self._numbers()
         rows = [
             {
                 **dict(point),
+                **{column: values.get(dict(point)[name]) for name, (column, _, values) in numbers.items()},
                 "seed": run.seed,
                 "digest": run.digest,
                 "scope": key.scope,
@@ -162,14 +193,26 @@ class Sweep:
             for run in runs
             for key, value in run.measures.items()
         ]
-        return pl.DataFrame(rows, infer_schema_length=None, strict=False)
+        schema = dict.fromkeys((column for column, _, _ in numbers.values()), pl.Float64)
+        return pl.DataFrame(rows, infer_schema_length=None, strict=False, schema_overrides=schema)
+
+    def _numbers(self) -> dict[str, tuple[str, str, Mapping[Value, float]]]:
+        """By axis of quantities: its column of numbers, their unit, and the number of each value."""
+        found: dict[str, tuple[str, str, Mapping[Value, float]]] = {}
+        for name in self.paths:
+            axis = quantities(dict(setting)[name] for setting in self.runs)
+            # An axis that has that name by itself keeps it.
+            if axis is not None and (column := f"{name}_{axis.suffix}") not in self.paths:
+                found[name] = (column, axis.unit, axis.numbers)
+        return found
 
     def write(self, path: str | PathLike[str]) -> Path:
         """Write the frame as one Parquet file; it appears complete or not at all. Raises OutputError."""
         state = "interrupted" if self.interrupted else "failed" if self.failures else "complete"
         about = {"version": _native.version, "state": state, "paths": list(self.paths), "digest": self.digest}
         buffer = io.BytesIO()
-        self.frame().write_parquet(buffer, metadata={"tailback": json.dumps(about)})
+        units = json.dumps({column: unit for column, unit, _ in self._numbers().values()})
+        self.frame().write_parquet(buffer, metadata={"tailback": json.dumps(about), "tailback.units": units})
         return write_file(path, buffer.getvalue())
 
     def report(self, path: str | PathLike[str]) -> Path:
@@ -177,6 +220,46 @@ class Sweep:
         from tailback.study.page import page
 
         return write_file(path, page(self))
+
+    def __repr__(self) -> str:
+        state = "interrupted" if self.interrupted else "complete"
+        if self.failures:
+            state = f"{len(self.failures)} runs failed"
+        counts = [len(runs) for runs in self.runs.values()]
+        low, high = min(counts, default=0), max(counts, default=0)
+        each = f"{low}" if low == high else f"{low} to {high}"
+        of = f" for each of {len(self.mechanisms)} mechanisms" if self.mechanisms else ""
+        return (
+            f"<Sweep {self.title!r}: {len(self.points())} points{of}, {each} replications each, {state}, {self.digest}>"
+        )
+
+    def _repr_html_(self) -> str:
+        measures = self.shown()
+        rows = [
+            [*(str(value) for _, value in setting), *(self._cell(setting, measure) for measure in measures)]
+            for setting in list(self.runs)[:_MOST_ROWS]
+        ]
+        cut = f", the first {_MOST_ROWS} of {len(self.runs)} rows" if len(self.runs) > _MOST_ROWS else ""
+        about = f"{self.title or 'Sweep'}: means with {self.confidence:.0%} intervals{cut}"
+        return html_table(about, [*self.paths, *map(str, measures)], rows)
+
+    def shown(self, metrics: Sequence[str] = ()) -> list[Measure]:
+        """The metrics of a short table: those named, such as `loss` or `goodput[data]`, or else a few of all flows.
+
+        The metric that `until` judges is among the latter.
+        """
+        seen = {str(measure): measure for measure in self.measures()}
+        names = dict.fromkeys(metrics or [*_SHOWN, *([self.until] if self.until else [])])
+        return [seen[name] for name in names if name in seen]
+
+    def _cell(self, setting: Setting, measure: Measure) -> str:
+        found = self.estimate(setting, measure)
+        return quantity(found.interval, measure, found.resolution) if found.interval.n else ""
+
+
+_SHOWN = ("loss", "delay", "throughput")
+_MOST_ROWS = 40
+"""Of the table in a notebook."""
 
 
 class FailedRuns(RunError):

@@ -1,0 +1,236 @@
+"""Metrics on the command line: which there are, which columns a table has, and how exact a number says it is."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+import tailback as package
+from tailback.measures import METRICS, Measure, estimates, measures, resolution
+from tailback.report import Report, ReportData
+from tailback.shown import digits, quantity
+from tailback.stats import Interval, mean_interval
+
+Cli = Callable[..., Any]
+
+# Two TCP connections that understand ECN through a queue that marks, beside one of datagrams.
+MARKED = """tailback = 1
+
+[run]
+duration = "3s"
+warmup = "1s"
+replications = 2
+
+[hosts]
+h = { count = 2 }
+u = {}
+d = {}
+
+[switches.sw]
+buffer = "60kB"
+discipline = { kind = "codel", ecn = true }
+
+[[links]]
+between = ["h*", "sw"]
+rate = "100Mbit/s"
+
+[[links]]
+between = ["u", "sw"]
+rate = "100Mbit/s"
+
+[[links]]
+between = ["sw", "d"]
+rate = "10Mbit/s"
+delay = "5ms"
+
+[[flows]]
+name = "bulk"
+from = "h*"
+to = "d"
+source = { kind = "bulk" }
+transport = { kind = "tcp", ecn = "classic" }
+
+[[flows]]
+name = "datagrams"
+from = "u"
+to = "d"
+source = { kind = "poisson", rate = "1Mbit/s", packet = "500B" }
+"""
+
+
+@pytest.fixture
+def marked(tmp_path: Path) -> Path:
+    path = tmp_path / "marked.toml"
+    path.write_text(MARKED)
+    return path
+
+
+def headings(out: str) -> list[str]:
+    """The columns of the table of flows, whose parts stand below each other where it is wide."""
+    lines = [line for line in out.splitlines() if line.strip().startswith("flows")]
+    return ["flows", *(word for line in lines for word in re.split(r"\s{3,}", line.strip())[1:])]
+
+
+def test_the_table_shows_the_metrics_that_are_asked_for(tailback: Cli, marked: Path) -> None:
+    found = tailback("run", marked, "--metric", "goodput,jain", "--metric", "marks", "--quiet")
+    assert headings(found.out) == ["flows", "goodput", "jain", "marks"]
+    rows = {line.split("   ")[0].strip(): line for line in found.out.splitlines() if "±" in line}
+    assert rows.keys() == {"bulk", "all flows"}
+    assert "Mbit/s" in rows["bulk"]
+    summary = tailback("run", marked, "--json").json["summary"]
+    marks = next(row for row in summary if row["metric"] == "marks")
+    assert (marks["scope"], marks["unit"]) == ("total", "packet")
+    assert digits(marks["mean"], 4) in rows["all flows"]
+
+
+def test_by_themselves_tables_show_goodput_marks_and_times_where_there_are_any(
+    tailback: Cli, marked: Path, merge: Path
+) -> None:
+    packets = ["flows", "offered", "loss", "mean delay", "99 % delay", "throughput"]
+    assert headings(tailback("run", merge, "--quiet").out) == packets
+    assert "marked" not in tailback("run", merge).out
+    found = tailback("run", marked, "--quiet").out
+    assert headings(found) == [*packets, "goodput"]
+    ports = found[found.index("Ports with") :].splitlines()
+    assert "marked" in next(line for line in ports if "busy" in line).split()
+
+
+def test_transfers_show_their_times_and_slowdown(tailback: Cli, marked: Path) -> None:
+    transfers = 'application = { kind = "transfers", rate = "2Mbit/s", size = { kind = "fixed", size = "20kB" } }'
+    marked.write_text(MARKED.replace('source = { kind = "bulk" }', transfers, 1))
+    columns = headings(tailback("run", marked, "--quiet").out)
+    assert columns[-4:] == ["goodput", "response", "99 % response", "slowdown"]
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("godput", "`goodput`"),
+        ("fct", "`completion` or `response`"),
+        ("zzz", "the metrics are offered"),
+        ("goodput[", "goodput[data]"),
+    ],
+)
+def test_a_metric_that_does_not_exist_is_refused_with_advice(
+    tailback: Cli, marked: Path, name: str, advice: str
+) -> None:
+    for command in ("run", "sweep"):
+        found = tailback(command, marked, "--metric", name)
+        assert found.code == 2
+        assert advice in found.err
+
+
+def test_the_help_names_every_metric(tailback: Cli) -> None:
+    for command in ("run", "sweep"):
+        words = set(re.findall(r"\w+", tailback(command, "--help").out))
+        assert words >= METRICS.keys()
+
+
+def test_what_nothing_has_is_said(tailback: Cli, merge: Path) -> None:
+    assert "goodput" in tailback("run", merge, "--metric", "goodput,loss").err
+    assert tailback("run", merge, "--metric", "loss[data]").code == 2
+    sweep = tailback("sweep", merge, "--set", "network.buffer=[10kB, 20kB]", "--metric", "loss[dta]")
+    assert "loss[dta]" in sweep.err
+    assert "loss[data]" in sweep.err
+
+
+def test_a_sweep_shows_the_metrics_that_are_asked_for(tailback: Cli, marked: Path) -> None:
+    grid = ["--set", "switches.sw.buffer=[30kB, 60kB]", "--reps", "1"]
+    found = tailback("sweep", marked, *grid, "--metric", "goodput[bulk],jain")
+    line = next(line for line in found.out.splitlines() if "switches.sw.buffer" in line)
+    assert line.split() == ["switches.sw.buffer", "goodput[bulk]", "jain"]
+
+
+def test_the_time_series_come_in_json_on_request(tailback: Cli, merge: Path) -> None:
+    sampled = ("run", merge, "--set", "run.sample=10ms", "--set", "run.duration=100ms", "--set", "run.warmup=0s")
+    assert "series" not in tailback(*sampled, "--json").json
+    found = tailback(*sampled, "--json", "--series", "--reps", "2").json["series"]
+    assert [row["seed"] for row in found] == [1, 2]
+    # From the first interval's end to that of the run.
+    assert [row["time_s"] for row in found] == [[pytest.approx(0.01 * k) for k in range(1, 11)]] * 2
+    assert len(found[0]["ports"]["sw->d"]["queue_bytes"]) == 10
+    assert "--json" in tailback(*sampled, "--series").err
+    assert "run.sample" in tailback("run", merge, "--json", "--series").err
+
+
+def test_jain_s_index_is_that_of_the_goodputs(marked: Path) -> None:
+    report = package.run(marked, replications=1).reports[0]
+    data = cast(Any, copy.deepcopy(report.data))
+    bulk = [flow for flow in data["flows"] if flow["group"] == "bulk"]
+    # Shares of 1 and 3: (1 + 3)² / (2 · (1 + 9)) = 0.8.
+    for flow, share in zip(bulk, (1000, 3000), strict=True):
+        flow["transport"]["goodput_bytes"] = share
+    found = measures(Report(cast(ReportData, data)))
+    assert found[Measure("group", "bulk", "jain")] == pytest.approx(0.8)
+    for flow in bulk:
+        flow["transport"]["goodput_bytes"] = 0
+    # Nothing arrived: how it was shared is not defined.
+    assert Measure("group", "bulk", "jain") not in measures(Report(cast(ReportData, data)))
+
+
+def test_marks_are_those_of_all_ports(marked: Path) -> None:
+    report = package.run(marked, replications=1).reports[0]
+    counted = [row["marked_packets"] for port in report.data["ports"] for row in port["classes"]]
+    assert sum(counted) > 0
+    assert measures(report)[Measure("total", "", "marks")] == sum(counted)
+
+
+P99 = Measure("group", "data", "delay_p99")
+
+
+def test_a_quantile_s_interval_is_never_narrower_than_its_histogram() -> None:
+    # 128 buckets per octave: a value may be 1/256 off. Of 256 ms that is 1 ms.
+    (found,) = estimates([{P99: 0.256}] * 3, 0.95)
+    assert found.interval.half_width == 0
+    assert quantity(found.interval, P99, found.resolution) == "256 ± <1 ms"
+    # A wider interval is what it is, and so is a mean, which is exact.
+    wide = mean_interval([0.2, 0.256, 0.3], 0.95)
+    assert quantity(wide, P99, resolution(P99, {P99: wide.mean})).startswith("252 ± 1")
+    mean = Measure("group", "data", "delay")
+    (exact,) = estimates([{mean: 0.256}] * 3, 0.95)
+    assert quantity(exact.interval, mean, exact.resolution) == "256 ± 0 ms"
+    assert quantity(Interval(0.256, float("-inf"), float("inf"), 1), P99, 0.001) == "256 ms"
+
+
+def test_the_resolution_of_a_delay_variation_is_that_of_the_delays_it_is_made_of() -> None:
+    # The least delay is 230.4 ms, so PDV of 25.6 ms is 256 ms less that, and 1 ms off as 256 ms is.
+    pdv = Measure("group", "data", "pdv_p99")
+    assert resolution(pdv, {pdv: 0.0256, P99: 0.256}) == pytest.approx(0.001)
+
+
+def test_a_comparison_of_quantiles_has_the_resolution_of_both(tailback: Cli, merge: Path) -> None:
+    compared = package.compare(package.run(merge), package.run(merge))
+    found = next(d for d in compared.differences if d.measure.metric == "delay_p99")
+    assert found.difference.half_width == 0
+    both = quantity(found.difference, found.measure, sum(found.resolutions))
+    assert float(re.findall(r"<([\d.e-]+)", both)[0]) * 1e-12 < 1e-3
+    assert sum(found.resolutions) == pytest.approx(2 * found.a.mean / 256)
+    assert "± <" in tailback("compare", merge, merge).out
+
+
+def test_numbers_are_written_out() -> None:
+    assert [digits(value, 6) for value in (1245840.0, 2957.0, 0.5, 0.0, 3e15)] == [
+        "1245840",
+        "2957",
+        "0.5",
+        "0",
+        "3000000000000000",
+    ]
+
+
+def test_a_share_is_in_percent_and_an_index_is_not() -> None:
+    value = Interval(0.983, 0.982, 0.984, 3)
+    assert quantity(value, Measure("total", "", "loss")) == "98.3 ± 0.1 %"
+    assert quantity(value, Measure("total", "", "jain")) == "0.983 ± 0.001"
+
+
+def test_the_json_of_a_run_is_not_changed_by_what_the_table_shows(tailback: Cli, marked: Path) -> None:
+    whole = tailback("run", marked, "--json").out
+    assert tailback("run", marked, "--json", "--metric", "loss").out == whole
+    assert {"bulk", "datagrams"} == {row["name"] for row in json.loads(whole)["summary"] if row["scope"] == "group"}
