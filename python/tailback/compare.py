@@ -108,18 +108,21 @@ def compare(
     threads: int | None = None,
     confidence: float = 0.95,
     progress: Progress | None = None,
+    allow_files: bool = False,
 ) -> Comparison:
     """Compare two runs; scenario files are run first, both with the seeds of the first.
+
+    With `allow_files` they may name files outside their folders.
 
     Each component draws from a stream of its own, named after it: what two scenarios have in common sees the same
     random numbers under the same seed, and the paired difference is known better than either mean.
     """
     if isinstance(a, str | PathLike) and not Path(a).is_dir():
-        config = load(a).run_config
+        config = load(a, allow_files=allow_files).run_config
         seed = int(str(config["seed"])) if seed is None else seed
         replications = int(str(config["replications"])) if replications is None else replications
-    left = _values(a, seed, replications, threads, progress)
-    right = _values(b, seed, replications, threads, progress)
+    left = _values(a, seed, replications, threads, progress, allow_files)
+    right = _values(b, seed, replications, threads, progress, allow_files)
     seeds = tuple(sorted(left.keys() & right.keys()))
     if not seeds:
         raise UsageError(
@@ -163,12 +166,17 @@ def _difference(
 
 
 def _values(
-    given: Run, seed: int | None, replications: int | None, threads: int | None, progress: Progress | None
+    given: Run,
+    seed: int | None,
+    replications: int | None,
+    threads: int | None,
+    progress: Progress | None,
+    allow_files: bool,
 ) -> BySeed:
     if not isinstance(given, Result):
         if Path(given).is_dir():
             return _read(given)
-        given = run(given, seed, replications, threads, progress=progress)
+        given = run(load(given, allow_files=allow_files), seed, replications, threads, progress=progress)
     return {report.seed: measures(report) for report in given.reports}
 
 

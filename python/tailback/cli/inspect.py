@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tailback import _native
-from tailback.cli.options import SETTINGS, json_option, scenario_file, settings_option
+from tailback.cli.options import SETTINGS, allow_files_option, json_option, scenario_file, settings_option
 from tailback.cli.output import print_error, print_json
 from tailback.errors import EXIT_SCENARIO, ScenarioError, UsageError
 from tailback.scenario import load, read_document
@@ -68,8 +68,9 @@ Examples:
 )
 @scenario_file
 @settings_option
+@allow_files_option
 @json_option
-def validate(file: str, settings: list[tuple[str, str]], as_json: bool) -> int:
+def validate(file: str, settings: list[tuple[str, str]], allow_files: bool, as_json: bool) -> int:
     """Check the scenario or study FILE and say what is wrong with it, where, and what to write instead."""
     from tailback.study.document import Study, is_study
 
@@ -79,8 +80,8 @@ def validate(file: str, settings: list[tuple[str, str]], as_json: bool) -> int:
         if is_study(text):
             if settings:
                 raise UsageError("a study states what is set; --set is for scenarios")
-            return _valid_study(file, Study.load(file, text), as_json)
-        scenario = load(file, text).native
+            return _valid_study(file, Study.load(file, text, allow_files=allow_files), as_json)
+        scenario = load(file, text, allow_files=allow_files).native
         scenario = scenario.with_set(settings) if settings else scenario
     except ScenarioError as error:
         if as_json:

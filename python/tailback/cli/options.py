@@ -27,6 +27,7 @@ __all__ = [
     "SETTINGS",
     "SIZE",
     "Written",
+    "allow_files_option",
     "executor_options",
     "json_option",
     "metric_option",
@@ -85,6 +86,9 @@ def _split(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ..
 
 scenario_file = click.argument(
     "file", metavar="FILE", type=click.Path(exists=True, dir_okay=False, readable=True, allow_dash=True)
+)
+allow_files_option = click.option(
+    "--allow-files", is_flag=True, help="Let it read files outside its folder; for scenarios that you trust."
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
 settings_option = click.option(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -28,11 +29,21 @@ __all__ = [
     "print_note",
     "progress_bar",
     "table",
+    "visible",
     "watch_bar",
 ]
 
 _WIDE = 160
 """Columns of a table that goes into a file or a pipe."""
+
+
+_CONTROL = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069]")
+"""What moves the cursor, colours or reorders text; a scenario of somebody else may have it in any text."""
+
+
+def visible(text: str) -> str:
+    """Return a text with control characters shown as escapes, so that a terminal does not obey them."""
+    return _CONTROL.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
 def print_json(value: object) -> None:
@@ -43,12 +54,12 @@ def print_json(value: object) -> None:
 def print_error(message: str) -> None:
     """Print an error on stderr."""
     label = click.style("error:", fg="red", bold=True) if _colour(sys.stderr.isatty()) else "error:"
-    click.echo(f"{label} {message.rstrip()}", err=True)
+    click.echo(f"{label} {visible(message.rstrip())}", err=True)
 
 
 def print_note(message: str) -> None:
     """Print something on stderr that is neither a result nor an error."""
-    click.echo(message, err=True)
+    click.echo(visible(message), err=True)
 
 
 def _colour(is_terminal: bool) -> bool:
@@ -60,6 +71,9 @@ def console() -> Console:
     from rich.console import Console
 
     class Quiet(Console):
+        def render_str(self, text: str, **options: Any) -> Text:
+            return super().render_str(visible(text), **options)
+
         def on_broken_pipe(self) -> None:
             # rich ends with code 1; a reader that has had enough, as `head` has, is no error: `main` sees to it.
             raise BrokenPipeError
@@ -169,7 +183,7 @@ def _without_blanks_at_the_end(line: list[Segment]) -> Iterator[Segment]:
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, words: int = 1) -> Rows:
     """Return a table whose first `words` columns are text and whose others are numbers."""
-    return Rows(title, columns, rows, words)
+    return Rows(visible(title), list(map(visible, columns)), [list(map(visible, row)) for row in rows], words)
 
 
 def facts(rows: Sequence[Sequence[str]]) -> Text:

@@ -13,6 +13,7 @@ from tailback.cli.options import (
     DURATION_TEXT,
     RATE_TEXT,
     SETTINGS,
+    allow_files_option,
     json_option,
     quiet_option,
     reps_option,
@@ -152,6 +153,7 @@ Examples:
 @scenario_file
 @click.option("--port", metavar="NODE:NEIGHBOUR", help="The port; default: the only one with a policy.")
 @settings_option
+@allow_files_option
 @click.option("--out", type=click.Path(path_type=Path), help="Where to write it; default: stdout.")
 @json_option
 @quiet_option
@@ -160,6 +162,7 @@ def export(
     file: str,
     port: str | None,
     settings: list[tuple[str, str]],
+    allow_files: bool,
     out: Path | None,
     as_json: bool,
     quiet: bool,
@@ -168,7 +171,7 @@ def export(
     from tailback.router import export_configuration
     from tailback.scenario import load
 
-    scenario = load(file).with_texts(settings)
+    scenario = load(file, allow_files=allow_files).with_texts(settings)
     made = export_configuration(language, scenario, port)
     if as_json:
         print_json({"text": made.text, "notices": [asdict(notice) for notice in made.notices]})

@@ -10,6 +10,7 @@ import click
 
 from tailback.cli.options import (
     SETTINGS,
+    allow_files_option,
     json_option,
     metric_option,
     output_option,
@@ -33,10 +34,10 @@ if TYPE_CHECKING:
 __all__ = ["compare", "plot", "run"]
 
 
-def _load(file: str, settings: Sequence[tuple[str, str]]) -> Scenario:
+def _load(file: str, settings: Sequence[tuple[str, str]], allow_files: bool) -> Scenario:
     from tailback.scenario import load
 
-    return load(file).with_texts(settings)
+    return load(file, allow_files=allow_files).with_texts(settings)
 
 
 @click.command(
@@ -52,6 +53,7 @@ Examples:
 @seed_option
 @reps_option
 @settings_option
+@allow_files_option
 @output_option
 @click.option("--force", is_flag=True, help="Replace the run directory given by --out.")
 @click.option("--warmup", help='Unmeasured beginning, such as 20s, or "auto".')
@@ -73,6 +75,7 @@ def run(
     seed: int | None,
     reps: int | None,
     settings: list[tuple[str, str]],
+    allow_files: bool,
     out: Path | None,
     force: bool,
     warmup: str | None,
@@ -97,7 +100,7 @@ def run(
         raise UsageError("--series goes with --json; --out writes the time series as series.parquet")
     if scoped := next((name for name in metrics if "[" in name), None):
         raise UsageError(f"the table has a row for each group: write {scoped.partition('[')[0]} in place of {scoped}")
-    scenario = _load(file, settings)
+    scenario = _load(file, settings, allow_files)
     if series and scenario.run_config.get("sample") is None:
         raise UsageError("the scenario samples no time series; set how often, such as --set run.sample=10ms")
     if out is not None:
@@ -237,6 +240,7 @@ Examples:
 )
 @click.argument("a", type=click.Path(exists=True))
 @click.argument("b", type=click.Path(exists=True))
+@allow_files_option
 @seed_option
 @reps_option
 @click.option(
@@ -248,6 +252,7 @@ Examples:
 def compare(
     a: str,
     b: str,
+    allow_files: bool,
     seed: int | None,
     reps: int | None,
     confidence: float,
@@ -263,7 +268,14 @@ def compare(
 
     with progress_bar("compare", quiet=quiet) as progress:
         found = compare_runs(
-            a, b, seed=seed, replications=reps, threads=threads, confidence=confidence, progress=progress
+            a,
+            b,
+            seed=seed,
+            replications=reps,
+            threads=threads,
+            confidence=confidence,
+            progress=progress,
+            allow_files=allow_files,
         )
     if as_json:
         print_json(found.as_json())
@@ -285,7 +297,8 @@ def compare(
     type=click.Path(path_type=Path),
     help="File to write: .png, .svg or .pdf. Default: DIR/plot.png, or SCENARIO with .png for its ending.",
 )
-def plot(what: Path, out: Path | None) -> None:
+@allow_files_option
+def plot(what: Path, out: Path | None, allow_files: bool) -> None:
     """Draw a run directory, or the network of a scenario file.
 
     Of a run directory: throughput, loss and delay per group, and queues over time if sampled. Of a scenario: nodes,
@@ -304,7 +317,7 @@ def plot(what: Path, out: Path | None) -> None:
         from tailback.scenario import load
         from tailback.topology import draw
 
-        scenario = load(what)
+        scenario = load(what, allow_files=allow_files)
         write_file(target, drawing.to_bytes(draw(scenario, scenario.title), kinds[target.suffix]))
         click.echo(str(target))
         return

@@ -10,6 +10,7 @@ import click
 
 from tailback.cli.options import (
     SETTINGS,
+    allow_files_option,
     executor_options,
     json_option,
     metric_option,
@@ -51,6 +52,7 @@ Examples:
     metavar="PATH=[A,B,C]",
     help="Of a scenario: values to try, or a single one for all points; may be repeated.",
 )
+@allow_files_option
 @seed_option
 @reps_option
 @click.option("--out", type=click.Path(path_type=Path), help="Directory, or Parquet file, to write.")
@@ -67,6 +69,7 @@ Examples:
 def sweep(
     file: str | None,
     settings: tuple[str, ...],
+    allow_files: bool,
     seed: int | None,
     reps: int | None,
     out: Path | None,
@@ -117,7 +120,7 @@ def sweep(
     ):
         try:
             found = run_sweep(
-                Study.load(file, text) if study else load(file, text),
+                Study.load(file, text, allow_files=allow_files) if study else load(file, text, allow_files=allow_files),
                 axes or None,
                 fixed=fixed or None,
                 seed=seed,

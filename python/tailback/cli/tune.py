@@ -8,6 +8,7 @@ import click
 
 from tailback.cli.options import (
     SETTINGS,
+    allow_files_option,
     json_option,
     quiet_option,
     reps_option,
@@ -46,6 +47,7 @@ Exit codes: 0 every target is met with its whole interval, 5 one is not.""",
 )
 @click.option("--out", type=click.Path(path_type=Path), help="Where to write the tuned scenario.")
 @settings_option
+@allow_files_option
 @seed_option
 @reps_option
 @threads_option
@@ -61,6 +63,7 @@ def tune(
     confirm: int,
     out: Path | None,
     settings: list[tuple[str, str]],
+    allow_files: bool,
     seed: int | None,
     reps: int | None,
     threads: int | None,
@@ -71,7 +74,7 @@ def tune(
     from tailback import tune as search
     from tailback.scenario import load
 
-    scenario = load(file).with_texts(settings)
+    scenario = load(file, allow_files=allow_files).with_texts(settings)
     with progress_bar("candidates", quiet=quiet) as progress:
         found = search.tune(
             scenario,

@@ -7,6 +7,7 @@ import click
 from tailback.cli.options import (
     DURATION_TEXT,
     SETTINGS,
+    allow_files_option,
     json_option,
     quiet_option,
     reps_option,
@@ -43,6 +44,7 @@ Exit codes: 0 every target is kept in the share of intervals with its whole inte
 @click.option("--grow", "growing", multiple=True, metavar="GROUP", help="Forecast: groups whose rate grows.")
 @click.option("--most", type=click.FloatRange(1, min_open=True), default=4.0, show_default=True, help="Largest growth.")
 @settings_option
+@allow_files_option
 @seed_option
 @reps_option
 @threads_option
@@ -56,6 +58,7 @@ def watch(
     growing: tuple[str, ...],
     most: float,
     settings: list[tuple[str, str]],
+    allow_files: bool,
     seed: int | None,
     reps: int | None,
     threads: int | None,
@@ -69,7 +72,7 @@ def watch(
     from tailback import service_levels
     from tailback.scenario import load
 
-    scenario = load(file).with_texts(settings)
+    scenario = load(file, allow_files=allow_files).with_texts(settings)
     promised = service_levels.targets(targets)
     share = keep / 100
     with progress_bar("replications", quiet=quiet) as progress:

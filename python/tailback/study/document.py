@@ -81,8 +81,11 @@ class Study:
         """Of each point, at least."""
 
     @classmethod
-    def load(cls, path: str | PathLike[str], text: str | None = None) -> Study:
-        """Read a study file, or what has been read from it; raises ScenarioError with file, line and column."""
+    def load(cls, path: str | PathLike[str], text: str | None = None, *, allow_files: bool = False) -> Study:
+        """Read a study file, or what has been read from it; raises ScenarioError with file, line and column.
+
+        With `allow_files` its scenario may name files outside its folder.
+        """
         file = Path(fspath(path))
         text = read_document(path) if text is None else text
         native = _native.Study.from_toml(text, str(path))
@@ -92,7 +95,7 @@ class Study:
         inner = read_document(scenario)
         if is_study(inner):
             raise native.refuse("scenario", f"{scenario} is a study, not a scenario", "name the scenario it is about")
-        return cls(native, load(scenario, inner), is_file=True)
+        return cls(native, load(scenario, inner, allow_files=allow_files), is_file=True)
 
     @classmethod
     def make(

@@ -1,0 +1,99 @@
+"""What a scenario of somebody else cannot do: read other files, wait for ever, or write to the terminal."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tailback as core
+
+Cli = Callable[..., Any]
+
+SCENARIO = """\
+tailback = 1
+title = "film"
+run = {{ duration = "1s", replications = 1 }}
+hosts = {{ a = {{}}, b = {{}} }}
+links = [{{ between = ["a", "b"], rate = "10Mbit/s" }}]
+flows = [{{ name = "film", from = "a", to = "b", source = {{ kind = "trace", file = "{file}" }} }}]
+"""
+# Frame, time in ms, size in bytes: 25 frames a second.
+TRACE = "".join(f"{40 * k} 1000\n" for k in range(20))
+
+
+@pytest.fixture
+def film(tmp_path: Path) -> Callable[[str], Path]:
+    """Write a scenario in a folder of its own that names a trace, with a trace beside the folder and one in it."""
+    (tmp_path / "secret.txt").write_text(TRACE)
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "film.txt").write_text(TRACE)
+
+    def write(file: str) -> Path:
+        path = tmp_path / "own" / "film.toml"
+        path.write_text(SCENARIO.format(file=file))
+        return path
+
+    return write
+
+
+def test_a_scenario_reads_files_of_its_own_folder(tailback: Cli, film: Callable[[str], Path]) -> None:
+    assert tailback("run", film("film.txt")).code == 0
+
+
+@pytest.mark.parametrize("how", ["above", "absolute", "link"])
+def test_other_files_are_read_by_leave_only(
+    how: str, tailback: Cli, film: Callable[[str], Path], tmp_path: Path
+) -> None:
+    if how == "link":
+        (tmp_path / "own" / "link.txt").symlink_to(tmp_path / "secret.txt")
+    file = {"above": "../secret.txt", "absolute": str(tmp_path / "secret.txt"), "link": "link.txt"}[how]
+    path = film(file)
+    for command in (["run"], ["validate"], ["sweep"], ["plot"]):
+        refused = tailback(*command, path)
+        assert refused.code == 3
+        assert "outside the scenario's folder" in refused.err
+        assert "--allow-files" in refused.err
+        assert "1000" not in refused.err, "nothing of the file is shown"
+    with pytest.raises(core.ScenarioError, match="allow_files=True"):
+        core.load(path)
+    allowed = tailback("run", path, "--allow-files", "--out", tmp_path / "run", "--json")
+    assert allowed.code == 0
+    # What was written has the file with it, and needs no leave.
+    again = tailback("run", tmp_path / "run" / "scenario.toml", "--json")
+    assert again.code == 0
+    assert again.json["digest"] == allowed.json["digest"]
+    # Leave travels with the scenario, and what is derived from it.
+    scenario = core.load(path, allow_files=True).set(duration="500ms")
+    assert pickle.loads(pickle.dumps(scenario)) == scenario
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+def test_a_pipe_without_an_end_is_not_waited_for(tailback: Cli, film: Callable[[str], Path], tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "own" / "pipe.txt")
+    refused = tailback("validate", film("pipe.txt"))
+    assert refused.code == 3
+    assert "no regular file" in refused.err
+
+
+def test_control_characters_are_shown_and_not_obeyed(tailback: Cli, merge: Path) -> None:
+    text = merge.read_text()
+    assert 'title = "' in text
+    # Colour, the window's title, the start of the line, text from right to left, and the eight-bit form of CSI.
+    evil = r"\u001b[31m\u001b]0;pwned\u0007\r\u202e\u009b2J"
+    merge.write_text(text.replace('title = "', f'title = "{evil}', 1))
+    shown = tailback("run", merge)
+    assert shown.code == 0
+    assert r"\x1b[31m\x1b]0;pwned\x07\r\u202e\x9b2J" in shown.out
+    unknown = tailback("run", merge, "--set", "run.\x1b[31mred=1")
+    wrong = text.replace("[run]", '[run]\n"\\u001b[31m" = 1', 1) if "[run]" in text else text
+    merge.write_text(wrong)
+    refused = tailback("validate", merge)
+    assert refused.code == 3
+    for said in (shown.out, shown.err, unknown.err, refused.err):
+        assert not any((ord(c) < 32 and c not in "\n\t") or 0x7F <= ord(c) < 0xA0 for c in said), said
+        assert "\u202e" not in said
