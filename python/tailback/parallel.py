@@ -17,7 +17,7 @@ from tailback import _native
 from tailback.errors import Cancelled, ExecutorError, RunError
 from tailback.executors import Backend, default_threads, given, open_backend
 from tailback.report import Report
-from tailback.scenario import Scenario
+from tailback.scenario import Scenario, Variant
 
 __all__ = ["Done", "Failed", "Outcome", "Pool", "Progress", "Task", "default_threads"]
 
@@ -39,7 +39,7 @@ class Task(Generic[Key]):
     """One replication to run; `key` says whose."""
 
     key: Key
-    scenario: Scenario
+    scenario: Scenario | Variant
     seed: int
     warmup_s: float | None = None
     engine: str | None = None

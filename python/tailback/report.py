@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import threading
+import zlib
+from collections import deque
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from typing import Literal, NotRequired, TypedDict, cast
@@ -386,6 +389,25 @@ class ReportData(TypedDict):
     series: SeriesData | None
 
 
+class _Unpacked:
+    """The packed reports that were read last, with their documents: tables go through one report after the other."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._reports: deque[Report] = deque()
+        self._lock = threading.Lock()
+
+    def keep(self, report: Report) -> None:
+        """Let go of the document that was read longest ago."""
+        with self._lock:
+            self._reports.append(report)
+            if len(self._reports) > self._most:
+                self._reports.popleft()._data = None
+
+
+_UNPACKED = _Unpacked(8)
+
+
 class Report:
     """One replication. `data` is the whole document; the methods add up over flows or ports.
 
@@ -394,12 +416,39 @@ class Report:
     """
 
     def __init__(self, data: ReportData) -> None:
-        self.data = data
+        self._data: ReportData | None = data
+        self._text: str | None = None
+        self._packed: bytes | None = None
+        self._seed, self._digest = data["seed"], data["digest"]
 
     @classmethod
     def from_json(cls, text: str) -> Report:
         """Read what the core returned."""
-        return cls(cast(ReportData, json.loads(text)))
+        made = cls(cast(ReportData, json.loads(text)))
+        made._text = text
+        return made
+
+    @property
+    def data(self) -> ReportData:
+        """The whole document."""
+        data = self._data
+        if data is None:
+            assert self._packed is not None, "what was let go of is packed"
+            data = cast(ReportData, json.loads(zlib.decompress(self._packed)))
+            self._data = data
+            _UNPACKED.keep(self)
+        return data
+
+    @property
+    def size(self) -> int:
+        """Characters of the document as the core wrote it; 0 for one made in Python."""
+        return len(self._text or "")
+
+    def pack(self) -> None:
+        """Keep the document compressed, some hundredth of its size in Python; it is read again when it is asked for."""
+        if self._text is not None:
+            self._packed = zlib.compress(self._text.encode(), 1)
+            self._text = self._data = None
 
     def __repr__(self) -> str:
         return f"Report(seed={self.seed}, digest={self.digest!r}, packet_hops={self.data['packet_hops']})"
@@ -407,12 +456,12 @@ class Report:
     @property
     def seed(self) -> int:
         """The replication's own seed: running the scenario with it gives the same digest."""
-        return self.data["seed"]
+        return self._seed
 
     @property
     def digest(self) -> str:
         """Versioned hash over the integers of the results."""
-        return self.data["digest"]
+        return self._digest
 
     @property
     def measured_s(self) -> float:

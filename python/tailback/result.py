@@ -46,6 +46,10 @@ class Warmup:
         return self.seconds if self.method == "auto" else None
 
 
+_MOST_SIZE = 32_000_000
+"""Characters of the core's documents after which reports are packed: some 300 MB of Python's objects."""
+
+
 class Result:
     """Replications of one scenario. Tables are Polars data frames with units in their columns' names."""
 
@@ -56,13 +60,18 @@ class Result:
         self.base_seed = base_seed
         self.state: State = "interrupted"
         self.reports: list[Report] = []
+        self._size = 0
         self.cpu_s = 0.0
         self.is_precise: bool | None = None
         """Whether `run.precision` was met; none where the scenario states none."""
 
     def add(self, reports: Iterable[Report], cpu_s: float) -> None:
         """Take in finished replications."""
-        self.reports.extend(reports)
+        for report in reports:
+            self.reports.append(report)
+            self._size += report.size
+            if self._size > _MOST_SIZE:
+                report.pack()
         self.cpu_s += cpu_s
         for name in (
             "flows",

@@ -382,6 +382,31 @@ class Scenario:
         return self._replace(key, [*cast(Sequence[Value], self._document.get(key, ())), value])
 
 
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A scenario with values set by path, made each time it is asked for and not kept.
+
+    A compiled scenario takes from 50 kB to several megabytes, and a sweep may have a hundred thousand of them.
+    """
+
+    base: Scenario
+    changes: Mapping[str, Value]
+
+    def made(self) -> Scenario:
+        """Make it; raises ScenarioError."""
+        return self.base.set(self.changes) if self.changes else self.base
+
+    @property
+    def native(self) -> _native.Scenario:
+        """The checked scenario of the core."""
+        return self.made().native
+
+    @property
+    def hash(self) -> str:
+        """Hash of the canonical document."""
+        return self.made().hash
+
+
 def _rebuild(text: str, folder: str, expected: str, version: str, allow_files: bool) -> Scenario:
     """Read what another process sent; its hash also covers the files that it names."""
     if version != _native.version:

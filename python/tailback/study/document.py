@@ -17,7 +17,7 @@ from tailback import _native
 from tailback.build import engine
 from tailback.errors import ScenarioError, UsageError
 from tailback.measures import METRICS, advice_on
-from tailback.scenario import Scenario, Value, load, read_document, toml_value
+from tailback.scenario import Scenario, Value, Variant, load, read_document, toml_value
 from tailback.study.design import points
 from tailback.study.results import Setting
 
@@ -30,10 +30,14 @@ class Cell:
 
     point: Setting
     mechanism: str | None
-    scenario: Scenario
+    variant: Variant
     hash: str
-    changes: tuple[tuple[str, Value], ...] = ()
-    """What it sets in the study's scenario, by path and in this order."""
+    """Of its scenario."""
+
+    @property
+    def scenario(self) -> Scenario:
+        """Its scenario, made when it is asked for: all those of a large study do not fit into memory."""
+        return self.variant.made()
 
     @property
     def setting(self) -> Setting:
@@ -144,7 +148,9 @@ class Study:
 
     def command(self, cell: Cell, seed: int) -> str:
         """Return the command that runs one replication of a cell alone, for a shell."""
-        settings = [word for path, value in cell.changes for word in ("--set", f"{path}={toml_value(value)}")]
+        settings = [
+            word for path, value in cell.variant.changes.items() for word in ("--set", f"{path}={toml_value(value)}")
+        ]
         file = self.base.file or "SCENARIO.toml"
         return shlex.join(["tailback", "run", file, *settings, "--seed", str(seed), "--reps", "1"])
 
@@ -193,8 +199,8 @@ class Study:
                     raise UsageError(
                         'a sweep needs a stated run.warmup, such as --set run.warmup=20s; "auto" is for single runs'
                     )
-                told = tuple((change.path, change.value) for change in changes)
-                yield Cell(point, variant and variant["name"], scenario, scenario.hash, told)
+                told = Variant(self.base, {change.path: change.value for change in changes})
+                yield Cell(point, variant and variant["name"], told, scenario.hash)
 
     def _change(self, changes: Sequence[_Change]) -> Scenario:
         """Return the scenario with values set; an error points at where the study says so."""

@@ -86,7 +86,7 @@ class _Drive:
             for cell, wanted in zip(self.cells, self.wanted, strict=True):
                 key = (cell.hash, self.study.seed + k)
                 if k < wanted and key not in self.runs and key not in self.failures:
-                    tasks.setdefault(key, Task(key, cell.scenario, key[1]))
+                    tasks.setdefault(key, Task(key, cell.variant, key[1]))
         return list(tasks.values())
 
     def _run(self, tasks: list[Task[Key]]) -> bool:
