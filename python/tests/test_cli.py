@@ -384,3 +384,22 @@ def test_a_study_about_a_study_is_one_sentence(tailback: Cli, merge: Path) -> No
     (problem,) = done.json["errors"]
     assert problem["message"].endswith("inner.toml is a study, not a scenario")
     assert (problem["path"], problem["line"]) == ("scenario", 2)
+
+
+def test_a_panic_where_none_is_caught_is_a_sentence(
+    tailback: Cli, merge: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # pyo3's exception for a panic is no Exception, and cannot be made from Python.
+    class PanicException(BaseException):
+        pass
+
+    PanicException.__module__ = "pyo3_runtime"
+
+    def panic(*_: object, **__: object) -> None:
+        raise PanicException("index out of bounds")
+
+    monkeypatch.setattr("tailback.scenario.load", panic)
+    monkeypatch.delenv("TAILBACK_DEBUG", raising=False)
+    done = tailback("run", merge)
+    assert done.code == 4
+    assert done.err.startswith("error: Tailback has a mistake: index out of bounds")

@@ -107,8 +107,25 @@ def test_a_run_takes_the_traces_that_it_names_with_it(merge: Path, tmp_path: Pat
     result = run(tb.load(merge).set(duration="1s"), replications=1)
     saved = result.write(tmp_path / "run")
     assert tb.load(saved / "scenario.toml").hash == result.scenario.hash
-    # One that lies above the scenario stays where it is.
+    # One that lies above the scenario is copied too: the run needs nothing else, and no leave.
     merge.write_text(merge.read_text().replace("films/film.txt", "../film.txt"))
     (merge.parent.parent / "film.txt").write_text("1000\n2000\n")
-    saved = run(tb.load(merge).set(duration="1s"), replications=1).write(tmp_path / "above")
-    assert run(tb.load(saved / "scenario.toml"), replications=1).digest
+    above = run(tb.load(merge, allow_files=True).set(duration="1s"), replications=1)
+    saved = above.write(tmp_path / "above")
+    assert (saved / "files" / "0-film.txt").read_text() == "1000\n2000\n"
+    assert run(tb.load(saved / "scenario.toml"), replications=1).digest == above.digest
+
+
+def test_what_a_kill_in_the_middle_of_a_replacement_left_is_found_again(merge: Path, tmp_path: Path) -> None:
+    result = run(tb.load(merge), replications=1)
+    saved = result.write(tmp_path / "run")
+    # The state between the two renames.
+    aside = tmp_path / ".run.x1y2.old"
+    aside.mkdir()
+    saved.rename(aside / "run")
+    with pytest.raises(OutputError, match=r"a replacement was cut off, and what it was is in .*\.run\.x1y2\.old"):
+        read_manifest(tmp_path / "run")
+    with pytest.raises(OutputError, match="exists and is not empty"):
+        result.write(tmp_path / "run")
+    assert read_manifest(tmp_path / "run")["digest"] == result.digest
+    assert not aside.exists()

@@ -203,7 +203,7 @@ def test_scenarios_travel_by_value(merge: Path) -> None:
     assert pickle.loads(pickle.dumps(base.set(duration="1s"))).hash == base.set(duration="1s").hash
     rebuild, sent = base.__reduce__()
     with pytest.raises(tailback.RunError, match="install the same"):
-        rebuild(*sent[:3], "0.0.0")  # type: ignore[operator, index]
+        rebuild(*sent[:3], "0.0.0", False)  # type: ignore[operator, index]
 
 
 def test_a_worker_that_finds_another_trace_refuses(merge: Path) -> None:
