@@ -26,6 +26,7 @@ from typing import Literal, TypeAlias, cast
 
 from tailback import _native
 from tailback.errors import RunError, ScenarioError, unreadable
+from tailback.kinds import DisciplineKind, Kind, SourceKind
 from tailback.parts import Parts
 
 __all__ = ["Precision", "Scenario", "Table", "Value", "discipline", "kind", "load", "source", "tcp", "toml_value"]
@@ -34,7 +35,7 @@ Value: TypeAlias = "str | int | float | bool | Sequence[Value] | Mapping[str, Va
 Table: TypeAlias = dict[str, Value]
 
 
-def kind(name: str, **parameters: Value) -> Table:
+def kind(name: Kind, **parameters: Value) -> Table:
     """Return a registered kind with its parameters; `response_time` is written `response-time`.
 
     `tailback.names()` lists the kinds and `tailback.explain(name)` tells each one's parameters.
@@ -42,12 +43,12 @@ def kind(name: str, **parameters: Value) -> Table:
     return {"kind": name, **_keys(parameters)}
 
 
-def source(name: str, **parameters: Value) -> Table:
+def source(name: SourceKind, **parameters: Value) -> Table:
     """Return a traffic model, such as `source("cbr", rate="1Mbit/s", packet="1000B")`."""
     return kind(name, **parameters)
 
 
-def discipline(name: str, **parameters: Value) -> Table:
+def discipline(name: DisciplineKind, **parameters: Value) -> Table:
     """Return a queue discipline, such as `discipline("drop-tail")`."""
     return kind(name, **parameters)
 

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -97,3 +100,25 @@ json_values = st.recursive(
 @given(json_values)
 def test_a_value_is_written_as_toml_that_reads_back(value: Value) -> None:
     assert tomllib.loads(f"value = {toml_value(value)}")["value"] == value
+
+
+def test_the_types_of_kinds_are_those_of_the_schema() -> None:
+    tool = Path(__file__).resolve().parents[2] / "tools" / "kinds.py"
+    done = subprocess.run([sys.executable, tool, "--check"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_type_checker_finds_a_misspelt_kind(tmp_path: Path) -> None:
+    program = tmp_path / "typo.py"
+    program.write_text(
+        "from tailback import discipline, kind, source\n"
+        'right = [source("uniform-uniform"), discipline("fq-codel"), kind("watermark")]\n'
+        'source("uniform-unifrom")\n'
+        'discipline("fqcodel")\n'
+        'discipline("cbr")\n'
+        'kind("watermrk")\n'
+    )
+    command = [sys.executable, "-m", "mypy", "--no-incremental", "--follow-imports=silent", str(program)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    found = re.findall(r"typo\.py:(\d+): error:.*\[arg-type\]", done.stdout)
+    assert found == ["3", "4", "5", "6"], done.stdout + done.stderr

@@ -21,6 +21,7 @@ from drawings.common import (
 )
 from tailback import Scenario, kind, plot, run, source
 from tailback.headroom import headroom
+from tailback.kinds import Kind
 from tailback.report import Report
 from tailback.stats import mean_interval
 
@@ -87,7 +88,8 @@ def fill_rate() -> Figure:
     """The same overload seen by the two detectors."""
     drawn = plot.new(1, 1, width=8.4, height=2.6)
     (axes,) = drawn.axes
-    for name, colour in (("watermark", RED), ("fill-rate", BLUE)):
+    detectors: dict[Kind, str] = {"watermark": RED, "fill-rate": BLUE}
+    for name, colour in detectors.items():
         scenario = (
             Scenario(duration="80ms", sample="50us")
             .host("h", count=2)
@@ -298,7 +300,8 @@ def cut_through() -> Figure:
     drawn = plot.new(1, 1, width=6.0, height=3.2)
     (axes,) = drawn.axes
     hops = (1, 2, 3, 4, 5, 6)
-    for index, model in enumerate(("output-queued", "cut-through")):
+    models: tuple[Kind, ...] = ("output-queued", "cut-through")
+    for index, model in enumerate(models):
         delays = []
         for count in hops:
             scenario = (

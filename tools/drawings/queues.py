@@ -10,6 +10,7 @@ from drawings.common import (
     interval,
 )
 from tailback import Scenario, discipline, kind, plot, source
+from tailback.kinds import DisciplineKind
 from tailback.scenario import Table
 
 if TYPE_CHECKING:
@@ -22,7 +23,8 @@ def drop_head() -> Figure:
     drawn = plot.new(1, 1, width=6.0, height=3.0)
     (axes,) = drawn.axes
     loads = (0.8, 0.9, 1.0, 1.1, 1.3, 1.6, 2.0)
-    for index, name in enumerate(("drop-tail", "drop-head")):
+    ends: tuple[DisciplineKind, ...] = ("drop-tail", "drop-head")
+    for index, name in enumerate(ends):
         points = []
         for load in loads:
             scenario = (
@@ -188,7 +190,8 @@ def fair_queueing() -> Figure:
     drawn = plot.new(1, 1, width=6.4, height=3.4)
     (axes,) = drawn.axes
     crowds = (2, 4, 8, 16, 32)
-    for index, name in enumerate(("drr", "scfq", "stfq", "virtual-clock", "wfq", "wf2q-plus")):
+    tags: tuple[DisciplineKind, ...] = ("drr", "scfq", "stfq", "virtual-clock", "wfq", "wf2q-plus")
+    for index, name in enumerate(tags):
         points = []
         for count in crowds:
             # Half of its fair share, in packets that come at random instants.

@@ -14,7 +14,9 @@ from drawings.common import (
     series,
 )
 from tailback import Scenario, discipline, kind, plot, source, tcp
+from tailback.kinds import DisciplineKind
 from tailback.report import Report
+from tailback.scenario import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -95,7 +97,7 @@ def applications() -> Figure:
     (axes,) = drawn.axes
     loads = (0.2, 0.4, 0.6, 0.8)
     at_once = tcp(segment="960B", initial_window=100_000, handshake=False)
-    cases = {
+    cases: dict[str, tuple[DisciplineKind, str, Table]] = {
         "all at once, DRR": ("drr", "unlimited", at_once),
         "TCP, FQ-CoDel": ("fq-codel", "200packets", tcp(segment="960B")),
         "TCP, drop-tail": ("drop-tail", "200packets", tcp(segment="960B")),

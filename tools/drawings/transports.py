@@ -17,13 +17,14 @@ from tailback import Scenario, discipline, kind, plot, source, tcp
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from tailback.kinds import Kind
     from tailback.scenario import Table
 
 
 @figure
 def tcp_recovery() -> Figure:
     """The window of one connection through drop-tail, with each way of recovery."""
-    flavours = ("tahoe", "reno", "newreno", "sack")
+    flavours: tuple[Kind, ...] = ("tahoe", "reno", "newreno", "sack")
     drawn = plot.new(1, len(flavours), width=8.4, height=1.4, sharex=True, sharey=True)
     for axes, name in zip(drawn.axes, flavours, strict=True):
         scenario = (
@@ -100,7 +101,7 @@ def _window_and_queue(panels: dict[str, tuple[Scenario, str]], segment: float = 
 def cubic() -> Figure:
     """One connection over a long path: CUBIC beside NewReno."""
     queue: Table = {"buffer": "150packets"}
-    names = {"reno": "NewReno", "cubic": "CUBIC"}
+    names: dict[Kind, str] = {"reno": "NewReno", "cubic": "CUBIC"}
     return _window_and_queue(
         {title: (_path(kind(name), queue, "50Mbit/s", "50ms"), "tcp") for name, title in names.items()}
     )
@@ -122,7 +123,7 @@ def dctcp() -> Figure:
         gentle=False,
     )
     queue: Table = {"buffer": "250packets", "discipline": red}
-    names = {"reno": "NewReno with ECN", "dctcp": "DCTCP"}
+    names: dict[Kind, str] = {"reno": "NewReno with ECN", "dctcp": "DCTCP"}
     return _window_and_queue(
         {
             title: (_path(kind(name), queue, "1Gbit/s", "100us", count=2, duration="200ms", sample="200us"), "tcp[1]")
@@ -135,7 +136,7 @@ def dctcp() -> Figure:
 def bbr() -> Figure:
     """One connection over a buffer of two bandwidth-delay products: both versions beside CUBIC."""
     queue: Table = {"buffer": "330packets"}
-    names = {"cubic": "CUBIC", "bbr": "BBR version 1", "bbr3": "BBR version 3"}
+    names: dict[Kind, str] = {"cubic": "CUBIC", "bbr": "BBR version 1", "bbr3": "BBR version 3"}
     return _window_and_queue(
         {title: (_path(kind(name), queue, "50Mbit/s", "20ms", duration="30s"), "tcp") for name, title in names.items()}
     )
@@ -147,7 +148,8 @@ def subtcp() -> Figure:
     drawn = plot.new(1, 1, width=6.0, height=3.2)
     (axes,) = drawn.axes
     counts = (25, 50, 100, 200, 400)
-    for index, name in enumerate(("reno", "subtcp")):
+    controls: tuple[Kind, ...] = ("reno", "subtcp")
+    for index, name in enumerate(controls):
         points = []
         for count in counts:
             connection = tcp(segment="1000B", ecn="classic", congestion_control=kind(name))
