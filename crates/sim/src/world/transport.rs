@@ -233,7 +233,13 @@ impl World {
     #[inline]
     pub(super) fn take_turns(&mut self, port: u32) {
         let Queue::Managed(m) = &mut self.ports[port as usize].queue else { return };
-        for _ in 0..m.turns.len() {
+        let waiting = m.turns.len();
+        // A frame of no length (an acknowledgement without headers) has left as it begins. What waits behind it begins at
+        // this instant, too, and the turns come then: in a queue whose departures are known all of that is one step.
+        if waiting > 0 && self.ports[port as usize].free <= self.now && !self.has_room(port) {
+            return;
+        }
+        for _ in 0..waiting {
             let Queue::Managed(m) = &mut self.ports[port as usize].queue else { return };
             let Some(connection) = m.turns.pop_front() else { return };
             self.transports.outgoing[connection as usize].waits = false;
