@@ -203,7 +203,8 @@ fn switches(draw: &mut Draw, network: &Network) -> Value {
             written["congestion-notification"] = point(draw);
         }
         let inner = switch.neighbours.iter().any(|name| network.is_switch(name));
-        if traits.notified && inner && draw.chance(0.4) {
+        // Memory that is accounted by input needs queues in order of arrival.
+        if traits.notified && inner && !by_input && draw.chance(0.4) {
             written["rate-limiters"] = limiters(draw, traits);
         }
         if draw.chance(0.3) {

@@ -51,8 +51,8 @@ pub fn model(draw: &mut Draw, traits: &Traits, inputs: u64, law: &mut Option<Val
         law.as_ref().is_some_and(|law| law["scope"].as_str().is_some_and(|scope| scope.contains(what)))
     };
     let crossbars = if watches { 0 } else { 2 };
-    // Memory that is accounted by input knows no destinations.
-    let by_input = if names(law, "destination") { 0 } else { 2 };
+    // Memory that is accounted by input knows no destinations, nor do its queues let some pass others.
+    let by_input = if traits.addressed { 0 } else { 2 };
     let kinds = [
         (4, "output-queued"),
         (2, "shared-memory"),
