@@ -210,10 +210,10 @@ impl<'a> Builder<'a> {
             self.complaints.value(
                 node.path().join("model"),
                 format!(
-                    "memory that is accounted by input needs queues in order of arrival, and `{}` asks `{}` to stop single destinations",
-                    to.name, node.name
+                    "memory that is accounted by input needs queues in order of arrival, and neighbours ask `{}` to stop single destinations",
+                    node.name
                 ),
-                format!("take another model, or back-pressure of scope \"plain\" or \"class\" for `{}`", to.name),
+                "take another model, or back-pressure of scope \"plain\" or \"class\" for the neighbours",
             );
         } else if (asked || own) && !discipline.value.selects_destinations() {
             let able = Spec::NAMES.iter().copied().filter(|kind| {

@@ -155,7 +155,7 @@ pub const MISTAKES: &[Mistake] = &[
         "count = 2\n\n[switches.core]\n",
         "count = 2\nbackpressure = { scope = \"destination\" }\n\n[switches.core]\nmodel = ‸{ kind = \"shared-buffer\", memory = \"9MB\" }\n",
         "switches.core.model",
-        "needs queues in order of arrival, and `floor1` asks `core`",
+        "needs queues in order of arrival, and neighbours ask `core`",
     ),
     // The switch that names destinations keeps them apart in its own queues, too, towards whomever.
     (
