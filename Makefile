@@ -137,8 +137,8 @@ check-bounds: $(VENV)/.installed ## Run the Python tests with the oldest version
 	$(BIN)/python tools/check_bounds.py
 
 .PHONY: validate
-validate: $(VENV)/.tested ## Run the long tests too (fuzzing, full-length oracles, every claim, TCP against ns-2)
-	$(CARGO) test --locked --release $(TESTED_CRATES) -- --include-ignored
+validate: $(VENV)/.tested ## Run the long tests too (random networks, full-length oracles, every claim, TCP against ns-2)
+	$(CARGO) test --locked --profile validate $(TESTED_CRATES) -- --include-ignored
 	$(BIN)/python -m pytest -m "slow or not slow"
 	$(BIN)/python validation/tcp.py --out $(OUT)/validation
 

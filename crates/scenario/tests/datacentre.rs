@@ -1,7 +1,7 @@
 //! Congestion controls of data centres in a rack: shares, queues, and what their papers say of them.
 
 use tailback_random::maths;
-use tailback_scenario::{Scenario, build};
+use tailback_scenario::{Scenario, ScenarioError, build};
 use tailback_sim::{Report, World};
 
 /// A switch with `senders` hosts at 10 Gbit/s that send to one, marking between 5 and 200 kB with up to 10 %: four
@@ -342,4 +342,73 @@ flows = [{{ name = "f", from = "a", to = "b", source = {{ kind = "bulk" }}, tran
             }
         }
     }
+}
+
+/// Two hosts behind rate limiters, whose queues have this discipline, and a congestion point.
+fn limited(discipline: &str, flow: &str) -> Result<Scenario, ScenarioError> {
+    let text = format!(
+        r#"
+tailback = 1
+run = {{ duration = "100ms" }}
+class-maps = {{ first = {{ flow = 0 }} }}
+[hosts]
+a = {{ rate-limiters = {{ law = {{ kind = "bcn", floor = "100kbit/s" }}, buffer = "150kB", discipline = {discipline} }} }}
+b = {{ }}
+[switches]
+s = {{ congestion-notification = {{ kind = "bcn", sampling = 1.0, equilibrium = 2, full = 4 }} }}
+[[links]]
+between = ["a", "s"]
+rate = "100Mbit/s"
+[[links]]
+between = ["s", "b"]
+rate = "10Mbit/s"
+[[flows]]
+name = "f"
+from = "a"
+to = "b"
+{flow}
+"#
+    );
+    Scenario::from_toml(&text, "limited.toml")
+}
+
+const FAST: &str = r#"source = { kind = "cbr", packet = "1000B", rate = "50Mbit/s" }"#;
+
+#[test]
+fn queues_of_rate_limiters_know_class_maps_and_refuse_what_a_tag_takes_the_place_of() {
+    let by_map =
+        |name: &str| format!(r#"{{ kind = "class-based", classes = [{{ match = "{name}", bandwidth = "20%" }}] }}"#);
+    let scenario = limited(&by_map("first"), FAST).unwrap_or_else(|e| panic!("{e}"));
+    let mut world = World::new(build(&scenario, 1, None));
+    world.run_to_end();
+    let report = world.report();
+    let limiters = &report.congestion.as_ref().expect("there are limiters").limiters;
+    assert!(limiters.iter().any(|limiter| limiter.created > 0), "a queue of this discipline was made: {limiters:?}");
+
+    let error = limited(&by_map("fist"), FAST).expect_err("there is no such class map");
+    assert!(error.to_string().contains("did you mean `first`?"), "{error}");
+    let error = limited(r#"{ kind = "fair-queue" }"#, FAST).expect_err("it goes by code points");
+    assert!(error.to_string().contains("no code points to go by"), "{error}");
+    assert_eq!(error.first().path, "hosts.a.rate-limiters.discipline");
+}
+
+/// A tag takes the bits of the colour: what transports mark would be lost in silence.
+#[test]
+fn transports_that_mark_their_packets_are_refused_where_limiters_tag_them() {
+    let marking = [
+        r#"congestion-control = { kind = "packet-marking", target = "1Mbit/s" }"#,
+        r#"reservation = { rate = "1Mbit/s", burst = "3kB" }"#,
+    ];
+    for marking in marking {
+        let flow = format!(
+            r#"source = {{ kind = "bulk" }}
+transport = {{ kind = "tcp", {marking} }}"#
+        );
+        let error = limited(r#"{ kind = "drop-tail" }"#, &flow).expect_err("tags take the place of marks");
+        assert!(error.to_string().contains("frames cannot have a colour"), "{error}");
+        assert_eq!(error.first().path, "flows[0].transport");
+    }
+    let flow = r#"source = { kind = "bulk" }
+transport = { kind = "tcp" }"#;
+    limited(r#"{ kind = "drop-tail" }"#, flow).unwrap_or_else(|e| panic!("{e}"));
 }

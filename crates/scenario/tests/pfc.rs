@@ -295,6 +295,9 @@ fn what_does_not_go_together_is_refused_with_advice() {
     wrong("model = { kind = \"shared-buffer\", memory = \"1kB\" }", "", press, "", "1518B");
     wrong(buffer, "network = { discipline = { kind = \"sfq\" } }", press, "", "use \"drop-tail\" or \"red\"");
     wrong(buffer, "", "backpressure = { scope = \"destination\" }", "", "scope \"class\" or \"plain\"");
+    // Frames that leave in another order than they came would be taken off another input's account.
+    let limited = "model = { kind = \"shared-buffer\", memory = \"1MB\" }\nrate-limiters = { law = { kind = \"bcn\" }, buffer = \"99kB\" }";
+    wrong(limited, "", press, "", "those of rate limiters take turns");
     wrong("watchdog = { after = \"0s\", restore = \"1ms\" }", "", press, "", "no time at all");
     let change = |text: &str| format!("[[timeline]]\nat = \"0s\"\n{text}\n");
     wrong(buffer, "", press, &change("host = \"h1\"\nstate = \"down\""), "write \"storm\" or \"calm\"");

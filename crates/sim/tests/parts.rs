@@ -1,5 +1,5 @@
 //! A run in parts gives the report of the whole, to the last bit: one case for each thing that passes a line between
-//! parts. Random networks are in `random_networks.rs`, the gallery's scenarios in the Python tests.
+//! parts. Random networks are in `random_networks`, the gallery's scenarios in the Python tests.
 
 mod common;
 

@@ -2,13 +2,13 @@
 
 use super::Builder;
 use super::conditioners::of_groups;
-use crate::document::Document;
+use crate::document::{Document, RateLimiters};
 use crate::glob::{Glob, is_pattern};
 use std::collections::BTreeMap;
 use tailback_document::{Invalid, Path, listed, suggest};
 use tailback_qdisc::Spec;
 use tailback_qdisc::classify::{Match, Resolve};
-use tailback_sim::plan::{FlowPlan, QueuePlan};
+use tailback_sim::plan::{FlowPlan, NodeKind, NodePlan, QueuePlan};
 
 /// What a match may refer to.
 pub(super) struct Names<'a> {
@@ -51,8 +51,8 @@ impl Resolve for Names<'_> {
 }
 
 impl<'a> Builder<'a> {
-    /// Resolves the matches of all queues; complains of those that cannot be, once each.
-    pub(super) fn class_maps(&mut self, flows: &[FlowPlan], queues: &mut [[QueuePlan; 2]]) {
+    /// Resolves the matches of all queues, those of rate limiters included; complains of those that cannot be, once each.
+    pub(super) fn class_maps(&mut self, flows: &[FlowPlan], queues: &mut [[QueuePlan; 2]], nodes: &mut [NodePlan]) {
         let document = self.document;
         let names = Names { document, flows };
         let root = Path::root().join("class-maps");
@@ -77,6 +77,13 @@ impl<'a> Builder<'a> {
         if !self.complaints.is_empty() {
             return;
         }
+        let resolve = |spec: &mut Spec| {
+            spec.each_match(&Path::root(), &mut |_, found| {
+                if let Ok(resolved) = found.resolved(&names) {
+                    *found = resolved;
+                }
+            });
+        };
         // Ports of one discipline share its resolved form.
         let mut known: BTreeMap<usize, Spec> = BTreeMap::new();
         let written: Vec<&Spec> = disciplines(document).map(|(_, spec)| spec).collect();
@@ -84,14 +91,19 @@ impl<'a> Builder<'a> {
             let Some(place) = written.iter().position(|spec| **spec == queue.discipline) else { continue };
             let resolved = known.entry(place).or_insert_with(|| {
                 let mut spec = queue.discipline.clone();
-                spec.each_match(&Path::root(), &mut |_, found| {
-                    if let Ok(resolved) = found.resolved(&names) {
-                        *found = resolved;
-                    }
-                });
+                resolve(&mut spec);
                 spec
             });
             queue.discipline = resolved.clone();
+        }
+        for node in nodes {
+            let limiters = match &mut node.kind {
+                NodeKind::Host(host) => &mut host.limiters,
+                NodeKind::Switch(switch) => &mut switch.limiters,
+            };
+            if let Some(limiters) = limiters {
+                resolve(&mut limiters.discipline);
+            }
         }
     }
 
@@ -109,7 +121,7 @@ impl<'a> Builder<'a> {
 }
 
 /// Every discipline that the document writes, with its place.
-pub(super) fn disciplines(document: &Document) -> impl Iterator<Item = (Path, &Spec)> {
+pub(super) fn disciplines<'a>(document: &'a Document) -> impl Iterator<Item = (Path, &'a Spec)> {
     let network = (Path::root().join("network").join("discipline"), &document.network.discipline);
     let switches = document.switches.iter().flat_map(|(name, switch)| {
         let path = Path::root().join("switches").join(name.as_str());
@@ -123,5 +135,15 @@ pub(super) fn disciplines(document: &Document) -> impl Iterator<Item = (Path, &S
         });
         own.chain(ports)
     });
-    [network].into_iter().chain(switches)
+    let limited = |node: Path, limiters: &'a Option<RateLimiters>| {
+        Some((node.join("rate-limiters").join("discipline"), &limiters.as_ref()?.discipline))
+    };
+    let at_switches = document.switches.iter().filter_map(move |(name, switch)| {
+        limited(Path::root().join("switches").join(name.as_str()), &switch.rate_limiters)
+    });
+    let at_hosts = document
+        .hosts
+        .iter()
+        .filter_map(move |(name, host)| limited(Path::root().join("hosts").join(name.as_str()), &host.rate_limiters));
+    [network].into_iter().chain(switches).chain(at_switches).chain(at_hosts)
 }

@@ -61,8 +61,9 @@ pub(crate) fn plan(document: &Document) -> Result<Plan, Vec<Complaint>> {
     let before = builder.complaints.count();
     let mut flows = builder.flows(&nodes, &links, routes.as_ref());
     let flows_sound = builder.complaints.count() == before;
+    let mut node_plans = nodes.plans(switches);
     if flows_sound {
-        builder.class_maps(&flows, &mut queues);
+        builder.class_maps(&flows, &mut queues, &mut node_plans);
     }
     let conditioners = builder.conditioners(&nodes, &links, &flows);
     let labels = builder.labels(&nodes, &links, &framing);
@@ -73,7 +74,7 @@ pub(crate) fn plan(document: &Document) -> Result<Plan, Vec<Complaint>> {
     }
     let places: Vec<Path> = nodes.list.iter().map(|node| node.path()).collect();
     let plan = Plan {
-        nodes: nodes.plans(switches),
+        nodes: node_plans,
         links: links.into_iter().zip(queues).map(|(link, queue)| link.plan(queue)).collect(),
         flows,
         applications,

@@ -165,9 +165,9 @@ impl<'a> Nodes<'a> {
     }
 
     /// The nodes for the engine; `switches` has one plan for each switch, in order.
-    pub fn plans(self, switches: Vec<SwitchPlan>) -> Vec<NodePlan> {
+    pub fn plans(&self, switches: Vec<SwitchPlan>) -> Vec<NodePlan> {
         let mut switches = switches.into_iter();
-        let plan = |node: Node<'_>| {
+        let plan = |node: &Node<'_>| {
             let kind = match node.what {
                 What::Host(host) => NodeKind::Host(HostPlan {
                     obeys: host.obeys,
@@ -175,8 +175,8 @@ impl<'a> Nodes<'a> {
                 }),
                 What::Switch(_) => NodeKind::Switch(switches.next().expect("one plan for each switch")),
             };
-            NodePlan { name: node.name, kind }
+            NodePlan { name: node.name.clone(), kind }
         };
-        self.list.into_iter().map(plan).collect()
+        self.list.iter().map(plan).collect()
     }
 }

@@ -180,6 +180,10 @@ impl<'a> Builder<'a> {
             if group.marking.is_some() {
                 self.complaints.key(entry("flows", i).join("marking"), message, help);
             }
+            // Those of a reservation, and of a congestion control that marks packets.
+            if group.transport.as_ref().is_some_and(|transport| transport.connection().marks()) {
+                self.complaints.key(entry("flows", i).join("transport"), message, help);
+            }
         }
         for node in &nodes.list {
             let Some(switch) = node.switch() else { continue };

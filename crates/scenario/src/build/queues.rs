@@ -196,21 +196,36 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Destinations can be stopped one by one only where the discipline keeps them apart.
+    /// Destinations can be stopped one by one only where the queue keeps them apart: in a switch that names them, and in one
+    /// that a neighbour asks to.
     fn selectable(&mut self, discipline: &Set<'_, Spec>, node: &Node<'a>, to: &Node<'a>) {
-        let Some(switch) = to.switch() else { return };
-        let scope = self.document.scope_of(switch);
-        if matches!(scope, Scope::Destination | Scope::ClassDestination) && !discipline.value.selects_destinations() {
+        let names =
+            |switch: &Switch| matches!(self.document.scope_of(switch), Scope::Destination | Scope::ClassDestination);
+        let asked = to.switch().is_some_and(names);
+        let crossbar =
+            |switch: &&Switch| matches!(switch.model, SwitchModel::InputFifo(_) | SwitchModel::VirtualOutputQueues(_));
+        // There frames wait at the inputs, and these are what is watched.
+        let own = node.switch().filter(|switch| !crossbar(switch)).is_some_and(names);
+        if asked && node.switch().is_some_and(|switch| matches!(switch.model, SwitchModel::SharedBuffer(_))) {
+            self.complaints.value(
+                node.path().join("model"),
+                format!(
+                    "memory that is accounted by input needs queues in order of arrival, and neighbours ask `{}` to stop single destinations",
+                    node.name
+                ),
+                "take another model, or back-pressure of scope \"plain\" or \"class\" for the neighbours",
+            );
+        } else if (asked || own) && !discipline.value.selects_destinations() {
             let able = Spec::NAMES.iter().copied().filter(|kind| {
                 let spec: Result<Spec, _> = decode(json!({ "kind": kind }));
                 spec.is_ok_and(|spec| spec.selects_destinations())
             });
-            let message = format!(
-                "`{}` cannot stop single destinations, as `{}` will ask `{}` to",
-                discipline.value.kind(),
-                to.name,
-                node.name
-            );
+            let kind = discipline.value.kind();
+            let message = if asked {
+                format!("`{kind}` cannot stop single destinations, as `{}` will ask `{}` to", to.name, node.name)
+            } else {
+                format!("`{kind}` does not keep destinations apart, as the back-pressure of `{}` needs it", node.name)
+            };
             let help = format!("use {} here, or back-pressure with scope \"plain\" or \"class\"", listed(able));
             self.complaints.value(discipline.path.clone(), message, help);
         }

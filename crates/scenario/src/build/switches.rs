@@ -110,6 +110,13 @@ impl<'a> Builder<'a> {
                 "take back-pressure of scope \"class\" or \"plain\", or another model",
             );
         }
+        if switch.rate_limiters.is_some() {
+            self.complaints.key(
+                path.join("rate-limiters"),
+                "memory that is accounted by input needs queues in order of arrival, and those of rate limiters take turns",
+                "give them to the hosts instead, or take another model",
+            );
+        }
         let discipline = switch.discipline.as_ref().unwrap_or(&self.document.network.discipline);
         let own = switch.ports.values().filter_map(|port| port.discipline.as_ref());
         if let Some(other) = own.chain([discipline]).find(|d| !keeps_order(d)) {

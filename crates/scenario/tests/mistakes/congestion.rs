@@ -152,6 +152,19 @@ pub const MISTAKES: &[Mistake] = &[
         "use `drop-tail` here",
     ),
     (
+        "count = 2\n\n[switches.core]\n",
+        "count = 2\nbackpressure = { scope = \"destination\" }\n\n[switches.core]\nmodel = ‸{ kind = \"shared-buffer\", memory = \"9MB\" }\n",
+        "switches.core.model",
+        "needs queues in order of arrival, and neighbours ask `core`",
+    ),
+    // The switch that names destinations keeps them apart in its own queues, too, towards whomever.
+    (
+        "count = 2",
+        "count = 2\nbackpressure = { scope = \"destination\" }\ndiscipline = ‸{ kind = \"red\" }",
+        "switches.floor.discipline",
+        "does not keep destinations apart",
+    ),
+    (
         "scope = \"class\"",
         "scope = \"class\"\nresponse = ‸{ kind = \"rate\" }\nsignal = { kind = \"mac\" }",
         "backpressure.response",

@@ -33,6 +33,8 @@ pub(crate) struct Managed {
     pub queues: ByClass<ClassQueue>,
     /// Connections of this host that wait for their turn.
     pub turns: VecDeque<u32>,
+    /// Whether they are being given their turns: a transmission that begins meanwhile gives none.
+    pub taking_turns: bool,
     /// Whether the link carries.
     pub up: bool,
     pub jitter: Dur,

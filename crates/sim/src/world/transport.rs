@@ -233,7 +233,24 @@ impl World {
     #[inline]
     pub(super) fn take_turns(&mut self, port: u32) {
         let Queue::Managed(m) = &mut self.ports[port as usize].queue else { return };
-        for _ in 0..m.turns.len() {
+        let waiting = m.turns.len();
+        if waiting == 0 || std::mem::replace(&mut m.taking_turns, true) {
+            return;
+        }
+        self.give_turns(port, waiting);
+        if let Queue::Managed(m) = &mut self.ports[port as usize].queue {
+            m.taking_turns = false;
+        }
+    }
+
+    /// Gives so many connections their turns, until a segment waits again.
+    fn give_turns(&mut self, port: u32, waiting: usize) {
+        // A frame of no length (an acknowledgement without headers) has left as it begins. What waits behind it begins at
+        // this instant, too, and the turns come with the last of that: where departures are known ahead all of it is one step.
+        if self.ports[port as usize].free <= self.now && !self.has_room(port) {
+            return;
+        }
+        for _ in 0..waiting {
             let Queue::Managed(m) = &mut self.ports[port as usize].queue else { return };
             let Some(connection) = m.turns.pop_front() else { return };
             self.transports.outgoing[connection as usize].waits = false;

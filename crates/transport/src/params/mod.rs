@@ -227,6 +227,11 @@ impl Tcp {
         reservation.check(self.segment.0 + self.header.0).map_err(|e| e.within("reservation"))
     }
 
+    /// Whether its segments say by a colour whether they are marked.
+    pub fn marks(&self) -> bool {
+        self.reservation.is_some() || matches!(self.congestion_control, Cc::PacketMarking(_))
+    }
+
     /// What the sending host knows of its line.
     pub fn line(&self) -> Line {
         self.line.unwrap_or_default()

@@ -1,0 +1,147 @@
+//! Whether everything that there is comes up in the networks of the ordinary test.
+
+use crate::judge::scenario;
+use crate::network::document;
+use crate::timeline::{CHANGES, name};
+use std::collections::BTreeMap;
+use tailback_diffserv::Meter;
+use tailback_qdisc::Spec;
+use tailback_qdisc::cn::{LimitersSpec, point, reaction};
+use tailback_scenario::build;
+use tailback_sim::plan::{BackPressure, Detection, Fabric, NodeKind, Plan, Response, Scope, Signal};
+use tailback_traffic::{Application, Model};
+use tailback_transport::{Cc, Recovery};
+
+/// How often each thing comes up, by a family and its name in documents.
+#[derive(Default)]
+struct Seen(BTreeMap<(&'static str, &'static str), u32>);
+
+impl Seen {
+    fn add(&mut self, family: &'static str, name: &'static str) {
+        *self.0.entry((family, name)).or_default() += 1;
+    }
+
+    fn law(&mut self, law: &BackPressure) {
+        self.add(
+            "scope",
+            match law.scope {
+                Scope::Plain => "plain",
+                Scope::Class => "class",
+                Scope::Destination => "destination",
+                Scope::ClassDestination => "class-destination",
+            },
+        );
+        self.add(
+            "law",
+            match law.detection {
+                Detection::Watermark { .. } => "watermark",
+                Detection::FillRate { .. } => "fill-rate",
+            },
+        );
+        self.add(
+            "law",
+            match law.response {
+                Response::Block => "block",
+                Response::Rate { .. } => "rate",
+            },
+        );
+        self.add(
+            "law",
+            match law.signal {
+                Signal::OnOff => "on-off",
+                Signal::Mac { .. } if law.end_stations => "mac for hosts, too",
+                Signal::Mac { .. } => "mac",
+            },
+        );
+    }
+
+    fn limiters(&mut self, spec: &LimitersSpec) {
+        self.add("reaction", spec.law.kind());
+        self.add("limited queue", if spec.aqm.is_some() { "with queue management" } else { "without" });
+    }
+
+    fn plan(&mut self, plan: &Plan) {
+        for node in &plan.nodes {
+            match &node.kind {
+                NodeKind::Host(host) => host.limiters.iter().for_each(|spec| self.limiters(spec)),
+                NodeKind::Switch(switch) => {
+                    self.add(
+                        "model",
+                        match switch.fabric {
+                            Fabric::OutputQueued => "output-queued",
+                            Fabric::SharedMemory { .. } => "shared-memory",
+                            Fabric::SharedBuffer(_) => "shared-buffer",
+                            Fabric::InputFifo { .. } => "input-fifo",
+                            Fabric::VirtualOutputQueues { .. } => "virtual-output-queues",
+                            Fabric::CutThrough { .. } => "cut-through",
+                        },
+                    );
+                    switch.backpressure.iter().for_each(|law| self.law(law));
+                    switch.limiters.iter().for_each(|spec| self.limiters(spec));
+                    switch.notification.iter().for_each(|spec| self.add("point", spec.kind()));
+                    switch.watchdog.iter().for_each(|_| self.add("switch", "watchdog"));
+                }
+            }
+        }
+        for link in &plan.links {
+            link.queue.iter().for_each(|queue| self.add("discipline", queue.discipline.kind()));
+            if link.rate[0] != link.rate[1] {
+                self.add("link", "asymmetric");
+            }
+        }
+        for flow in &plan.flows {
+            self.add("source", flow.model.kind());
+            if let Some(tcp) = &flow.transport {
+                self.add("control", tcp.congestion_control.kind());
+                self.add("recovery", tcp.recovery.kind());
+                self.add("transport", if tcp.takes_turns { "rdma" } else { "tcp" });
+            }
+        }
+        plan.applications.iter().for_each(|application| self.add("application", application.law().kind()));
+        plan.conditioners.iter().for_each(|conditioner| self.add("meter", conditioner.meter.kind()));
+        plan.timeline.iter().for_each(|change| self.add("change", name(&change.what)));
+        plan.labels.iter().for_each(|_| self.add("link", "labelled"));
+        if plan.sample.is_some() {
+            self.add("run", "sampled");
+        }
+    }
+}
+
+/// Every kind of everything is in several of the networks, and of every change: what nobody draws nobody tests.
+#[test]
+fn every_kind_of_everything_is_drawn() {
+    let (mut seen, mut refused) = (Seen::default(), BTreeMap::new());
+    for seed in crate::FIRST..crate::FIRST + u64::from(crate::ORDINARY) {
+        match scenario(&document(seed)) {
+            Ok(scenario) => seen.plan(&build(&scenario, 1, None)),
+            Err(refusal) => drop(refused.insert(refusal, seed)),
+        }
+    }
+    let refused: Vec<String> = refused.iter().map(|(refusal, seed)| format!("network {seed}: {refusal}")).collect();
+    assert!(refused.is_empty(), "{} networks are refused:\n{}", refused.len(), refused.join("\n"));
+    let families: [(&str, &[&str]); 17] = [
+        ("discipline", Spec::NAMES),
+        ("meter", Meter::NAMES),
+        ("source", Model::NAMES),
+        ("application", Application::NAMES),
+        ("control", Cc::NAMES),
+        ("recovery", Recovery::NAMES),
+        ("point", point::Spec::NAMES),
+        ("reaction", reaction::Spec::NAMES),
+        ("change", &CHANGES),
+        ("scope", &["plain", "class", "destination", "class-destination"]),
+        ("law", &["watermark", "fill-rate", "block", "rate", "on-off", "mac", "mac for hosts, too"]),
+        (
+            "model",
+            &["output-queued", "shared-memory", "shared-buffer", "input-fifo", "virtual-output-queues", "cut-through"],
+        ),
+        ("limited queue", &["with queue management", "without"]),
+        ("transport", &["tcp", "rdma"]),
+        ("link", &["asymmetric", "labelled"]),
+        ("switch", &["watchdog"]),
+        ("run", &["sampled"]),
+    ];
+    let wanted = families.iter().flat_map(|(family, names)| names.iter().map(|name| (*family, *name)));
+    let missing: Vec<_> = wanted.filter(|wanted| seen.0.get(wanted).is_none_or(|count| *count < 3)).collect();
+    assert!(missing.is_empty(), "fewer than three of {missing:?}");
+}

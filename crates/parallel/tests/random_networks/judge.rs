@@ -1,0 +1,125 @@
+//! What must hold of every network: both engines, any number of parts and any number of threads give the same report, no
+//! packet vanishes, and nothing panics.
+
+use crate::flows::TRACE;
+use serde_json::Value;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use tailback_scenario::{Files, Scenario, build};
+use tailback_sim::plan::{Engine, Plan};
+use tailback_sim::{Counts, FlowReport, Parts, Report, Status, World};
+
+/// More events than any of these networks has: a run that reaches them does not end.
+const MOST_EVENTS: u64 = 30_000_000;
+
+/// The scenario of a document, with the one trace file that there is; refused in a sentence.
+pub fn scenario(document: &Value) -> Result<Scenario, String> {
+    let files = Files::read_by(|_| Ok(TRACE.to_owned()));
+    Scenario::from_json_with(&document.to_string(), files).map_err(|e| e.rendered())
+}
+
+/// What a scenario did that it must not, panics included; how many packets went over a link if it did nothing wrong.
+pub fn judge(scenario: &Scenario) -> Result<u64, String> {
+    match catch_unwind(AssertUnwindSafe(|| compare_all(scenario))) {
+        Ok(found) => found,
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            Err(format!("panic: {}", text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("without a message")))
+        }
+    }
+}
+
+fn compare_all(scenario: &Scenario) -> Result<u64, String> {
+    let plan = build(scenario, scenario.run().seed, Some(Engine::Merged));
+    let whole = run(plan.clone(), "merged")?;
+    conserved(&whole)?;
+    let engines = run(Plan { engine: Engine::Plain, ..plan.clone() }, "plain")?;
+    same(&whole, &engines, "the plain engine")?;
+    // The number of parts and the engine that they run with, by a number that has nothing to do with the network.
+    let turn = plan.seed;
+    let engine = if turn.is_multiple_of(2) { Engine::Merged } else { Engine::Plain };
+    let most = 2 + (turn / 2 % 3) as usize;
+    let parts = Parts::new(Plan { engine, ..plan.clone() }, most).run_in_turn().report();
+    same(&whole, &parts, &format!("{most} parts of the {engine:?} engine"))?;
+    for threads in 2..=3 {
+        let world = tailback_parallel::run(plan.clone(), threads, |_| Ok::<(), String>(()))?;
+        same(&whole, &world.report(), &format!("{threads} threads"))?;
+    }
+    Ok(whole.packet_hops)
+}
+
+fn run(plan: Plan, engine: &str) -> Result<Report, String> {
+    let mut world = World::new(plan);
+    match world.run(MOST_EVENTS) {
+        Status::Running => Err(format!("the {engine} engine comes to no end: {MOST_EVENTS} events")),
+        Status::Done => Ok(world.report()),
+    }
+}
+
+/// Everything but the number of events, which depends on how a run is carried out.
+fn same(whole: &Report, other: &Report, how: &str) -> Result<(), String> {
+    let comparable = |report: &Report| {
+        let mut value = serde_json::to_value(report).expect("a report has text keys and finite numbers only");
+        value["events"] = Value::Null;
+        value
+    };
+    match difference(&comparable(whole), &comparable(other)) {
+        None => Ok(()),
+        Some(found) => Err(format!("{how} and the whole by the merged engine differ: {found}")),
+    }
+}
+
+/// Where two values first differ, and how.
+fn difference(a: &Value, b: &Value) -> Option<String> {
+    let within = |key: &str, found: Option<String>| found.map(|found| format!("{key}.{found}"));
+    match (a, b) {
+        (Value::Object(a), Value::Object(b)) if a.keys().eq(b.keys()) => {
+            // The digest says nothing about where; what it is made of comes first.
+            let apart =
+                a.iter().filter(|(key, _)| *key != "digest").find_map(|(key, a)| within(key, difference(a, &b[key])));
+            apart.or_else(|| a.get("digest").and_then(|digest| within("digest", difference(digest, &b["digest"]))))
+        }
+        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
+            a.iter().zip(b).enumerate().find_map(|(n, (a, b))| within(&n.to_string(), difference(a, b)))
+        }
+        _ => (a != b).then(|| format!(" {a} and {b}")),
+    }
+}
+
+/// What the report says of itself: `World::report` has counted packet by packet already.
+fn conserved(report: &Report) -> Result<(), String> {
+    let sum = |counts: &[Counts]| {
+        let add = |get: fn(&Counts) -> u64| counts.iter().map(get).sum::<u64>();
+        (add(|c| c.packets), add(|c| c.bytes))
+    };
+    for flow in report.flows.iter() {
+        let FlowReport { offered, delivered, dropped, in_network, .. } = flow;
+        if sum(&[offered]) != sum(&[delivered, dropped, in_network]) {
+            return Err(format!("{}: {offered:?} in, {delivered:?}, {dropped:?} and {in_network:?} out", flow.name));
+        }
+        let lost: u64 = flow.drops.iter().map(|d| d.packets).sum();
+        if lost != dropped.packets {
+            return Err(format!("{}: {lost} losses by place, {} in all", flow.name, dropped.packets));
+        }
+        if let Some(transport) = &flow.transport
+            && (transport.retransmissions > transport.segments
+                || transport.acks_lost > transport.acks_sent
+                || !(transport.window.is_finite() && transport.window > 0.0))
+        {
+            return Err(format!("{}: {transport:?}", flow.name));
+        }
+    }
+    let measured = report.end_s - report.warmup_s;
+    for port in &report.ports {
+        // Sums of seconds may err in the last digits.
+        let within = |time: f64| (0.0..=measured * (1.0 + 1e-9)).contains(&time);
+        if !(within(port.held_s) && within(port.stopped_s) && within(port.slowed_s) && port.utilisation <= 1.0 + 1e-9) {
+            return Err(format!("{} was stopped or busy for longer than there was time: {port:?}", port.name));
+        }
+    }
+    for (group, told) in &report.applications {
+        if told.time.count + told.failed + told.refused > told.begun {
+            return Err(format!("{group}: more has ended than begun: {told:?}"));
+        }
+    }
+    Ok(())
+}

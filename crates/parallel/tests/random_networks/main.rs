@@ -1,0 +1,117 @@
+//! Random networks with everything together: storms and calms, TCP and RDMA under every congestion control, links from 1
+//! to 100 Mbit/s, loss, jitter, every change of the timeline, applications, disciplines, laws of back-pressure, congestion
+//! points, rate limiters, meters, models of switches, labels and time series.
+//!
+//! `network` makes the document of a seed, `judge` says what must hold of it, `coverage` that nothing is left out.
+//!
+//! The ordinary test has the same networks each time; the long one (`make validate`) draws its first seed and says it. A
+//! failure names the network's seed and the smallest document that fails alike:
+//! `TAILBACK_FUZZ_SEED=n TAILBACK_FUZZ=1 cargo test -p tailback-parallel --test random_networks` repeats it.
+
+mod coverage;
+mod draw;
+mod flows;
+mod judge;
+mod network;
+mod shrink;
+mod switching;
+mod timeline;
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io::Write;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The first seed of the ordinary test, and how many networks it has.
+const FIRST: u64 = 1;
+const ORDINARY: u32 = 300;
+/// Networks of the long test.
+const LONG: u32 = 10_000;
+
+/// A number of the environment.
+fn variable(name: &str) -> Option<u64> {
+    let text = std::env::var(name).ok()?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{name}={text} is no whole number")))
+}
+
+/// Judges so many networks, in as many threads as there are processors; stops at the first that fails.
+fn judge_all(first: u64, count: u32) {
+    let first = variable("TAILBACK_FUZZ_SEED").unwrap_or(first);
+    let count = variable("TAILBACK_FUZZ").unwrap_or(u64::from(count));
+    // Past the capture of a test's output: a run that passes names its seed, too.
+    writeln!(std::io::stderr(), "{count} random networks from TAILBACK_FUZZ_SEED={first} on")
+        .expect("stderr takes text");
+    let (next, hops) = (AtomicU64::new(0), AtomicU64::new(0));
+    let failed: Mutex<Option<(u64, String)>> = Mutex::new(None);
+    let work = || {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let mut known = failed.lock().expect("nobody panics with it");
+            // Earlier ones are still judged, so that the first failure is the same whatever the threads do.
+            if number >= count || known.as_ref().is_some_and(|(earlier, _)| *earlier < number) {
+                return;
+            }
+            drop(known);
+            match fault(first.wrapping_add(number)) {
+                Ok(passed) => hops.fetch_add(passed, Ordering::Relaxed),
+                Err(what) => {
+                    known = failed.lock().expect("nobody panics with it");
+                    if known.as_ref().is_none_or(|(earlier, _)| number < *earlier) {
+                        *known = Some((number, what));
+                    }
+                    return;
+                }
+            };
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(work);
+        }
+    });
+    if let Some((number, what)) = failed.into_inner().expect("nobody panicked with it") {
+        let seed = first.wrapping_add(number);
+        panic!(
+            "network {} of {count}, TAILBACK_FUZZ_SEED={seed} TAILBACK_FUZZ=1: {what}\n{}",
+            number + 1,
+            smallest(seed)
+        );
+    }
+    let hops = hops.into_inner();
+    assert!(count < 100 || hops > 100 * count, "{hops} packets on links in {count} networks: next to nothing happens");
+}
+
+/// What the network of a seed does that it must not; packets over links if nothing.
+fn fault(seed: u64) -> Result<u64, String> {
+    let scenario = judge::scenario(&network::document(seed)).map_err(|refusal| format!("refused: {refusal}"))?;
+    judge::judge(&scenario)
+}
+
+/// The smallest document that fails like that of a seed.
+fn smallest(seed: u64) -> String {
+    let fails =
+        |document: &serde_json::Value| judge::scenario(document).is_ok_and(|scenario| judge::judge(&scenario).is_err());
+    let document = network::document(seed);
+    if !fails(&document) {
+        return document.to_string();
+    }
+    // What panics hundreds of times says so once.
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let smallest = shrink::shrink(&document, fails);
+    std::panic::set_hook(hook);
+    let scenario = judge::scenario(&smallest).expect("what fails was accepted");
+    format!("{}\n{}", judge::judge(&scenario).expect_err("what is smallest fails"), scenario.to_toml())
+}
+
+#[test]
+fn random_networks_give_one_report_by_either_engine_in_parts_and_on_threads() {
+    judge_all(FIRST, ORDINARY);
+}
+
+#[test]
+#[ignore = "long: `make validate`"]
+fn ten_thousand_new_networks_give_one_report_by_either_engine_in_parts_and_on_threads() {
+    // The standard library's keys are drawn anew in each process.
+    judge_all(RandomState::new().build_hasher().finish() >> 1, LONG);
+}

@@ -1,0 +1,236 @@
+//! A random network as a document: hosts and switches of all models in a tree or a mesh, links from 1 to 100 Mbit/s.
+//!
+//! Documents rather than plans are made: what the checks accept must run, senders know their lines as they do in a
+//! user's run, and a failure is a file that `tailback run` takes. Every document that is made here is accepted.
+
+use crate::draw::Draw;
+use crate::flows::flows;
+use crate::switching::{law, limiters, model, point, ports, queue};
+use crate::timeline::timeline;
+use serde_json::{Map, Value, json};
+
+/// Rates of links and of changes to them: down to well below the least rates of laws that were made for fast links.
+pub const RATES: [&str; 5] = ["1Mbit/s", "3Mbit/s", "10Mbit/s", "33Mbit/s", "100Mbit/s"];
+
+/// What holds for a whole network, drawn first since the rest must go together with it.
+#[derive(Debug)]
+pub struct Traits {
+    /// End of the run, microseconds.
+    pub end: u64,
+    /// Traffic classes.
+    pub classes: u64,
+    /// Largest payload of a packet, bytes.
+    pub mtu: u64,
+    /// Whether back-pressure may name addresses. Then all queues are drop-tail, and nothing limits rates.
+    pub addressed: bool,
+    /// Whether congestion points and rate limiters are at work. Their tags take the place of code points and colours.
+    pub notified: bool,
+}
+
+/// A node and the names of the nodes that it is linked to.
+#[derive(Debug)]
+pub struct Node {
+    pub name: String,
+    pub neighbours: Vec<String>,
+}
+
+/// A network under construction.
+#[derive(Debug)]
+pub struct Network {
+    pub traits: Traits,
+    pub hosts: Vec<Node>,
+    pub switches: Vec<Node>,
+    pub links: Vec<[String; 2]>,
+    /// By switch.
+    pub laws: Vec<Option<Value>>,
+}
+
+impl Network {
+    fn link(&mut self, a: String, b: String) {
+        for (node, other) in [(&a, &b), (&b, &a)] {
+            let all = self.hosts.iter_mut().chain(&mut self.switches);
+            for found in all.filter(|found| found.name == *node) {
+                found.neighbours.push(other.clone());
+            }
+        }
+        self.links.push([a, b]);
+    }
+    pub fn is_switch(&self, name: &str) -> bool {
+        self.switches.iter().any(|switch| switch.name == name)
+    }
+    /// The hosts at switches that all send and obey PAUSE frames.
+    pub fn pausing_hosts(&self) -> Vec<String> {
+        let pauses = |name: &String| {
+            let at = self.switches.iter().position(|switch| switch.name == *name);
+            at.and_then(|at| self.laws[at].as_ref()).is_some_and(|law| law["signal"]["kind"] == "mac")
+        };
+        let hosts = self.hosts.iter().filter(|host| host.neighbours.iter().all(pauses));
+        hosts.map(|host| host.name.clone()).collect()
+    }
+}
+
+fn framing(draw: &mut Draw) -> (Value, u64) {
+    match draw.index(6) {
+        0 => (json!("none"), 65_535),
+        1 => {
+            let buffer = draw.one(&["frame", "payload", "wire"]);
+            (json!({ "mtu": "1kB", "header": "40B", "min-frame": "60B", "overhead": "4B", "buffer": buffer }), 1_000)
+        }
+        _ => (json!("ethernet"), 1_500),
+    }
+}
+
+/// The document of a seed.
+pub fn document(seed: u64) -> Value {
+    let draw = &mut Draw::new(seed);
+    let (framing, mtu) = framing(draw);
+    let addressed = draw.chance(0.2);
+    let traits = Traits {
+        end: draw.between(20_000, 250_000),
+        classes: draw.weighted(&[(6, 1), (2, 2), (2, 3), (1, 8)]),
+        mtu,
+        addressed,
+        notified: !addressed && draw.chance(0.35),
+    };
+    let routing = draw.weighted(&[(4, "tree"), (1, "shortest-path"), (2, "ecmp"), (1, "spray"), (1, "up-down")]);
+    let network = topology(draw, traits, routing != "tree");
+    let switches = switches(draw, &network);
+    let mut written = json!({
+        "tailback": 1,
+        "run": run(draw, seed, network.traits.end),
+        "network": { "classes": network.traits.classes, "routing": routing, "framing": framing },
+        "hosts": hosts(draw, &network),
+        "switches": switches,
+        "links": links(draw, &network),
+        "class-maps": { "some": { "class": 0 }, "others": { "not": "some" } },
+    });
+    written["flows"] = flows(draw, &network);
+    written["timeline"] = timeline(draw, &network, &written["flows"]);
+    written
+}
+
+fn run(draw: &mut Draw, seed: u64, end: u64) -> Value {
+    let mut run = json!({
+        "duration": format!("{end}us"),
+        "seed": seed % 1_000_000,
+        "per-flow-delay": draw.chance(0.3),
+        "delay-variation": draw.chance(0.3),
+    });
+    if draw.chance(0.5) {
+        run["warmup"] = json!(draw.micros(end / 2));
+    }
+    if draw.chance(0.4) {
+        run["sample"] = json!(format!("{}us", draw.between(500, end)));
+    }
+    run
+}
+
+/// Switches in a random tree, with more links between them in a mesh, and hosts at random switches.
+fn topology(draw: &mut Draw, traits: Traits, mesh: bool) -> Network {
+    let node = |name: String| Node { name, neighbours: Vec::new() };
+    let switches = draw.between(1, 4) as usize;
+    let hosts = draw.between(2, 7) as usize;
+    let mut network = Network {
+        hosts: (1..=hosts).map(|n| node(format!("h{n}"))).collect(),
+        switches: (1..=switches).map(|n| node(format!("s{n}"))).collect(),
+        links: Vec::new(),
+        laws: Vec::new(),
+        traits,
+    };
+    for n in 2..=switches {
+        let parent = draw.between(1, n as u64 - 1);
+        network.link(format!("s{n}"), format!("s{parent}"));
+    }
+    for n in 1..=hosts {
+        let switch = draw.between(1, switches as u64);
+        network.link(format!("h{n}"), format!("s{switch}"));
+        // A second adapter, perhaps at the same switch.
+        if mesh && draw.chance(0.1) {
+            let second = draw.between(1, switches as u64);
+            network.link(format!("s{second}"), format!("h{n}"));
+        }
+    }
+    if mesh && switches > 1 {
+        for _ in 0..draw.between(1, 3) {
+            let a = draw.between(1, switches as u64);
+            let b = 1 + (a + draw.between(0, switches as u64 - 2)) % switches as u64;
+            network.link(format!("s{a}"), format!("s{b}"));
+        }
+    }
+    // Most laws are of one network, so that neighbours understand each other.
+    let common = law(draw, &network.traits);
+    network.laws = (0..switches)
+        .map(|_| match draw.index(5) {
+            0 => None,
+            1 => Some(law(draw, &network.traits)),
+            _ => Some(common.clone()),
+        })
+        .collect();
+    network
+}
+
+fn hosts(draw: &mut Draw, network: &Network) -> Value {
+    let mut hosts = Map::new();
+    for (n, host) in network.hosts.iter().enumerate() {
+        let mut written = json!({
+            "buffer": draw.weighted(&[(3, "unlimited"), (1, "20kB"), (1, "30packets")]),
+            "obeys": draw.chance(0.8),
+        });
+        // Where there are congestion points, somebody must hear them.
+        if network.traits.notified && (n == 0 || draw.chance(0.4)) {
+            written["rate-limiters"] = limiters(draw, &network.traits);
+        }
+        hosts.insert(host.name.clone(), written);
+    }
+    hosts.into()
+}
+
+fn switches(draw: &mut Draw, network: &Network) -> Value {
+    let mut switches = Map::new();
+    for (n, switch) in network.switches.iter().enumerate() {
+        let traits = &network.traits;
+        let mut law = network.laws[n].clone();
+        let watches = traits.notified && (n == 0 || draw.chance(0.5));
+        let model = model(draw, traits, switch.neighbours.len() as u64, &mut law, watches);
+        let by_input = model["kind"] == "shared-buffer";
+        let mut written = json!({ "model": model, "latency": draw.micros(20), "ports": {} });
+        written["buffer"] = queue::limit(draw, traits, law.is_some() && !by_input);
+        if let Some(discipline) = queue::discipline(draw, traits, by_input) {
+            written["discipline"] = discipline;
+        }
+        written["ports"] = ports(draw, network, switch, by_input, law.is_some());
+        if watches {
+            written["congestion-notification"] = point(draw);
+        }
+        let inner = switch.neighbours.iter().any(|name| network.is_switch(name));
+        // Memory that is accounted by input needs queues in order of arrival.
+        if traits.notified && inner && !by_input && draw.chance(0.4) {
+            written["rate-limiters"] = limiters(draw, traits);
+        }
+        if draw.chance(0.3) {
+            written["watchdog"] = json!({ "after": draw.one(&["1ms", "8ms"]), "restore": draw.one(&["1ms", "8ms"]) });
+        }
+        if let Some(law) = law {
+            written["backpressure"] = law;
+        }
+        switches.insert(switch.name.clone(), written);
+    }
+    switches.into()
+}
+
+fn links(draw: &mut Draw, network: &Network) -> Value {
+    let common = draw.one(&RATES);
+    let rate = |draw: &mut Draw| if draw.chance(0.3) { common } else { draw.one(&RATES) };
+    let link = |ends: &[String; 2]| {
+        let there = rate(draw);
+        let back = if draw.chance(0.25) { rate(draw) } else { there };
+        json!({
+            "between": ends,
+            "rate": [there, back],
+            "delay": draw.micros(500),
+            "loss": draw.weighted(&[(4, 0.0), (1, 0.05)]),
+            "jitter": draw.weighted(&[(3, "0s"), (1, "200us")]),
+        })
+    };
+    network.links.iter().map(link).collect()
+}

@@ -1,0 +1,212 @@
+//! What switches are made of: models, back-pressure, congestion points, rate limiters and what ports have of their own.
+
+pub mod queue;
+
+use crate::draw::Draw;
+use crate::flows::{meter, segment_fits};
+use crate::network::{Network, Node, Traits};
+use serde_json::{Map, Value, json};
+
+/// A law of back-pressure.
+pub fn law(draw: &mut Draw, traits: &Traits) -> Value {
+    let scope = match traits.addressed {
+        true => draw.one(&["plain", "class", "destination", "class-destination"]),
+        false => draw.one(&["plain", "class"]),
+    };
+    let (high, low) = draw.one(&[(0.8, 0.7), (0.5, 0.0), (0.2, 0.1)]);
+    let detection = match draw.index(4) {
+        0 => json!({
+            "kind": "fill-rate", "high": high, "low": low,
+            "window": format!("{}us", draw.between(1, 5_000)), "horizon": format!("{}us", draw.between(1, 20_000)),
+        }),
+        _ => json!({ "kind": "watermark", "high": high, "low": low }),
+    };
+    // PAUSE frames have no room for addresses and know only stop and go.
+    let pauses = !scope.contains("destination") && draw.chance(0.6);
+    let slows = !pauses && draw.chance(0.4);
+    let (decrease, floor, increase) = draw.one(&[(0.5, 0.01, 0.05), (0.9, 0.5, 0.5)]);
+    json!({
+        "scope": scope,
+        "detection": detection,
+        "notify": draw.one(&["all", "feeding"]),
+        "addresses": draw.one(&["buffer", "filtering-database"]),
+        "partition": draw.chance(0.5),
+        "response": match slows {
+            true => json!({ "kind": "rate", "decrease": decrease, "floor": floor, "increase": increase, "interval": "2ms" }),
+            false => json!({ "kind": "block" }),
+        },
+        "signal": match pauses {
+            true => json!({ "kind": "mac", "quanta": draw.one(&[1, 50, 65_535]) }),
+            false => json!({ "kind": "on-off" }),
+        },
+        "response-time": draw.micros(300),
+        "end-stations": draw.chance(0.5),
+    })
+}
+
+/// A switch's model, and its law made such that the model can follow it. `watches` if it has congestion points, which
+/// crossbars have no place for.
+pub fn model(draw: &mut Draw, traits: &Traits, inputs: u64, law: &mut Option<Value>, watches: bool) -> Value {
+    let names = |law: &Option<Value>, what: &str| {
+        law.as_ref().is_some_and(|law| law["scope"].as_str().is_some_and(|scope| scope.contains(what)))
+    };
+    let crossbars = if watches { 0 } else { 2 };
+    // Memory that is accounted by input knows no destinations, nor do its queues let some pass others.
+    let by_input = if traits.addressed { 0 } else { 2 };
+    let kinds = [
+        (4, "output-queued"),
+        (2, "shared-memory"),
+        (by_input, "shared-buffer"),
+        (2, "cut-through"),
+        (crossbars / 2, "input-fifo"),
+        (crossbars, "virtual-output-queues"),
+    ];
+    match draw.weighted(&kinds) {
+        "shared-memory" => json!({
+            "kind": "shared-memory", "memory": draw.one(&["20kB", "100kB", "1MB"]), "alpha": draw.one(&[0.25, 1.0, 4.0]),
+        }),
+        "shared-buffer" => {
+            let (reserve, headroom) = (draw.one(&[0, 2_000]), draw.one(&[0, 3_000, 9_000]));
+            let aside = inputs * traits.classes * (reserve + headroom);
+            json!({
+                "kind": "shared-buffer", "memory": format!("{}B", aside + draw.one(&[4_000, 30_000, 200_000])),
+                "reserve": format!("{reserve}B"), "headroom": format!("{headroom}B"), "shift": draw.one(&[0, 1, 3, 16]),
+                "resume": draw.one(&["0B", "3kB"]),
+            })
+        }
+        "input-fifo" => {
+            // What waits in one FIFO cannot be told apart.
+            if let Some(law) = law {
+                law["scope"] = json!("plain");
+            }
+            json!({ "kind": "input-fifo", "buffer": "30kB" })
+        }
+        "virtual-output-queues" => {
+            let output = draw.chance(0.5) || names(law, "class") || names(law, "destination");
+            let mut model = json!({
+                "kind": "virtual-output-queues", "buffer": "30kB", "speedup": draw.one(&[1.0, 1.5, 2.0]),
+            });
+            if output {
+                model["output-buffer"] = json!(draw.one(&["5kB", "20kB"]));
+            }
+            model
+        }
+        "cut-through" => json!({ "kind": "cut-through", "header": draw.one(&["14B", "64B", "2kB"]) }),
+        kind => json!({ "kind": kind }),
+    }
+}
+
+/// A congestion point that samples often enough for short runs.
+pub fn point(draw: &mut Draw) -> Value {
+    let sampling = draw.one(&[0.1, 0.5, 1.0]);
+    match draw.one(&["bcn", "ecm", "qcn"]) {
+        "bcn" => json!({
+            "kind": "bcn", "sampling": sampling, "equilibrium": 2, "full": draw.one(&[4, 20]),
+            "derivative": draw.chance(0.5), "solicit": draw.chance(0.7),
+        }),
+        "ecm" => json!({ "kind": "ecm", "sampling": sampling, "equilibrium": 2, "severe": draw.one(&[4, 20]) }),
+        kind => {
+            let mut point = json!({ "kind": kind, "sample": draw.one(&["2kB", "20kB"]), "equilibrium": "3kB" });
+            if draw.chance(0.3) {
+                point["least"] = json!(0.1);
+            }
+            point
+        }
+    }
+}
+
+/// Rate limiters with one of the reaction laws, whose constants are for faster links as often as not.
+pub fn limiters(draw: &mut Draw, traits: &Traits) -> Value {
+    let mut law = match draw.one(&["bcn", "ecm", "qcn"]) {
+        "qcn" if draw.chance(0.5) => {
+            json!({ "kind": "qcn", "timer": "1ms", "bytes": "10kB", "floor": "100kbit/s", "jitter": 0.3 })
+        }
+        "qcn" => json!({ "kind": "qcn" }),
+        kind if draw.chance(0.5) => {
+            json!({ "kind": kind, "floor": "100kbit/s", "increase": "300kbit/s", "decrease": 0.1, "stop": "1ms" })
+        }
+        kind => json!({ "kind": kind }),
+    };
+    if law["kind"] != "qcn" && draw.chance(0.4) {
+        law["drift"] = json!({ "step": "200kbit/s", "every": "1ms" });
+    }
+    let mut written = json!({
+        "law": law,
+        "filter": draw.one(&["destination", "pair", "flow"]),
+        "buffer": draw.one(&["5kB", "150kB"]),
+        "memory": draw.one(&["own", "shared"]),
+        "tag-bytes": draw.one(&[0, 4, 8]),
+    });
+    if draw.chance(0.3) {
+        written["queues"] = json!(draw.one(&[1, 2, 16]));
+    }
+    if draw.chance(0.3) {
+        written["aqm"] = json!({ "kind": "simple", "threshold": 2, "probability": 0.2, "ecn": draw.chance(0.5) });
+    }
+    if let Some(discipline) = queue::discipline(draw, traits, false) {
+        written["discipline"] = discipline;
+    }
+    written
+}
+
+/// What the ports towards some neighbours have of their own.
+pub fn ports(draw: &mut Draw, network: &Network, switch: &Node, by_input: bool, pressed: bool) -> Value {
+    let (traits, mut ports) = (&network.traits, Map::new());
+    for neighbour in &switch.neighbours {
+        if !draw.chance(0.3) {
+            continue;
+        }
+        let mut port = json!({});
+        if draw.chance(0.3) {
+            port["ring"] = json!(draw.one(&[1, 15]));
+        }
+        if draw.chance(0.2) {
+            port["shaper"] = json!({ "rate": draw.one(&["700kbit/s", "5Mbit/s", "50Mbit/s"]), "burst": "4kB" });
+        }
+        if draw.chance(0.3) {
+            port["buffer"] = queue::limit(draw, traits, pressed && !by_input);
+        }
+        if draw.chance(0.4)
+            && let Some(discipline) = queue::discipline(draw, traits, by_input)
+        {
+            port["discipline"] = discipline;
+        }
+        if !traits.notified {
+            port["conditioners"] = (0..draw.between(0, 2)).map(|_| conditioner(draw, traits)).collect();
+            if segment_fits(traits) && draw.chance(0.2) {
+                port["mpls"] = json!({
+                    "labels": draw.between(1, 3),
+                    "mode": draw.one(&["uniform", "pipe", "short-pipe"]),
+                    "exp": draw.one(&[json!("precedence"), json!(3), json!({ "ef": 5, "af31": 1 })]),
+                });
+            }
+        }
+        ports.insert(neighbour.clone(), port);
+    }
+    ports.into()
+}
+
+fn conditioner(draw: &mut Draw, traits: &Traits) -> Value {
+    let mut written = json!({
+        "direction": draw.one(&["egress", "ingress"]), "meter": meter(draw), "per": draw.one(&["flow", "group"]),
+    });
+    if draw.chance(0.3) {
+        written["police"] = json!(draw.one(&["yellow", "red"]));
+    }
+    if draw.chance(0.3) {
+        written["flows"] = json!(draw.one(&["f*", "f0"]));
+    }
+    if draw.chance(0.3) {
+        written["match"] = draw.one(&[json!("some"), json!("others"), json!({ "dscp": ["ef", "af31"] })]);
+    }
+    for key in ["conform", "exceed", "violate"] {
+        written[key] = match draw.index(8) {
+            0 => json!({ "dscp": draw.one(&["af11", "ef", "cs7"]) }),
+            1 => json!({ "precedence": draw.between(0, 7) }),
+            2 => json!({ "class": draw.between(0, traits.classes - 1) }),
+            3 => json!({ "drop": draw.chance(0.2) }),
+            _ => json!({}),
+        };
+    }
+    written
+}

@@ -1,0 +1,89 @@
+//! Queues: limits, and every registered discipline.
+
+use crate::draw::Draw;
+use crate::network::Traits;
+use serde_json::{Value, json};
+use tailback_document::decode;
+use tailback_qdisc::Spec;
+
+/// Limit of a queue; `in_bytes` where back-pressure measures fractions of it.
+pub fn limit(draw: &mut Draw, traits: &Traits, in_bytes: bool) -> Value {
+    if in_bytes {
+        return json!(draw.one(&["3100B", "20kB", "50kB"]));
+    }
+    let one = draw.one(&["3100B", "20kB", "50kB", "5packets", "40packets", "unlimited"]);
+    if draw.chance(0.2) { json!(vec![one; traits.classes as usize]) } else { json!(one) }
+}
+
+/// A discipline; none leaves the default. `in_order` if it must send in the order of arrival and drop only what arrives.
+pub fn discipline(draw: &mut Draw, traits: &Traits, in_order: bool) -> Option<Value> {
+    if traits.addressed || draw.chance(0.35) {
+        return None;
+    }
+    if in_order {
+        let red = json!({ "kind": "red", "min": "3kB", "max": "9kB", "max-p": 0.3, "weight": 0.1, "ecn": true });
+        return Some(draw.one(&[json!({ "kind": "drop-tail", "packets": 5 }), red]));
+    }
+    let written = match draw.index(5) {
+        0 => draw.one(&eager()),
+        1 => draw.one(&classful()),
+        _ => {
+            let kind = draw.one(Spec::NAMES);
+            // Marking, where it can.
+            let marking = json!({ "kind": kind, "ecn": true });
+            if decode::<Spec>(marking.clone()).is_ok() { marking } else { json!({ "kind": kind }) }
+        }
+    };
+    // Tags take the place of code points.
+    let spec: Spec = decode(written.clone()).unwrap_or_else(|e| panic!("{written}: {e}"));
+    (!traits.notified || !spec.reads_code_point()).then_some(written)
+}
+
+/// Laws that act within a short run.
+fn eager() -> Vec<Value> {
+    vec![
+        json!({ "kind": "drop-tail", "victim": "random" }),
+        json!({ "kind": "red", "min": "3kB", "max": "9kB", "max-p": 0.3, "weight": 0.1 }),
+        json!({ "kind": "red", "min": "2packets", "max": "7packets", "count": "packets", "idle": "1993" }),
+        json!({ "kind": "red", "min": "3kB", "weight": 0.1, "adaptive": { "kind": "feng" }, "victim": "head" }),
+        json!({ "kind": "codel", "target": "500us", "interval": "5ms", "ecn": true }),
+        json!({ "kind": "pie", "target": "1ms", "burst": "1ms", "update": "1ms", "estimator": "departure-rate" }),
+        json!({ "kind": "sfb", "form": "linux", "bin-size": 2, "increment": 0.1, "freeze": "1ms" }),
+        json!({ "kind": "sfb", "bin-size": 2, "increment": 0.1, "rehash": { "interval": "10ms" } }),
+        json!({ "kind": "blue", "increment": 0.1, "freeze": "1ms" }),
+        json!({ "kind": "blue", "form": "altq" }),
+        json!({ "kind": "sfq", "perturb": "5ms", "buckets": 4 }),
+        json!({ "kind": "drr", "buckets": 2, "quantum": "300B" }),
+        json!({ "kind": "dualpi2", "scheduler": "time-shifted-fifo", "ramp": "2ms" }),
+        json!({ "kind": "wred", "by": "colour" }),
+        json!({ "kind": "wred", "by": "dscp", "average": "profile", "exponent": 1, "spread": true }),
+    ]
+}
+
+/// Disciplines with classes, sorted by flow, class, code point and colour.
+fn classful() -> Vec<Value> {
+    let by_code_point = json!({ "kind": "class-based", "classes": [
+        { "match": { "flow": 0 }, "priority": { "rate": "10%", "burst": "3kB" } },
+        { "match": { "dscp": "af31" }, "bandwidth": "30%", "discipline": { "kind": "wred", "by": "dscp" } },
+        { "match": { "not": { "class": 0 } }, "remaining": 2, "discipline": { "kind": "codel" } },
+    ], "default": { "discipline": { "kind": "fair-queue" } } });
+    let by_flow = json!({ "kind": "class-based", "classes": [
+        { "match": { "flow": [0, 2] }, "priority": { "rate": "20%" } },
+        { "match": "others", "bandwidth": "20%", "discipline": { "kind": "red" } },
+    ] });
+    vec![
+        by_code_point.clone(),
+        by_flow.clone(),
+        json!({ "kind": "shaper", "rate": "4Mbit/s", "discipline": by_code_point }),
+        json!({ "kind": "shaper", "rate": "500kbit/s", "discipline": by_flow }),
+        json!({ "kind": "priority", "levels": [{ "match": { "flow": [1, 2] } }, { "limit": "20packets" }] }),
+        json!({ "kind": "priority", "levels": [{ "match": { "colour": "green" } }, { "limit": "9kB" }] }),
+        json!({ "kind": "wrr", "count": "bytes", "classes": [{ "match": { "dscp": "ef" }, "discipline": { "kind": "pie" } }] }),
+        json!({ "kind": "wrr", "classes": [{ "match": { "flow": 1 }, "weight": 3 }] }),
+        json!({ "kind": "htb", "default": "b", "classes": [
+            { "name": "root", "rate": "5Mbit/s" },
+            { "name": "a", "parent": "root", "match": { "flow": [0, 3] }, "rate": "1Mbit/s", "ceil": "5Mbit/s" },
+            { "name": "b", "parent": "root", "rate": "2Mbit/s", "ceil": "3Mbit/s", "prio": 1 },
+        ] }),
+    ]
+}

@@ -1,0 +1,151 @@
+//! From a case to its network.
+
+use crate::case::{Case, Event};
+use crate::common::*;
+use tailback_qdisc::Accounting;
+use tailback_sim::plan::*;
+use tailback_units::{Rate, Time};
+
+/// Sources fall silent at this instant, and from the one after it all links are up.
+pub const SILENCE: Time = Time(200_000_000_000);
+const MENDED: Time = Time(250_000_000_000);
+/// By then the network has run empty: 100 MB at the slowest rate.
+const END: Time = Time(80_000_000_000_000);
+
+/// The network of a case, with everything but its timeline; no back-pressure unless `pressed`.
+pub fn built(case: &Case, pressed: bool) -> Net {
+    let mut net = Net::new(case.framing);
+    net.plan.framing.mtu = net.plan.framing.mtu.min(9_000);
+    net.plan.seed = case.seed;
+    net.plan.classes = case.classes;
+    net.plan.warmup = case.warmup;
+    net.plan.end = END;
+    let (mut switches, mut hosts) = (Vec::new(), Vec::new());
+    for (i, told) in case.switches.iter().enumerate() {
+        let s = net.switch(&format!("s{i}"));
+        let plan = net.at_switch(s);
+        plan.fabric = told.fabric.clone();
+        plan.latency = told.latency;
+        plan.backpressure = told.law.clone().filter(|_| pressed);
+        if i > 0 {
+            net.link(s, switches[told.parent % i], 100);
+        }
+        switches.push(s);
+        for k in 0..told.hosts {
+            let h = net.host(&format!("h{i}{k}"));
+            let NodeKind::Host(plan) = &mut net.plan.nodes[usize::from(h)].kind else { unreachable!("h is a host") };
+            plan.obeys = case.obeys;
+            net.link(h, s, 100);
+            hosts.push(h);
+        }
+    }
+    let by_address = |law: &Option<BackPressure>| {
+        law.as_ref().is_some_and(|law| matches!(law.scope, Scope::Destination | Scope::ClassDestination))
+    };
+    let addressed = case.switches.iter().any(|s| by_address(&s.law));
+    for (i, link) in net.plan.links.iter_mut().enumerate() {
+        let told = &case.links[i % case.links.len()];
+        link.rate = [Rate::mbit(told.mbit); 2];
+        link.delay = told.delay;
+        link.loss = told.loss;
+        link.jitter = told.jitter;
+        for queue in &mut link.queue {
+            queue.limits.fill(told.limit);
+            // Where addresses are stopped, queues are kept by destination, which only plain drop-tail is.
+            if !addressed {
+                queue.discipline = told.spec.clone();
+            }
+            queue.ring = told.ring;
+            queue.shaper = told.shaper.map(|mbit| ShaperPlan {
+                rate: Rate::mbit(mbit),
+                burst: 4_000,
+                accounting: Accounting::default(),
+            });
+        }
+    }
+    for told in &case.flows {
+        let (from, to) = (hosts[told.from % hosts.len()], hosts[told.to % hosts.len()]);
+        if from != to {
+            let flow = net.flow(from, to, told.class % case.classes, told.model.clone());
+            net.plan.flows[flow].start = told.start;
+            net.plan.flows[flow].stop = SILENCE;
+            net.plan.flows[flow].code = [0, 46, 26][flow % 3];
+        }
+    }
+    net
+}
+
+/// The hosts whose switch knows PAUSE frames.
+fn pause_hosts(net: &Net) -> Vec<NodeId> {
+    let nodes = &net.plan.nodes;
+    let knows = |n: NodeId| {
+        matches!(&nodes[usize::from(n)].kind, NodeKind::Switch(switch)
+            if switch.backpressure.as_ref().is_some_and(|law| matches!(law.signal, Signal::Mac { .. })))
+    };
+    let is_host = |n: NodeId| matches!(nodes[usize::from(n)].kind, NodeKind::Host(_));
+    let links = net.plan.links.iter().flat_map(|link| [link.ends, [link.ends[1], link.ends[0]]]);
+    links.filter(|[host, switch]| is_host(*host) && knows(*switch)).map(|[host, _]| host).collect()
+}
+
+/// The same with its timeline, after which all links are up and no host storms.
+pub fn eventful(case: &Case) -> Net {
+    let mut net = built(case, true);
+    let (links, flows) = (net.plan.links.len() as u32, net.plan.flows.len() as u32);
+    for (i, told) in case.conditioners.iter().enumerate() {
+        let place = match told.place {
+            Place::Source => Place::Source,
+            Place::Egress { port } => Place::Egress { port: port % (2 * links) },
+            Place::Ingress { port } => Place::Ingress { port: port % (2 * links) },
+        };
+        net.plan.conditioners.push(ConditionerPlan {
+            name: format!("c{i}"),
+            place,
+            flows: None,
+            matches: None,
+            per_flow: told.per_flow,
+            meter: told.meter.clone(),
+            police: told.police,
+            actions: Default::default(),
+        });
+    }
+    let switches: Vec<NodeId> = (0..net.plan.nodes.len() as NodeId)
+        .filter(|n| matches!(net.plan.nodes[usize::from(*n)].kind, NodeKind::Switch(_)))
+        .collect();
+    let storming = pause_hosts(&net);
+    let host = |n: u32| storming.get(n as usize % storming.len().max(1)).copied();
+    for (at, event) in &case.events {
+        match *event {
+            Event::Flap(link, long) => {
+                net.change(*at, ChangeKind::LinkDown(link % links));
+                net.change(*at + long, ChangeKind::LinkUp(link % links));
+            }
+            Event::Rate(link, mbit) => net.change(*at, ChangeKind::LinkRate(link % links, Rate::mbit(mbit))),
+            Event::Delay(link, delay) => net.change(*at, ChangeKind::LinkDelay(link % links, delay)),
+            Event::Restart(flow) if flows > 0 => net.change(*at, ChangeKind::FlowStart(flow % flows)),
+            Event::Stop(flow) if flows > 0 => net.change(*at, ChangeKind::FlowStop(flow % flows)),
+            Event::Restart(_) | Event::Stop(_) => (),
+            Event::Thresholds(node, high) => {
+                let node = switches[node % switches.len()];
+                net.change(*at, ChangeKind::Thresholds { node, high, low: high / 2.0 });
+            }
+            Event::Storm(n, long) => {
+                if let Some(node) = host(n) {
+                    net.change(*at, ChangeKind::PauseStorm { node, on: true });
+                    net.change(*at + long, ChangeKind::PauseStorm { node, on: false });
+                }
+            }
+            Event::Calm(n) => {
+                if let Some(node) = host(n) {
+                    net.change(*at, ChangeKind::PauseStorm { node, on: false });
+                }
+            }
+        }
+    }
+    for link in 0..links {
+        net.change(MENDED, ChangeKind::LinkUp(link));
+    }
+    for node in storming {
+        net.change(MENDED, ChangeKind::PauseStorm { node, on: false });
+    }
+    net
+}

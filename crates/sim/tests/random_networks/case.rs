@@ -1,0 +1,262 @@
+//! Random trees of hosts and switches of all models, with links, disciplines, back-pressure, traffic and timelines.
+
+use crate::common::*;
+use proptest::prelude::*;
+use proptest::sample::select;
+use tailback_diffserv::{Colour, Meter};
+use tailback_qdisc::{Spec, discipline::drop_head, discipline::drop_tail};
+use tailback_sim::plan::*;
+use tailback_traffic::{Bernoulli, Model};
+use tailback_units::{Dur, Fraction, Size, Time};
+
+#[derive(Clone, Debug)]
+pub struct SwitchCase {
+    /// The switch that it hangs on, modulo those before it.
+    pub parent: usize,
+    pub fabric: Fabric,
+    pub law: Option<BackPressure>,
+    pub latency: Dur,
+    pub hosts: usize,
+}
+
+#[derive(Clone, Debug)]
+pub struct LinkCase {
+    pub mbit: u64,
+    pub delay: Dur,
+    pub loss: f64,
+    pub jitter: Dur,
+    pub limit: u64,
+    pub spec: Spec,
+    /// Transmit ring, and the rate of a shaper in Mbit/s.
+    pub ring: Option<u32>,
+    pub shaper: Option<u64>,
+}
+
+#[derive(Clone, Debug)]
+pub struct FlowCase {
+    pub from: usize,
+    pub to: usize,
+    pub class: u8,
+    pub model: Model,
+    pub start: Time,
+}
+
+/// A meter, with what it polices; ports are taken modulo how many there are.
+#[derive(Clone, Debug)]
+pub struct ConditionerCase {
+    pub place: Place,
+    pub per_flow: bool,
+    pub meter: Meter,
+    pub police: Option<Colour>,
+}
+
+/// What changes when; numbers are taken modulo how many there are.
+#[derive(Clone, Debug)]
+pub enum Event {
+    Flap(u32, Dur),
+    Rate(u32, u64),
+    Delay(u32, Dur),
+    Restart(u32),
+    Stop(u32),
+    Thresholds(usize, f64),
+    /// A host sends PAUSE frames for so long.
+    Storm(u32, Dur),
+    /// The end of a storm, whether there is one or not.
+    Calm(u32),
+}
+
+#[derive(Clone, Debug)]
+pub struct Case {
+    pub seed: u64,
+    pub classes: u8,
+    pub framing: Framing,
+    pub switches: Vec<SwitchCase>,
+    pub links: Vec<LinkCase>,
+    pub flows: Vec<FlowCase>,
+    pub conditioners: Vec<ConditionerCase>,
+    pub events: Vec<(Time, Event)>,
+    pub warmup: Time,
+    pub obeys: bool,
+}
+
+fn micros(most: u64) -> impl Strategy<Value = Dur> {
+    (0..=most).prop_map(Dur::from_us)
+}
+
+fn fabric() -> impl Strategy<Value = Fabric> {
+    prop_oneof![
+        4 => Just(Fabric::OutputQueued),
+        2 => (select(vec![20_000u64, 100_000, 1_000_000]), select(vec![0.25, 1.0, 4.0]))
+            .prop_map(|(memory, alpha)| Fabric::SharedMemory { memory, alpha }),
+        1 => Just(Fabric::InputFifo { buffer: 30_000 }),
+        2 => (select(vec![1.0, 1.5, 2.0]), select(vec![UNLIMITED, 5_000, 20_000])).prop_map(|(speedup, output_buffer)| {
+            Fabric::VirtualOutputQueues { buffer: 30_000, output_buffer, speedup }
+        }),
+        2 => select(vec![14u32, 64, 2_000]).prop_map(|header| Fabric::CutThrough { header }),
+    ]
+}
+
+fn law() -> impl Strategy<Value = BackPressure> {
+    let detection = prop_oneof![
+        3 => select(vec![(0.8, 0.7), (0.5, 0.0), (0.2, 0.1)]).prop_map(|(high, low)| Detection::Watermark { high, low }),
+        1 => (micros(5_000), micros(20_000)).prop_map(|(window, horizon)| Detection::FillRate { high: 0.8, low: 0.7, window, horizon }),
+    ];
+    let response = prop_oneof![
+        3 => Just(Response::Block),
+        1 => select(vec![(0.5, 0.01, 0.05), (0.9, 0.5, 0.5)]).prop_map(|(decrease, floor, increase)| {
+            Response::Rate { decrease, floor, increase, interval: Dur::from_ms(2) }
+        }),
+    ];
+    let signal = prop_oneof![
+        2 => Just(Signal::OnOff),
+        1 => select(vec![1u16, 50, 65_535]).prop_map(|quanta| Signal::Mac { quanta }),
+    ];
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    (select(SCOPES.to_vec()), detection, response, signal, micros(300), flags).prop_map(
+        |(scope, detection, response, signal, response_time, (feeding, database, partition, end_stations))| {
+            // PAUSE frames have no room for addresses and know only stop and go.
+            let (signal, response) = match (scope, signal) {
+                (Scope::Destination | Scope::ClassDestination, _) => (Signal::OnOff, response),
+                (_, Signal::Mac { .. }) => (signal, Response::Block),
+                _ => (signal, response),
+            };
+            BackPressure {
+                scope,
+                detection,
+                notify: if feeding { Notify::Feeding } else { Notify::All },
+                addresses: if database { Addresses::FilteringDatabase } else { Addresses::Buffer },
+                partition,
+                response,
+                signal,
+                response_time,
+                end_stations,
+            }
+        },
+    )
+}
+
+fn link() -> impl Strategy<Value = LinkCase> {
+    let spec = prop_oneof![
+        6 => Just(Spec::default()),
+        1 => Just(Spec::DropHead(drop_head::Params {})),
+        1 => Just(Spec::DropTail(drop_tail::Params { packets: Some(5), ..drop_tail::Params::default() })),
+        1 => select(early()),
+        2 => select(classful()),
+    ];
+    let ring = prop_oneof![4 => Just(None), 1 => select(vec![Some(1u32), Some(15)])];
+    let shaper = prop_oneof![5 => Just(None), 1 => select(vec![Some(5u64), Some(50)])];
+    let loss = select(vec![0.0, 0.0, 0.0, 0.05]);
+    let jitter = select(vec![Dur::ZERO, Dur::ZERO, Dur::from_us(200)]);
+    let limit = select(vec![3_100u64, 20_000, 50_000, UNLIMITED]);
+    (select(vec![10u64, 33, 100]), micros(500), loss, jitter, limit, spec, ring, shaper).prop_map(
+        |(mbit, delay, loss, jitter, limit, spec, ring, shaper)| LinkCase {
+            mbit,
+            delay,
+            loss,
+            jitter,
+            limit,
+            spec,
+            ring,
+            shaper,
+        },
+    )
+}
+
+/// Random early detection in its forms of idle time and count.
+fn early() -> Vec<Spec> {
+    let documents = [
+        serde_json::json!({ "kind": "red", "min": "3kB", "max": "9kB", "max-p": 0.3, "weight": 0.1 }),
+        serde_json::json!({ "kind": "red", "min": "2packets", "max": "7packets", "count": "packets", "idle": "1993" }),
+    ];
+    documents.map(|document| tailback_document::decode(document).expect("a discipline")).into()
+}
+
+/// Disciplines with classes, sorted by flow and by code point.
+fn classful() -> Vec<Spec> {
+    let inner = serde_json::json!({ "kind": "class-based", "classes": [
+        { "match": { "flow": 0 }, "priority": { "rate": "10%", "burst": "3kB" } },
+        { "match": { "dscp": "af31" }, "bandwidth": "30%", "discipline": { "kind": "wred", "by": "dscp" } },
+        { "match": { "not": { "class": 0 } }, "remaining": 2, "discipline": { "kind": "codel" } },
+    ], "default": { "discipline": { "kind": "fair-queue" } } });
+    let documents = [
+        inner.clone(),
+        serde_json::json!({ "kind": "shaper", "rate": "4Mbit/s", "discipline": inner }),
+        serde_json::json!({ "kind": "priority", "levels": [{ "match": { "flow": [1, 2] } }, { "limit": "20packets" }] }),
+        serde_json::json!({ "kind": "wrr", "count": "bytes", "classes": [{ "match": { "dscp": "ef" }, "discipline": { "kind": "pie" } }] }),
+        serde_json::json!({ "kind": "htb", "default": "b", "classes": [
+            { "name": "root", "rate": "5Mbit/s" },
+            { "name": "a", "parent": "root", "match": { "dscp": "ef" }, "rate": "1Mbit/s", "ceil": "5Mbit/s" },
+            { "name": "b", "parent": "root", "rate": "2Mbit/s", "ceil": "3Mbit/s", "prio": 1 },
+        ] }),
+    ];
+    documents.map(|document| tailback_document::decode(document).expect("a discipline")).into()
+}
+
+pub fn flow() -> impl Strategy<Value = FlowCase> {
+    let rate = 1_000_000..15_000_000u64;
+    let model = prop_oneof![
+        (select(vec![46u64, 1000, 1500]), rate.clone()).prop_map(|(size, bps)| cbr(size, bps)),
+        (64..2_000u64, rate.clone()).prop_map(|(size, bps)| poisson(size, bps)),
+        (1_000..50_000u64, rate).prop_map(|(size, bps)| bursts(size, bps)),
+        (1..300_000u64).prop_map(bulk),
+        Just(Model::Bernoulli(Bernoulli { packet: Size(1500), slot: Dur::from_us(500), load: Fraction(0.4) })),
+    ];
+    (0..100usize, 0..100usize, 0..8u8, model, 0..150_000u64).prop_map(|(from, to, class, model, start)| FlowCase {
+        from,
+        to,
+        class,
+        model,
+        start: us(start),
+    })
+}
+
+/// Meters of one and of two rates, at each place. They colour and drop, but change no code point: a discipline that
+/// sorts by it would let packets of a flow overtake each other.
+fn conditioner() -> impl Strategy<Value = ConditionerCase> {
+    let place = prop_oneof![
+        Just(Place::Source),
+        any::<u32>().prop_map(|port| Place::Egress { port }),
+        any::<u32>().prop_map(|port| Place::Ingress { port }),
+    ];
+    let meters = [
+        serde_json::json!({ "kind": "token-bucket", "rate": "1Mbit/s", "burst": "4kB" }),
+        serde_json::json!({ "kind": "sr-tcm", "cir": "1Mbit/s", "cbs": "4kB", "ebs": "9kB" }),
+        serde_json::json!({ "kind": "tsw3cm", "cir": "1Mbit/s", "pir": "2Mbit/s" }),
+    ];
+    let meters = meters.map(|document| tailback_document::decode::<Meter>(document).expect("a meter"));
+    let police = select(vec![None, Some(Colour::Red), Some(Colour::Yellow)]);
+    (place, any::<bool>(), select(meters.to_vec()), police)
+        .prop_map(|(place, per_flow, meter, police)| ConditionerCase { place, per_flow, meter, police })
+}
+
+fn event() -> impl Strategy<Value = (Time, Event)> {
+    let event = prop_oneof![
+        2 => (any::<u32>(), micros(30_000)).prop_map(|(link, long)| Event::Flap(link, long)),
+        1 => (any::<u32>(), select(vec![10u64, 50, 100])).prop_map(|(link, mbit)| Event::Rate(link, mbit)),
+        1 => (any::<u32>(), micros(3_000)).prop_map(|(link, delay)| Event::Delay(link, delay)),
+        1 => any::<u32>().prop_map(Event::Restart),
+        1 => any::<u32>().prop_map(Event::Stop),
+        1 => (0..100usize, select(vec![0.05, 0.5, 1.0])).prop_map(|(node, high)| Event::Thresholds(node, high)),
+        2 => (any::<u32>(), micros(60_000)).prop_map(|(host, long)| Event::Storm(host, long)),
+        1 => any::<u32>().prop_map(Event::Calm),
+    ];
+    // Whole milliseconds now and then, so that changes meet other events.
+    let at = prop_oneof![(0..210_000u64).prop_map(us), (0..210u64).prop_map(ms)];
+    (at, event)
+}
+
+pub fn case() -> impl Strategy<Value = Case> {
+    let switch = (0..100usize, fabric(), prop::option::weighted(0.6, law()), micros(20), 1..4usize)
+        .prop_map(|(parent, fabric, law, latency, hosts)| SwitchCase { parent, fabric, law, latency, hosts });
+    (
+        (any::<u64>(), 1..=3u8, select(vec![ETHERNET, RAW, Framing { buffer: Length::Wire, ..ETHERNET }])),
+        prop::collection::vec(switch, 1..5),
+        prop::collection::vec(link(), 1..8),
+        prop::collection::vec(flow(), 0..8),
+        (prop::collection::vec(event(), 0..6), prop::collection::vec(conditioner(), 0..3)),
+        (0..100_000u64, any::<bool>()),
+    )
+        .prop_map(|((seed, classes, framing), switches, links, flows, (events, conditioners), (warmup, obeys))| {
+            Case { seed, classes, framing, switches, links, flows, conditioners, events, warmup: us(warmup), obeys }
+        })
+}

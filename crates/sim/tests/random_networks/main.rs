@@ -1,0 +1,184 @@
+//! What holds in every network: claims checked on random trees of hosts and switches of all models,
+//! with random links, disciplines, back-pressure, traffic and timelines.
+//!
+//! The cases are the same at each run; `TAILBACK_FUZZ=5000` tries that many new ones.
+//!
+//! `case` draws, `build` makes networks of cases. Everything together, in documents, is in the tests of `tailback-parallel`.
+
+mod build;
+mod case;
+#[path = "../common/mod.rs"]
+mod common;
+mod transports;
+
+use build::{SILENCE, built, eventful};
+use case::{Case, FlowCase, case, flow};
+use common::*;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, RngSeed};
+use tailback_qdisc::Spec;
+use tailback_sim::Report;
+use tailback_sim::plan::*;
+use tailback_units::Dur;
+
+fn config(cases: u32) -> Config {
+    let fixed = Config { cases, rng_seed: RngSeed::Fixed(1), failure_persistence: None, ..Config::default() };
+    match std::env::var("TAILBACK_FUZZ").ok().and_then(|n| n.parse().ok()) {
+        Some(cases) => Config { cases, rng_seed: RngSeed::Random, ..fixed },
+        None => fixed,
+    }
+}
+
+fn counts(report: &Report) -> [u64; 4] {
+    let sum = |get: fn(&tailback_sim::FlowReport) -> u64| report.flows.iter().map(|flow| get(&flow)).sum();
+    [
+        sum(|f| f.offered.packets),
+        sum(|f| f.delivered.packets),
+        sum(|f| f.dropped.packets),
+        sum(|f| f.in_network.packets),
+    ]
+}
+
+/// The same in two to four parts, by either engine.
+fn in_parts(net: &Net, case: &Case, report: &Report) {
+    let engine = if case.seed.is_multiple_of(2) { Engine::Merged } else { Engine::Plain };
+    same_in_parts(Plan { engine, ..net.routed() }, report, 2 + (case.seed % 3) as usize);
+}
+
+proptest! {
+    #![proptest_config(config(400))]
+
+    /// `run` compares the engines, `in_parts` one part with several, `report` checks conservation packet by packet.
+    #[test]
+    fn no_packet_vanishes_overtakes_or_waits_for_ever_and_both_engines_agree(case in case()) {
+        let net = eventful(&case);
+        let report = net.run();
+        in_parts(&net, &case, &report);
+        let [offered, delivered, dropped, inside] = counts(&report);
+        prop_assert_eq!(offered, delivered + dropped + inside);
+        prop_assert_eq!(inside, 0, "a network that nobody sends into runs empty");
+        for flow in report.flows.iter() {
+            prop_assert_eq!(flow.reordered, 0, "{}", flow.name);
+            prop_assert_eq!(flow.drops.iter().map(|d| d.packets).sum::<u64>(), flow.dropped.packets);
+            if let (Some(mean), Some(max)) = (flow.delay.mean_s, flow.delay.max_s) {
+                prop_assert!(mean <= max);
+            }
+        }
+        for port in &report.ports {
+            let measured = report.end_s - report.warmup_s;
+            prop_assert!(port.utilisation <= 1.0 && port.held_s <= measured);
+            prop_assert!(port.stopped_s <= measured && port.slowed_s <= measured);
+            let longest = port.stops.iter().map(|stop| stop.stopped_s).fold(0.0, f64::max);
+            let all: f64 = port.stops.iter().map(|stop| stop.stopped_s).sum();
+            // At least as long as the longest of them, and no longer than all one after the other.
+            prop_assert!(longest <= port.stopped_s && port.stopped_s <= all * (1.0 + 1e-12));
+            prop_assert!(port.classes.iter().all(|class| class.queued.packets == 0));
+        }
+    }
+
+    #[test]
+    fn a_run_cut_short_conserves_packets_and_repeats_the_whole_ones_beginning(case in case(), end in 1..300_000u64) {
+        let mut net = eventful(&case);
+        net.plan.end = us(end).max(case.warmup);
+        net.plan.sample = Some(Dur::from_ms(1));
+        net.plan.delay_variation = true;
+        let report = net.run();
+        in_parts(&net, &case, &report);
+        let [offered, delivered, dropped, inside] = counts(&report);
+        prop_assert_eq!(offered, delivered + dropped + inside);
+        let short = report.series.unwrap();
+        net.plan.end += Dur::from_ms(20);
+        let long = net.run_merged().series.unwrap();
+        prop_assert_eq!(&long.in_network_packets[..short.time_s.len()], &short.in_network_packets[..]);
+        for (name, port) in &short.ports {
+            prop_assert_eq!(&long.ports[name].sent_bytes[..short.time_s.len()], &port.sent_bytes[..]);
+        }
+    }
+
+    /// A switch whose feeding ports all obey, with ample headroom, loses nothing.
+    #[test]
+    fn nothing_is_lost_inside_where_every_port_obeys(case in case()) {
+        let mut case = case;
+        case.events.clear();
+        case.obeys = true;
+        for switch in &mut case.switches {
+            let mut law = switch.law.take().unwrap_or(PLAIN);
+            // Output queues and a crossbar's inputs are watched; a memory that outputs share is not.
+            switch.fabric = match &switch.fabric {
+                Fabric::CutThrough { header } => Fabric::CutThrough { header: *header },
+                Fabric::InputFifo { .. } => {
+                    // One FIFO for all: nothing in it can be stopped for the others.
+                    law.scope = Scope::Plain;
+                    Fabric::InputFifo { buffer: 1_000_000 }
+                }
+                Fabric::VirtualOutputQueues { speedup, .. } => {
+                    let (buffer, output_buffer) = (UNLIMITED, 1_000_000);
+                    Fabric::VirtualOutputQueues { buffer, output_buffer, speedup: *speedup }
+                }
+                _ => Fabric::OutputQueued,
+            };
+            let detection = Detection::Watermark { high: 0.5, low: 0.3 };
+            switch.law = Some(BackPressure { detection, response: Response::Block, end_stations: true, ..law });
+            // A pause too short for its own refresh does not hold: not these.
+            if let Some(law) = &mut switch.law
+                && let Signal::Mac { quanta } = &mut law.signal {
+                    *quanta = 65_535;
+                }
+        }
+        for link in &mut case.links {
+            link.loss = 0.0;
+            // Half of the buffer holds what 100 Mbit/s bring from a dozen links in the 2 ms to and fro.
+            link.limit = 1_000_000;
+            link.spec = Spec::default();
+        }
+        let mut net = built(&case, true);
+        // The hosts' own queues are what fills up.
+        for link in &mut net.plan.links {
+            for (side, queue) in link.queue.iter_mut().enumerate() {
+                if matches!(net.plan.nodes[usize::from(link.ends[side])].kind, NodeKind::Host(_)) {
+                    queue.limits.fill(UNLIMITED);
+                }
+            }
+        }
+        let report = net.run();
+        prop_assert_eq!(total_drops(&report), 0);
+        prop_assert_eq!(counts(&report)[3], 0);
+    }
+}
+
+/// One switch, a host for each flow of one output: arrivals there do not depend on other flows.
+fn one_output(case: &Case, flows: &[FlowCase]) -> Net {
+    let mut net = Net::new(ETHERNET);
+    net.plan.seed = case.seed;
+    net.plan.classes = 8;
+    net.plan.end = ms(400);
+    let (s, d) = (net.switch("s"), net.host("d"));
+    net.link(s, d, 10);
+    for (i, told) in flows.iter().enumerate() {
+        let h = net.host(&format!("h{i}"));
+        net.link(h, s, 100);
+        let flow = net.flow(h, d, told.class, told.model.clone());
+        net.plan.flows[flow].start = told.start;
+        net.plan.flows[flow].stop = SILENCE;
+    }
+    net
+}
+
+proptest! {
+    #![proptest_config(config(150))]
+
+    /// Were a lower class ever started while a higher one waits, the higher would be later by more
+    /// than the one frame that it may find in transmission (non-preemptive priority).
+    #[test]
+    fn lower_classes_delay_a_higher_one_by_one_frame_at_most(case in case(), high in flow(), class in 0..7u8) {
+        let high = FlowCase { class, ..high };
+        let lower = |f: &FlowCase| FlowCase { class: class + 1 + f.class % (7 - class), ..f.clone() };
+        let alone = one_output(&case, std::slice::from_ref(&high)).run();
+        let all: Vec<FlowCase> = std::iter::once(high).chain(case.flows.iter().map(lower)).collect();
+        let shared = one_output(&case, &all).run();
+        if let (Some(before), Some(after)) = (alone.flows.row(0).delay.max_s, shared.flows.row(0).delay.max_s) {
+            prop_assert!(ps(after) <= ps(before) + tx(10, WIRE), "{before} s alone, {after} s with others");
+            prop_assert!(shared.flows.row(0).delay.mean_s <= alone.flows.row(0).delay.mean_s.map(|m| m + tx(10, WIRE).as_secs()));
+        }
+    }
+}

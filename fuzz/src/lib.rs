@@ -1,0 +1,160 @@
+//! What the fuzz targets have in common: documents with a value changed, and short runs of what was accepted.
+
+use serde_json::{Map, Value, json};
+use tailback_random::Rng;
+use tailback_scenario::{Files, Scenario, build};
+use tailback_sim::World;
+use tailback_sim::plan::Engine;
+
+/// Events that a run is given: enough for every kind of event of a small network, and a few milliseconds.
+const EVENTS: u64 = 20_000;
+/// Larger networks than this are read and checked and not run.
+const NODES: usize = 300;
+const FLOWS: usize = 300;
+/// Bursts above this many bytes are not run: a source hands its bursts over whole, and memory is another question.
+const BURST: u64 = 100_000_000;
+
+/// A trace for every file that a document names.
+pub fn files() -> Files {
+    Files::read_by(|_| Ok("1000\n20000\n3\n0\n1500\n".to_owned()))
+}
+
+/// A document in JSON if it begins so, else in TOML.
+pub fn scenario(text: &str) -> Option<Scenario> {
+    let read = if text.trim_start().starts_with('{') {
+        Scenario::from_json_with(text, files())
+    } else {
+        Scenario::from_toml_with(text, "fuzz.toml", files())
+    };
+    match read {
+        Ok(scenario) => Some(scenario),
+        Err(error) => {
+            assert!(error.rendered().starts_with("error: "), "{}", error.rendered());
+            None
+        }
+    }
+}
+
+/// What was accepted reads back as the same, and runs by either engine.
+pub fn exercise(scenario: &Scenario) {
+    let toml = scenario.to_toml();
+    let again = Scenario::from_toml_with(&toml, "again.toml", files());
+    let again = again.unwrap_or_else(|e| panic!("{}\n{toml}", e.rendered()));
+    assert_eq!(again.to_json(), scenario.to_json(), "a document reads back from its own TOML");
+    let json = serde_json::from_str(&scenario.to_json()).expect("the canonical form is JSON");
+    if largest(&json) > BURST {
+        return;
+    }
+    for engine in [Engine::Merged, Engine::Plain] {
+        let plan = build(scenario, scenario.run().seed, Some(engine));
+        if plan.nodes.len() > NODES || plan.flows.len() > FLOWS {
+            return;
+        }
+        let mut world = World::new(plan);
+        world.run(EVENTS);
+        // It counts every packet once more.
+        world.report();
+    }
+}
+
+/// The largest size that a document names, bytes; limits of queues count with the rest.
+fn largest(value: &Value) -> u64 {
+    match value {
+        Value::Object(map) => map.values().map(largest).max().unwrap_or(0),
+        Value::Array(list) => list.iter().map(largest).max().unwrap_or(0),
+        Value::String(text) => bytes(text).unwrap_or(0),
+        _ => 0,
+    }
+}
+
+fn bytes(text: &str) -> Option<u64> {
+    let (number, factor) = [("GiB", 1e9), ("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("B", 1.0)]
+        .iter()
+        .find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, *factor)))?;
+    Some((number.trim().parse::<f64>().ok()? * factor) as u64)
+}
+
+/// Values at the ends of what quantities can be, and beyond.
+const EXTREMES: &[&str] = &[
+    "\"0B\"", "\"1B\"", "\"64B\"", "\"1kB\"", "\"65535B\"", "\"1GB\"", "\"1099511627776B\"", "\"18446744073709551615B\"",
+    "\"0packets\"", "\"1packets\"", "\"unlimited\"", "\"none\"", "\"batch\"",
+    "\"0s\"", "\"1ps\"", "\"1ns\"", "\"1us\"", "\"1ms\"", "\"1s\"", "\"5000h\"",
+    "\"0bit/s\"", "\"1bit/s\"", "\"1kbit/s\"", "\"1Mbit/s\"", "\"10Gbit/s\"", "\"10Tbit/s\"",
+    "0", "1", "2", "8", "63", "64", "255", "65535", "65536", "4294967295", "9223372036854775807", "18446744073709551615", "-1",
+    "0.0", "1e-300", "1e-9", "0.5", "0.9999999999999999", "1.0", "1.0000000001", "1e18", "1e300",
+    "\"0%\"", "\"100%\"", "true", "false", "null", "\"\"", "\"*\"", "[]", "{}",
+];
+
+/// A document with one to four of its values changed: to an extreme, to one of the same key elsewhere, to nothing, doubled.
+/// None if it is no table.
+pub fn mutated(text: &str, seed: u32) -> Option<String> {
+    let mut tree: Value = match serde_json::from_str(text) {
+        Ok(tree) => tree,
+        // With its defaults written out, so that they are changed, too.
+        Err(_) => serde_json::from_str(&scenario(text)?.to_json()).expect("the canonical form is JSON"),
+    };
+    tree.as_object()?;
+    let rng = &mut Rng::named(u64::from(seed), "document mutator");
+    for _ in 0..1 + rng.below(4) {
+        let mut paths = Vec::new();
+        collect(&tree, String::new(), &mut paths);
+        if paths.is_empty() {
+            break;
+        }
+        let path = &paths[rng.below(paths.len() as u64) as usize];
+        let other = &paths[rng.below(paths.len() as u64) as usize];
+        let donor = tree.pointer(other).cloned().unwrap_or(json!({}));
+        match rng.below(8) {
+            0 => remove(&mut tree, path),
+            1 => *tree.pointer_mut(path)? = donor,
+            2 => double(&mut tree, path),
+            _ => {
+                let extreme = EXTREMES[rng.below(EXTREMES.len() as u64) as usize];
+                *tree.pointer_mut(path)? = serde_json::from_str(extreme).expect("extremes are JSON");
+            }
+        }
+    }
+    Some(tree.to_string())
+}
+
+/// The places of all values as JSON pointers (RFC 6901).
+fn collect(value: &Value, at: String, paths: &mut Vec<String>) {
+    let mut visit = |key: String, inner: &Value| {
+        let at = format!("{at}/{}", key.replace('~', "~0").replace('/', "~1"));
+        paths.push(at.clone());
+        collect(inner, at, paths);
+    };
+    match value {
+        Value::Object(map) => map.iter().for_each(|(key, inner)| visit(key.clone(), inner)),
+        Value::Array(list) => list.iter().enumerate().for_each(|(n, inner)| visit(n.to_string(), inner)),
+        _ => {}
+    }
+}
+
+fn parent<'a>(tree: &'a mut Value, path: &str) -> Option<(&'a mut Value, String)> {
+    let (before, last) = path.rsplit_once('/')?;
+    Some((tree.pointer_mut(before)?, last.replace("~1", "/").replace("~0", "~")))
+}
+
+fn remove(tree: &mut Value, path: &str) {
+    match parent(tree, path) {
+        Some((Value::Object(map), key)) => drop(map.remove(&key)),
+        Some((Value::Array(list), key)) => {
+            let at = key.parse().unwrap_or(usize::MAX);
+            if at < list.len() {
+                list.remove(at);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Another entry like this one: of a list behind it, of a table under a name of its own.
+fn double(tree: &mut Value, path: &str) {
+    let Some(copy) = tree.pointer(path).cloned() else { return };
+    match parent(tree, path) {
+        Some((Value::Object(map), key)) => drop(Map::insert(map, format!("{key}x"), copy)),
+        Some((Value::Array(list), _)) => list.push(copy),
+        _ => {}
+    }
+}

@@ -1,0 +1,28 @@
+//! Configurations of routers: Cisco's command line and Linux `tc`, read by either reader, written by either writer, made a
+//! scenario of and lifted back; the same text as a table of traffic.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use tailback_router::{Imported, Options, Traffic, lift, lower, mqc, tc};
+
+fuzz_target!(|data: &[u8]| {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    for import in [mqc::import as fn(&str) -> Imported, tc::import] {
+        let imported = import(text);
+        for notice in imported.report.notices() {
+            assert!(notice.line as usize <= text.lines().count() + 1, "{notice}");
+        }
+        let written = [mqc::export(&imported.config), tc::export(&imported.config)];
+        let _ = (mqc::import(&written[0].text), tc::import(&written[1].text));
+        let options = Options { rate: Some(1_000_000), ..Options::default() };
+        if let Some(document) = lower(&imported.config, &Traffic::default(), &options).document {
+            if let Some(scenario) = tailback_fuzz::scenario(&document.to_string()) {
+                tailback_fuzz::exercise(&scenario);
+            }
+            let lifted = lift(&document, None);
+            let _ = mqc::export(&lifted.config);
+        }
+    }
+    let _ = Traffic::from_csv(text);
+});

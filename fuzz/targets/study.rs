@@ -1,0 +1,40 @@
+//! Study files in TOML and JSON: what is accepted is written, and reads back as the same.
+
+#![no_main]
+
+use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
+use tailback_scenario::Study;
+
+fn study(text: &str) -> Option<Study> {
+    let read = if text.trim_start().starts_with('{') { Study::from_json(text) } else { Study::from_toml(text, "fuzz.toml") };
+    match read {
+        Ok(study) => Some(study),
+        Err(error) => {
+            assert!(error.rendered().starts_with("error: "), "{}", error.rendered());
+            None
+        }
+    }
+}
+
+fuzz_target!(|data: &[u8]| {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    if let Some(found) = study(text) {
+        let json = found.to_json();
+        let again = Study::from_json(&json).unwrap_or_else(|e| panic!("{}\n{json}", e.rendered()));
+        assert_eq!(again.to_json(), json, "a study reads back from its own JSON");
+    }
+});
+
+fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
+    let tree = std::str::from_utf8(&data[..size]).ok().and_then(|text| match text.trim_start().starts_with('{') {
+        true => Some(text.to_owned()),
+        false => Some(study(text)?.to_json()),
+    });
+    match tree.filter(|_| seed % 8 != 0).and_then(|json| tailback_fuzz::mutated(&json, seed)) {
+        Some(text) if text.len() <= max_size.min(data.len()) => {
+            data[..text.len()].copy_from_slice(text.as_bytes());
+            text.len()
+        }
+        _ => fuzzer_mutate(data, size, max_size),
+    }
+});
