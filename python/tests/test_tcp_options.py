@@ -64,6 +64,7 @@ def test_no_flow_stops_for_echoes_that_it_has_answered() -> None:
     ("options", "changed"),
     [
         ({"recovery": tb.kind("newreno")}, {"limited_transmit": "always"}),
+        ({"recovery": tb.kind("sack", prr=False, rack=False, tlp=False, forget=True)}, {"limited_transmit": "always"}),
         ({}, {"recovery": tb.kind("newreno", exit="open")}),
         ({}, {"recovery": tb.kind("sack", prr=False, rack=False, tlp=False, pipe="count", forget=True)}),
         ({}, {"congestion_control": tb.kind("reno", reduction="window")}),

@@ -1,10 +1,11 @@
-//! CoDel: the spacing of its signals, and a literal transcription of Linux's `codel_impl.h`.
+//! CoDel: the spacing of its signals, and a literal transcription of Linux's `codel_impl.h`, with its root and with that of
+//! RFC 8289.
 
 mod common;
 
 use common::*;
 use std::collections::VecDeque;
-use tailback_qdisc::law::codel::{Codel, Params, Verdict, control_law};
+use tailback_qdisc::law::codel::{Codel, Params, Root, Verdict, control_law};
 use tailback_qdisc::{Reason, Spec};
 use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Size, Time};
@@ -56,6 +57,26 @@ fn gaps_shrink_as_the_interval_over_the_root_of_the_count() {
     // The sum of the gaps is about 2·interval·√n.
     let elapsed = drops[199] - drops[0];
     assert!((elapsed / (0.2 * 199f64.sqrt()) - 1.0).abs() < 0.06, "{elapsed}");
+}
+
+// By hand: y ← y (3 − n y²) / 2 from 1 gives 1/2, 9/16, 0.48779 and 0.44153 at the second to fifth signal; the least
+// step of 16 bits is 1.5 µs of 100 ms.
+#[test]
+fn newtons_gaps_are_those_of_his_method_from_one() {
+    let params = Params { root: Root::Newton, ecn: true, ..Params::default() };
+    let mut law = Codel::new(&params);
+    law.judge(at(0), Dur::from_ms(50), LONG, true);
+    let mut now = at(100_001);
+    let mut gaps = Vec::new();
+    for _ in 0..5 {
+        assert_eq!(law.judge(now, Dur::from_ms(50), LONG, true), Verdict::Mark);
+        gaps.push(law.next().since(now).as_secs());
+        now = law.next();
+    }
+    for (gap, expected) in gaps.iter().zip([0.1, 0.05, 0.05625, 0.048_779, 0.044_153]) {
+        assert!((gap - expected).abs() < 6e-6, "{gaps:?}");
+    }
+    assert_eq!(law.state_bytes(), Codel::new(&Params::default()).state_bytes() + 2);
 }
 
 #[test]
@@ -115,13 +136,14 @@ fn nonsense_is_refused_with_advice() {
     refuse(Params { mtu: Size(0), ..Params::default() }, "mtu");
 }
 
-/// `codel_dequeue` and `codel_should_drop`, with the exact root of RFC 8289.
+/// `codel_dequeue`, `codel_should_drop` and `codel_Newton_step`; with [`Root::Exact`] the root of RFC 8289 in place of the last.
 struct Kernel {
     p: Params,
     q: VecDeque<Held>,
     limit: usize,
     count: u32,
     lastcount: u32,
+    rec_inv_sqrt: u16,
     dropping: bool,
     first_above_time: u64,
     drop_next: u64,
@@ -130,7 +152,19 @@ struct Kernel {
 
 impl Kernel {
     fn control_law(&self, t: u64) -> u64 {
-        t + (self.p.interval.0 as f64 / f64::from(self.count).sqrt()) as u64
+        if self.p.root == Root::Exact {
+            return t + (self.p.interval.0 as f64 / f64::from(self.count).sqrt()) as u64;
+        }
+        // `reciprocal_scale`
+        t + ((u128::from(self.p.interval.0) * u128::from(u32::from(self.rec_inv_sqrt) << 16)) >> 32) as u64
+    }
+    fn newton_step(&mut self) {
+        let invsqrt: u32 = u32::from(self.rec_inv_sqrt) << 16;
+        let invsqrt2: u32 = ((u64::from(invsqrt) * u64::from(invsqrt)) >> 32) as u32;
+        let mut val: u64 = (3 << 32) - (u64::from(self.count) * u64::from(invsqrt2));
+        val >>= 2;
+        val = (val * u64::from(invsqrt)) >> (32 - 2 + 1);
+        self.rec_inv_sqrt = (val >> 16) as u16;
     }
     fn should_drop(&mut self, packet: &Option<Held>, now: u64) -> bool {
         let Some(packet) = packet else {
@@ -184,6 +218,7 @@ impl Queue for Kernel {
             } else {
                 while self.dropping && now >= self.drop_next {
                     self.count += 1;
+                    self.newton_step();
                     if can_mark(&mut skb, self.p.ecn) {
                         self.drop_next = self.control_law(self.drop_next);
                         break;
@@ -205,8 +240,10 @@ impl Queue for Kernel {
             let delta = self.count - self.lastcount;
             if delta > 1 && (now as i64 - self.drop_next as i64) < 16 * self.p.interval.0 as i64 {
                 self.count = delta;
+                self.newton_step();
             } else {
                 self.count = 1;
+                self.rec_inv_sqrt = u16::MAX;
             }
             self.lastcount = self.count;
             self.drop_next = self.control_law(now);
@@ -229,14 +266,17 @@ fn it_decides_as_linux_for_each_of_150_000_packets() {
         phase: Dur::from_secs(1),
         ..Traffic::default()
     };
-    for (seed, ecn, ce_threshold) in [(1, false, None), (2, true, None), (3, true, Some(Dur::from_ms(20)))] {
-        let params = Params { ecn, ce_threshold, ..Params::default() };
+    let forms = [(1, false, None), (2, true, None), (3, true, Some(Dur::from_ms(20)))];
+    let forms = forms.into_iter().flat_map(|form| [(form, Root::Newton), (form, Root::Exact)]);
+    for ((seed, ecn, ce_threshold), root) in forms {
+        let params = Params { ecn, ce_threshold, root, ..Params::default() };
         let mut reference = Kernel {
             p: params.clone(),
             q: VecDeque::new(),
             limit: 400,
             count: 0,
             lastcount: 0,
+            rec_inv_sqrt: u16::MAX,
             dropping: false,
             first_above_time: 0,
             drop_next: 0,

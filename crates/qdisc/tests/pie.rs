@@ -80,6 +80,20 @@ fn without_delay_the_probability_decays_by_2_percent_per_update() {
     assert!((law.probability() / start - 0.98).abs() < 1e-6);
 }
 
+// RFC 8033 section 4.2 caps a step at 0.02 from a probability of 0.1 on; 0.125 · (1 s − 15 ms) is above.
+#[test]
+fn above_250_ms_the_probability_rises_by_the_caps_0_02_and_with_the_long_delay_step_by_as_much_again() {
+    for (long_delay_step, rise) in [(false, 0.02), (true, 0.04)] {
+        let mut law = Pie::new(&Params { long_delay_step, ..Params::default() });
+        while law.probability() < 0.1 {
+            updates(&mut law, 1000, 1);
+        }
+        let before = law.probability();
+        updates(&mut law, 1000, 10);
+        assert!((law.probability() - before - 10.0 * rise).abs() < 1e-9, "{before} {}", law.probability());
+    }
+}
+
 #[test]
 fn the_rate_estimate_gives_the_delay_of_the_backlog() {
     let mut law = Pie::new(&Params { estimator: Estimator::DepartureRate, ..Params::default() });
@@ -101,7 +115,7 @@ fn nonsense_is_refused_with_advice() {
     refuse(Params { beta: f64::INFINITY, ..Params::default() }, "beta");
 }
 
-/// RFC 8033 appendices A and B, always active; with Linux's step for delays above 250 ms.
+/// RFC 8033 appendices A and B, always active; with `long_delay_step` also Linux's step for delays above 250 ms.
 struct Rfc {
     p: Params,
     rng: Rng,
@@ -236,7 +250,7 @@ impl Queue for Rfc {
         if self.drop_prob >= 0.1 && p > 0.02 {
             p = 0.02;
         }
-        if delay > 0.25 {
+        if self.p.long_delay_step && delay > 0.25 {
             p += 0.02;
         }
         self.drop_prob += p;
@@ -262,7 +276,8 @@ fn it_decides_as_the_rfc_for_each_of_150_000_packets() {
     let forms = [
         base.clone(),
         Params { derandomise: false, mark_limit: Fraction(0.3), ..base.clone() },
-        Params { estimator: Estimator::DepartureRate, byte_mode: true, ..base },
+        Params { estimator: Estimator::DepartureRate, byte_mode: true, ..base.clone() },
+        Params { long_delay_step: false, ..base },
     ];
     for (seed, params) in (1..).zip(forms) {
         let rng = Rng::named(seed, "port");

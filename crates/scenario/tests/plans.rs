@@ -142,7 +142,20 @@ fn links_have_delays_lengths_and_two_rates() {
     let plan = plan(&text);
     assert_eq!(plan.links[0].rate, [Rate::mbit(10), Rate::mbit(1)]);
     assert_eq!((plan.links[0].delay, plan.links[1].delay), (Dur::from_us(5), Dur::from_us(1)));
-    assert_eq!((plan.links[0].loss, plan.links[0].jitter), (0.01, Dur::from_us(2)));
+    assert_eq!((plan.links[0].loss, plan.links[0].jitter), (0.01, [Dur::from_us(2); 2]));
+}
+
+#[test]
+fn a_link_has_one_jitter_or_one_for_each_direction() {
+    let with = |jitter: &str| {
+        let nodes = "hosts = { a = {}, b = {} }\nswitches = { s = {} }";
+        let text = network(nodes, &[("a", "s"), ("b", "s")], ("a", "b"));
+        plan(&text.replacen("rate = \"10Mbit/s\"", &format!("rate = \"10Mbit/s\"\njitter = {jitter}"), 1)).links[0]
+            .jitter
+    };
+    assert_eq!(with("\"2us\""), [Dur::from_us(2); 2]);
+    assert_eq!(with("[\"2us\", \"0s\"]"), [Dur::from_us(2), Dur::ZERO]);
+    assert_eq!(with("[\"0s\", \"3us\"]"), [Dur::ZERO, Dur::from_us(3)]);
 }
 
 #[test]

@@ -212,8 +212,8 @@ pub struct LinkPlan {
     pub delay: Dur,
     /// Probability that a frame is lost on the link, 0 to 1.
     pub loss: f64,
-    /// Largest extra delay, uniform, drawn per frame; order is kept.
-    pub jitter: Dur,
+    /// Largest extra delay of each side's frames, uniform, drawn per frame; order is kept.
+    pub jitter: [Dur; 2],
     /// The egress queue of each side.
     pub queue: [QueuePlan; 2],
 }

@@ -168,7 +168,7 @@ fn scenarios() -> Vec<(&'static str, Net)> {
             with(campus(1, None), |net| {
                 net.plan.links[0].loss = 0.02;
                 net.plan.links[3].loss = 0.02;
-                net.plan.links[0].jitter = Dur::from_us(300);
+                net.plan.links[0].jitter = [Dur::from_us(300); 2];
             }),
         ),
         ("timeline", with(pressed(PLAIN), timeline)),

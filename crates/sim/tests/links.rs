@@ -44,7 +44,7 @@ fn a_link_without_loss_loses_nothing_and_one_of_certain_loss_everything() {
 #[test]
 fn jitter_keeps_the_order_and_adds_no_more_than_its_bound() {
     let mut net = pair(100);
-    net.plan.links[0].jitter = Dur::from_ms(2);
+    net.plan.links[0].jitter = [Dur::from_ms(2); 2];
     net.delay(Dur::from_ms(1));
     net.flow(0, 1, 0, cbr(1000, 60_000_000));
     net.plan.end = ms(5_000);
@@ -58,11 +58,61 @@ fn jitter_keeps_the_order_and_adds_no_more_than_its_bound() {
     assert!(ps(mean_s(flow)) > least + Dur::from_us(1_300));
     // Frames 4 ms apart have each its own: uniform on 0 to 2 ms.
     let mut sparse = pair(100);
-    sparse.plan.links[0].jitter = Dur::from_ms(2);
+    sparse.plan.links[0].jitter = [Dur::from_ms(2); 2];
     sparse.flow(0, 1, 0, cbr(1000, 2_000_000));
     sparse.plan.end = ms(40_000);
     let told = over(&sparse.replications(10), |report| mean_s(&report.flows.row(0)) - tx(100, 1000).as_secs());
     agrees(told, 1e-3, 0.02);
+}
+
+// At 8 Mbit/s a frame of 1000 B takes 1 ms; one comes every half: of 200 in 99.9 ms, 100 wait in the end. The two engines
+// agree (`Net::run`).
+#[test]
+fn what_would_arrive_after_the_end_of_time_is_never_delivered() {
+    for delay in [Dur(u64::MAX - ms(10_000).0), Dur(u64::MAX - 1), Dur(u64::MAX)] {
+        let mut net = pair(8);
+        net.plan.links[0].delay = delay;
+        net.flow(0, 1, 0, cbr(1000, 16_000_000));
+        net.plan.end = us(99_900);
+        let report = net.run();
+        assert_eq!(report.flows.row(0).delivered.packets, 0, "{delay}");
+        assert_eq!(port(&report, "a->b").classes[0].max_bytes, 100_000, "{delay}");
+    }
+}
+
+// At 1 bit/s a frame of 60 kB takes 480,000 s; one comes every 48,000 s. In nearly 210 of the 213 days that there are 37
+// have been sent, the 38th is on the wire, and 340 of the 378 that were born wait.
+#[test]
+fn a_queue_that_outlasts_time_is_counted_to_the_end() {
+    let mut net = pair(1);
+    net.plan.links[0].rate = [Rate(1); 2];
+    net.flow(0, 1, 0, cbr(60_000, 10));
+    net.plan.end = Time::ZERO + Dur::from_secs(210 * 86_400 - 3_600);
+    let report = net.run();
+    assert_eq!(report.flows.row(0).delivered.packets, 37);
+    assert_eq!(port(&report, "a->b").classes[0].max_bytes, 340 * 60_000);
+}
+
+#[test]
+fn each_direction_of_a_link_has_its_own_jitter() {
+    for (jitter, late) in [([Dur::from_ms(2), Dur::ZERO], 0), ([Dur::ZERO, Dur::from_ms(2)], 1)] {
+        let mut net = pair(100);
+        net.plan.links[0].jitter = jitter;
+        net.delay(Dur::from_ms(1));
+        net.flow(0, 1, 0, cbr(1000, 2_000_000));
+        net.flow(1, 0, 0, cbr(1000, 2_000_000));
+        net.plan.end = ms(5_000);
+        let report = net.run();
+        let least = tx(100, 1000) + Dur::from_ms(1);
+        for direction in [0, 1] {
+            let longest = ps(max_s(&report.flows.row(direction)));
+            if direction == late {
+                assert!(longest > least + Dur::from_us(1_900) && longest <= least + Dur::from_ms(2), "{longest}");
+            } else {
+                assert_eq!(longest, least);
+            }
+        }
+    }
 }
 
 #[test]
@@ -130,7 +180,7 @@ fn lively(seed: u64) -> Net {
     let (s1, s2) = (net.switch("s1"), net.switch("s2"));
     net.link(s1, s2, 10);
     net.plan.links[0].loss = 0.01;
-    net.plan.links[0].jitter = Dur::from_us(100);
+    net.plan.links[0].jitter = [Dur::from_us(100); 2];
     net.limit(s1, s2, 20_000);
     for i in 0..3 {
         let (a, b) = (net.host(&format!("a{i}")), net.host(&format!("b{i}")));

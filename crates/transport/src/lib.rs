@@ -24,7 +24,7 @@ pub use line::{Hop, Line};
 pub use params::{
     AckClock, Acknowledgement, Clock, Delayed, DelayedAck, EcnEcho, EcnFloor, EcnMode, Ect, Exit, GoBackN,
     InitialWindow, LimitedTransmit, NewReno, Pipe, Rdma, Recovery, Reno, Reservation, ReservedWindow, Sack,
-    SpuriousTimeout, Tahoe, Tcp, Timed, Timers, Transmission, WhenLimited, WindowRule,
+    SpuriousTimeout, Tahoe, Tcp, Timed, Timers, Transmission, WhenLimited, WindowRule, WindowValidation,
 };
 pub use receiver::Receiver;
 pub use registry::{Cc, Control};

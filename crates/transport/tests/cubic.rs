@@ -304,3 +304,24 @@ fn hystart_leaves_slow_start_before_loss_when_round_trips_lengthen() {
 fn hystart_stays_in_slow_start_while_round_trips_do_not_lengthen() {
     assert_eq!(slow_start_end(true, Dur::ZERO), None);
 }
+
+// RFC 9438 section 4.4 adds (target - cwnd) / cwnd for each acknowledgement: 0.5 where the target is 1.5 windows. Linux
+// counts segments: an acknowledgement of two adds 1.
+#[test]
+fn growth_per_segment_is_twice_that_per_acknowledgement_where_each_is_for_two() {
+    for (growth_per, step) in [(cubic::GrowthPer::Acknowledgement, 0.5), (cubic::GrowthPer::Segment, 1.0)] {
+        let params = cubic::Params { hystart: false, growth_per, ..Default::default() };
+        let mut control = params.build(&Tcp::default(), Rng::named(1, "cc"));
+        let mut window = Window { cwnd: 1_000.0, ssthresh: 1_000.0 };
+        control.on_congestion(&mut window, Congestion::Loss, Time::ZERO, 1_000);
+        window = Window { cwnd: 100.0, ssthresh: 100.0 };
+        control.on_ack(&mut window, &acked(at(1), 2, MS(100)));
+        let before = window.cwnd;
+        control.on_ack(&mut window, &acked(at(60_000), 2, MS(100)));
+        assert!((window.cwnd - before - step).abs() < 1e-9, "{growth_per:?}: {before} to {}", window.cwnd);
+        // However many it is for, not beyond the target.
+        let before = window.cwnd;
+        control.on_ack(&mut window, &acked(at(60_001), 1_000, MS(100)));
+        assert!(window.cwnd <= 1.5 * before, "{growth_per:?}: {before} to {}", window.cwnd);
+    }
+}

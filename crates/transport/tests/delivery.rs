@@ -55,7 +55,10 @@ fn cases() -> impl Strategy<Value = Case> {
         .prop_map(|(flavour, spurious, [a, b, c, d, e, f], every, iw, rwnd, cc)| {
             json!({
                 "recovery": flavours()[flavour], "spurious-timeout": spurious, "congestion-control": cc,
-                "timestamps": a || spurious == "eifel", "limited-transmit": b, "pacing": c, "handshake": d,
+                "timestamps": a || spurious == "eifel", "pacing": c, "handshake": d,
+                "limited-transmit": if a && b { json!("always") } else { json!(b) },
+                "dsack-undo": c && e && flavours()[flavour]["kind"] == "sack",
+                "window-validation": if d && f { "round" } else { "flight" },
                 "slow-start-restart": e, "ecn-retransmissions": f, "ecn": if b { "classic" } else { "off" },
                 "delayed-ack": { "every": every }, "initial-window": iw, "receive-window": rwnd, "segment": "100B",
                 "timers": { "clock": if f { "coarse" } else { "fine" }, "granularity": "10ms", "max-rto": "4s" },

@@ -261,4 +261,13 @@ timelines! {
     limited_transmit_always_sends_after_a_timeout_too,
     a_loss_halves_dctcp_although_an_echo_has_just_reduced_it,
     a_later_segment_is_timed_across_the_repair_of_another,
+    limited_transmit_with_sack_goes_by_the_pipe,
+    without_limited_transmit_sack_waits_for_certainty,
+    limited_transmit_always_after_a_timeout_with_sack,
+    blocks_of_a_late_acknowledgement_count,
+    reports_of_duplicates_undo_a_spurious_fast_retransmit,
+    a_repair_that_was_needed_is_not_undone,
+    an_application_limited_slow_start_stops_at_twice_the_flight_of_the_moment,
+    with_window_validation_by_round_it_stops_at_twice_the_most_of_the_round,
+    a_granularity_of_200_ms_is_linuxs_floor_of_the_variation,
 }

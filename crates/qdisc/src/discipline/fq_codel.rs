@@ -33,6 +33,8 @@ pub struct Params {
     /// Delay above which every ECN-capable packet is marked. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ce_threshold: Option<Dur>,
+    /// The square root in the time to the next signal: "exact" (RFC 8289), or "newton" as in Linux. Default "exact".
+    pub root: codel::Root,
     /// Most packets that are dropped at a time when the limit is exceeded, 1 to 10000: searching the
     /// longest queue for each would cost too much. Default 64.
     pub batch: u32,
@@ -48,6 +50,7 @@ impl Default for Params {
             mtu: Size(1514),
             ecn: true,
             ce_threshold: None,
+            root: codel::Root::Exact,
             batch: 64,
         }
     }
@@ -76,8 +79,8 @@ impl Params {
         self.law().check()
     }
     fn law(&self) -> codel::Params {
-        let Params { target, interval, mtu, ecn, ce_threshold, .. } = *self;
-        codel::Params { target, interval, mtu, ecn, ce_threshold }
+        let Params { target, interval, mtu, ecn, ce_threshold, root, .. } = *self;
+        codel::Params { target, interval, mtu, ecn, ce_threshold, root }
     }
 }
 

@@ -28,11 +28,32 @@ pub struct Params {
     /// wants it. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ce_threshold: Option<Dur>,
+    /// The square root in the time to the next signal: "exact" (RFC 8289), or "newton", Linux's step of Newton's method
+    /// per signal, in 16 bits, whose second gap is half an `interval` and not 0.71. Default "exact".
+    pub root: Root,
+}
+
+/// How the inverse of the square root of the number of signals is found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Root {
+    /// To the picosecond.
+    #[default]
+    Exact,
+    /// By one step of Newton's method from the inverse before, kept in 16 bits (Linux, and BSD after it).
+    Newton,
 }
 
 impl Default for Params {
     fn default() -> Params {
-        Params { target: Dur::from_ms(5), interval: Dur::from_ms(100), mtu: Size(1514), ecn: false, ce_threshold: None }
+        Params {
+            target: Dur::from_ms(5),
+            interval: Dur::from_ms(100),
+            mtu: Size(1514),
+            ecn: false,
+            ce_threshold: None,
+            root: Root::Exact,
+        }
     }
 }
 
@@ -75,6 +96,8 @@ pub struct Codel {
     count: u32,
     /// `count` when dropping last began.
     last_count: u32,
+    /// 1/√count by Newton's method, in units of 2^-16; with [`Root::Newton`] only.
+    inverse_root: u16,
     after: After,
 }
 
@@ -98,6 +121,7 @@ impl Codel {
             next: Time::ZERO,
             count: 0,
             last_count: 0,
+            inverse_root: u16::MAX,
             after: After::Nothing,
         }
     }
@@ -136,7 +160,8 @@ impl Codel {
     }
     /// Bytes of its variables.
     pub fn state_bytes(&self) -> usize {
-        bytes_of!(self; first_above, dropping, next, count, last_count, after)
+        let root = if self.params.root == Root::Newton { bytes_of!(self; inverse_root) } else { 0 };
+        root + bytes_of!(self; first_above, dropping, next, count, last_count, after)
     }
     /// Shows whether it is dropping, and how many signals it has given since it began.
     pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
@@ -156,7 +181,7 @@ impl Codel {
                 self.begin(now);
                 return Verdict::Deliver;
             }
-            After::Drop if ok_to_drop => self.next = control_law(self.next, self.params.interval, self.count),
+            After::Drop if ok_to_drop => self.next = self.following(self.next),
             After::Drop => {}
             After::Nothing if self.dropping => {}
             After::Nothing if !ok_to_drop => return Verdict::Deliver,
@@ -174,9 +199,10 @@ impl Codel {
             return Verdict::Deliver;
         }
         self.count = self.count.saturating_add(1);
+        self.inverse_root = newton_step(self.inverse_root, self.count);
         if may_mark {
             // From the deadline, not from now: a late dequeue delays no later signal.
-            self.next = control_law(self.next, self.params.interval, self.count);
+            self.next = self.following(self.next);
             return Verdict::Mark;
         }
         self.after = After::Drop;
@@ -203,14 +229,40 @@ impl Codel {
         self.dropping = true;
         let signals = self.count - self.last_count;
         let recent = now.0 < self.next.0.saturating_add(16 * self.params.interval.0);
-        self.count = if signals > 1 && recent { signals } else { 1 };
+        if signals > 1 && recent {
+            self.count = signals;
+            // One step from the value before: the next ones bring it nearer.
+            self.inverse_root = newton_step(self.inverse_root, signals);
+        } else {
+            self.count = 1;
+            self.inverse_root = u16::MAX;
+        }
         self.last_count = self.count;
-        self.next = control_law(now, self.params.interval, self.count);
+        self.next = self.following(now);
+    }
+
+    /// When the next signal is due after one at `t`.
+    fn following(&self, t: Time) -> Time {
+        let interval = self.params.interval;
+        match self.params.root {
+            Root::Exact => control_law(t, interval, self.count),
+            Root::Newton => t + Dur(((u128::from(interval.0) * u128::from(self.inverse_root)) >> 16) as u64),
+        }
     }
 }
 
 /// The instant of the next signal: `interval` over the square root of `count` after `t` (RFC 8289
-/// section 4.2). Linux approximates the root by a Newton step in 16 bits; this is exact to the picosecond.
+/// section 4.2), exact to the picosecond.
 pub fn control_law(t: Time, interval: Dur, count: u32) -> Time {
     t + Dur((interval.0 as f64 / f64::from(count.max(1)).sqrt()) as u64)
+}
+
+/// 1/√`count`, in units of 2^-16, by a step of Newton's method from `inverse`: y ← y (3 − count y²) / 2, in the integers
+/// of Linux's `codel_Newton_step`.
+fn newton_step(inverse: u16, count: u32) -> u16 {
+    let y = u64::from(inverse) << 16;
+    let square = (y * y) >> 32;
+    // Two bits are given up so that the product fits.
+    let bracket = (3u64 << 32).wrapping_sub(u64::from(count) * square) >> 2;
+    (bracket.wrapping_mul(y) >> (32 - 2 + 1) >> 16) as u16
 }

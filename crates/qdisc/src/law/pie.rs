@@ -12,7 +12,7 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Dur, Fraction, Size, Time};
 
-/// The parameters of the law. Their defaults are those of RFC 8033.
+/// The parameters of the law. Their defaults are those of RFC 8033, but for `long-delay-step`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
@@ -39,6 +39,9 @@ pub struct Params {
     /// How the delay is measured: by "timestamp" of the packet that left last, or from the backlog
     /// by the "departure-rate" (RFC 8033 section 5.2). Default "timestamp".
     pub estimator: Estimator,
+    /// Whether the probability rises by 0.02 more at each update that finds a delay above 250 ms, as in Linux and RFC
+    /// 8034; false is RFC 8033. Default true.
+    pub long_delay_step: bool,
 }
 
 /// How the queueing delay is measured.
@@ -66,6 +69,7 @@ impl Default for Params {
             byte_mode: false,
             derandomise: true,
             estimator: Estimator::default(),
+            long_delay_step: true,
         }
     }
 }
@@ -182,7 +186,7 @@ impl Pie {
         if self.probability >= 0.1 && step > 0.02 {
             step = 0.02;
         }
-        if self.delay > LONG {
+        if self.params.long_delay_step && self.delay > LONG {
             step += 0.02;
         }
         self.probability += step;

@@ -1,7 +1,7 @@
 //! A fabric becomes the hosts, switches and links that it stands for, behind those that are written.
 
 use crate::complaint::Complaints;
-use crate::document::{Delays, Document, Ends, Fabric, Host, Link, Rates, Switch};
+use crate::document::{Delays, Directions, Document, Ends, Fabric, Host, Link, Switch};
 use std::borrow::Cow;
 use tailback_document::{Checked, Path};
 use tailback_units::{Dur, Fraction, Rate};
@@ -78,11 +78,11 @@ impl Made<'_> {
     fn link(&mut self, a: (&str, u32), b: (&str, u32), rate: Rate, delay: Dur) {
         self.document.links.push(Link {
             between: Ends([a, b].map(|(name, number)| format!("{name}{}", number + 1))),
-            rate: Rates([rate; 2]),
+            rate: Directions([rate; 2]),
             delay: Some(Delays([delay; 2])),
             length: None,
             loss: Fraction(0.0),
-            jitter: Dur::ZERO,
+            jitter: Directions::default(),
         });
     }
 }

@@ -80,8 +80,9 @@ impl Network<'_> {
     fn line(&self, tcp: &Tcp, from: NodeId, to: NodeId) -> Option<Line> {
         let framing = self.document.network.framing.table();
         let wire = |payload: u64| {
-            let frame = (payload + tcp.header.0 + framing.header.0).max(framing.min_frame.0);
-            u32::try_from(frame + framing.overhead.0).unwrap_or(u32::MAX)
+            // Saturating: what is out of range is complained of elsewhere.
+            let frame = payload.saturating_add(tcp.header.0).saturating_add(framing.header.0).max(framing.min_frame.0);
+            u32::try_from(frame.saturating_add(framing.overhead.0)).unwrap_or(u32::MAX)
         };
         let segment = wire(tcp.segment.0);
         let (there, hops) = self.way(from, to, segment)?;

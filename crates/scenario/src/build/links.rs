@@ -29,7 +29,7 @@ fn delays(link: &Link) -> Delays {
 impl LinkOf<'_> {
     pub fn plan(self, queue: [QueuePlan; 2]) -> LinkPlan {
         let Link { rate, loss, jitter, .. } = self.link;
-        LinkPlan { ends: self.ends, rate: rate.0, delay: self.delay, loss: loss.0, jitter: *jitter, queue }
+        LinkPlan { ends: self.ends, rate: rate.0, delay: self.delay, loss: loss.0, jitter: jitter.0, queue }
     }
     /// The node at the other end of the link.
     pub fn other(&self, node: NodeId) -> NodeId {
@@ -64,7 +64,8 @@ impl<'a> Builder<'a> {
         }
         let end = self.document.run.duration;
         let delay = delays(link).longest();
-        for (key, time) in [(if link.length.is_some() { "length" } else { "delay" }, delay), ("jitter", link.jitter)] {
+        let jitter = link.jitter.0[0].max(link.jitter.0[1]);
+        for (key, time) in [(if link.length.is_some() { "length" } else { "delay" }, delay), ("jitter", jitter)] {
             if time >= end && end > Dur::ZERO && time > DEFAULT_DELAY {
                 self.complaints.value(
                     path.join(key),

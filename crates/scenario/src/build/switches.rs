@@ -46,6 +46,14 @@ impl<'a> Builder<'a> {
             if matches!(switch.model, SwitchModel::SharedBuffer(_)) {
                 self.shared_buffer(node.path(), switch);
             }
+            let end = self.document.run.duration;
+            if switch.latency >= end && end > Dur::ZERO {
+                self.complaints.value(
+                    node.path().join("latency"),
+                    format!("frames would take {} through this switch, and the run ends after {end}", switch.latency),
+                    "shorten it: switches take from \"500ns\" to \"50us\"",
+                );
+            }
             if let Some(watchdog) = &switch.watchdog {
                 for (key, time) in [("after", watchdog.after), ("restore", watchdog.restore)] {
                     if time == Dur::ZERO {

@@ -25,9 +25,9 @@ pub struct FlowGroup {
     /// sender), and "zip" when there are equally many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pair: Option<Pair>,
-    /// Makes so many flows of each pair (with `pair = "random"`, in all), 1 to 100000. Absent, one.
+    /// Makes so many flows of each pair (with `pair = "random"`, in all), 1 to 200000. Absent, one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1, max = 100_000))]
+    #[schemars(range(min = 1, max = 200_000))]
     pub count: Option<u32>,
     /// Traffic class, 0 (highest) to below `network.classes`.
     #[serde(default)]

@@ -30,7 +30,7 @@ pub use topology::{
     Action, Conditioner, CutThrough, Direction, Ends, Host, InputFifo, Link, OutputQueued, Port, Shaper, SharedBuffer,
     SharedMemory, Switch, SwitchModel, VirtualOutputQueues, Watchdog,
 };
-pub use written::{Delays, Length, Limit, Limits, Rates};
+pub use written::{Delays, Directions, Length, Limit, Limits};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
 //! `[hosts]`, `[switches]` and `[[links]]`.
 
-use super::{BackPressure, Delays, Length, Limit, Limits, Mpls, Per, RateLimiters, Rates};
+use super::{BackPressure, Delays, Directions, Length, Limit, Limits, Mpls, Per, RateLimiters};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -403,7 +403,7 @@ pub struct Link {
     /// equally many matches: a link for each pair, in order.
     pub between: Ends,
     /// Rate of both directions, or [forward, backward], where forward is from the first end; up to 10Tbit/s.
-    pub rate: Rates,
+    pub rate: Directions<Rate>,
     /// Propagation delay, or [first, last] spread evenly over the links that patterns make; "1us" when neither `delay` nor
     /// `length` is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -414,9 +414,10 @@ pub struct Link {
     /// Probability that a frame is lost on the link, whatever else happens.
     #[serde(default)]
     pub loss: Fraction,
-    /// Largest extra delay of a frame, drawn uniformly; frames keep their order.
+    /// Largest extra delay of a frame, drawn uniformly; frames keep their order. For both directions, or [forward,
+    /// backward].
     #[serde(default)]
-    pub jitter: Dur,
+    pub jitter: Directions<Dur>,
 }
 
 /// The two ends of a link.

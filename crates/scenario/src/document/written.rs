@@ -1,8 +1,8 @@
-//! Values that a document writes in more than one way: a limit or "unlimited", one rate or two.
+//! Values that a document writes in more than one way: a limit or "unlimited", one rate of a link or two.
 
 use core::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::Error;
+use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -173,41 +173,64 @@ impl JsonSchema for Delays {
     }
 }
 
-/// One rate for both directions, or `[forward, backward]`; forward is from the first end of `between`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rates(pub [Rate; 2]);
+/// One value for both directions of a link, or `[forward, backward]`; forward is from the first end of `between`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Directions<T>(pub [T; 2]);
 
-impl Serialize for Rates {
+/// What a direction of a link has of its own.
+pub trait Directed {
+    /// What it is called: "a link has one … or two".
+    const NAME: &str;
+    /// What is written: a rate, a duration.
+    const FORMAT: &str;
+    /// One for both directions, and one for each.
+    const EXAMPLES: [&str; 2];
+}
+
+impl Directed for Rate {
+    const NAME: &str = "rate";
+    const FORMAT: &str = "rate";
+    const EXAMPLES: [&str; 2] = ["10Mbit/s", "1Mbit/s"];
+}
+impl Directed for Dur {
+    const NAME: &str = "jitter";
+    const FORMAT: &str = "duration";
+    const EXAMPLES: [&str; 2] = ["100us", "0s"];
+}
+
+impl<T: Serialize + PartialEq> Serialize for Directions<T> {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         if self.0[0] == self.0[1] { self.0[0].serialize(s) } else { self.0.serialize(s) }
     }
 }
-impl<'de> Deserialize<'de> for Rates {
+impl<'de, T: Directed + DeserializeOwned + Copy> Deserialize<'de> for Directions<T> {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         match Value::deserialize(d)? {
             Value::Array(list) if list.len() != 2 => {
-                let message = format!("a link has one rate or two, [forward, backward]; here are {}", list.len());
+                let message =
+                    format!("a link has one {} or two, [forward, backward]; here are {}", T::NAME, list.len());
                 Err(DecodeError::value(Path::root(), message, None))
             }
-            list @ Value::Array(_) => decode(list).map(Rates),
-            one => decode(one).map(|rate| Rates([rate, rate])),
+            list @ Value::Array(_) => decode(list).map(Directions),
+            one => decode(one).map(|value| Directions([value, value])),
         }
         .map_err(DecodeError::carry)
     }
 }
-impl JsonSchema for Rates {
+impl<T: Directed + JsonSchema> JsonSchema for Directions<T> {
     fn inline_schema() -> bool {
         true
     }
     fn schema_name() -> Cow<'static, str> {
-        "Rates".into()
+        format!("Directions of {}", T::NAME).into()
     }
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let rate = generator.subschema_for::<Rate>();
+        let one = generator.subschema_for::<T>();
+        let [a, b] = T::EXAMPLES;
         json_schema!({
-            "anyOf": [rate.clone(), { "type": "array", "items": rate, "minItems": 2, "maxItems": 2 }],
-            "format": "rate, or [forward, backward]",
-            "examples": ["10Mbit/s", ["10Mbit/s", "1Mbit/s"]],
+            "anyOf": [one.clone(), { "type": "array", "items": one, "minItems": 2, "maxItems": 2 }],
+            "format": format!("{}, or [forward, backward]", T::FORMAT),
+            "examples": [a, [a, b]],
         })
     }
 }
@@ -309,7 +332,10 @@ mod tests {
             assert_eq!(serde_json::to_value(decode::<Limits>(value.clone()).unwrap()).unwrap(), value);
         }
         for value in [json!("10Mbit/s"), json!(["10Mbit/s", "1Mbit/s"])] {
-            assert_eq!(serde_json::to_value(decode::<Rates>(value.clone()).unwrap()).unwrap(), value);
+            assert_eq!(serde_json::to_value(decode::<Directions<Rate>>(value.clone()).unwrap()).unwrap(), value);
+        }
+        for value in [json!("2us"), json!(["2us", "0s"])] {
+            assert_eq!(serde_json::to_value(decode::<Directions<Dur>>(value.clone()).unwrap()).unwrap(), value);
         }
         let e = decode::<Limits>(json!(["50kB", 20])).unwrap_err();
         assert_eq!((e.path.to_string().as_str(), e.message.contains("has no unit")), ("[1]", true));

@@ -181,3 +181,20 @@ fn an_error_in_a_set_value_points_into_what_was_set() {
     let e = right.with_set(&[("network.classes", "2")]).unwrap_err();
     assert!(e.rendered().contains("--> lan.toml:49:9"), "{e}");
 }
+
+/// The largest sizes that can be written, where lengths of segments are added up: nothing overflows, and what is wrong
+/// is said.
+#[test]
+fn sizes_at_the_end_of_their_range_are_refused_in_words() {
+    let source = "source = { kind = \"uniform-uniform\", burst = \"24kB\", rate = \"3Mbit/s\" }";
+    assert!(RIGHT.contains(source));
+    for control in ["reno", "timely", "hpcc", "swift"] {
+        for key in ["segment", "header"] {
+            let control = format!("congestion-control = {{ kind = \"{control}\" }}");
+            let with =
+                format!("{source}\ntransport = {{ kind = \"tcp\", {control}, {key} = \"18446744073709551615B\" }}");
+            let told = error(&RIGHT.replacen(source, &with, 1)).to_string();
+            assert!(told.contains("18446744073709551.615kB is out of range"), "{told}");
+        }
+    }
+}

@@ -32,7 +32,7 @@ use tailback_qdisc::cn::{Limiters, LimitersSpec, Origin, Origins};
 use tailback_qdisc::discipline::by_destination::ByDestination;
 use tailback_qdisc::{Admission, Discipline, Packet, Site, Spec, Watch};
 use tailback_random::Rng;
-use tailback_units::{Dur, Time};
+use tailback_units::{Dur, Rate, Time};
 
 impl World {
     /// The world of `plan` at time zero. The plan has been checked; an inconsistent one panics.
@@ -327,6 +327,13 @@ fn shared_lines(plan: &Plan) -> Vec<bool> {
     shared
 }
 
+/// Whether the longest packet that leaves before the run ends arrives before the end of time, 213 days. When a later one
+/// left cannot be told by its arrival, as ports that send ahead do.
+fn arrives_in_time(plan: &Plan, rate: Rate, delay: Dur) -> bool {
+    let way = rate.clock().tx_time(u16::MAX.into()).0.checked_add(delay.0);
+    way.and_then(|way| way.checked_add(plan.end.0)).is_some()
+}
+
 fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize, origins: &Origins, shared: &[bool]) -> Port {
     let (from, to) = (link.ends[side], link.ends[1 - side]);
     let name = format!("{}->{} #{l}", plan.nodes[usize::from(from)].name, plan.nodes[usize::from(to)].name);
@@ -353,7 +360,8 @@ fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize, origins: &Origins, 
         && plan.classes == 1
         && queue.ring.is_none()
         && queue.shaper.is_none()
-        && link.jitter == Dur::ZERO
+        && link.jitter[side] == Dur::ZERO
+        && arrives_in_time(plan, link.rate[side], link.delay + latency)
         && cut.is_none()
         && limiters.is_none()
         && notification.is_none()
@@ -418,7 +426,7 @@ fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize, origins: &Origins, 
             queues: ByClass::new(queue.limits.iter().zip(&queue.places).enumerate().map(class_queue)),
             tx_pending: false,
             up: true,
-            jitter: link.jitter,
+            jitter: link.jitter[side],
             cut,
             control: VecDeque::new(),
             turns: VecDeque::new(),

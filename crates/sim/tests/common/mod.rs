@@ -138,7 +138,7 @@ impl Net {
             rate: [Rate::mbit(mbit); 2],
             delay: Dur::ZERO,
             loss: 0.0,
-            jitter: Dur::ZERO,
+            jitter: [Dur::ZERO; 2],
             queue: [queue(), queue()],
         });
         (self.plan.links.len() - 1) as u32

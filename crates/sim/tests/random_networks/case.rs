@@ -24,7 +24,7 @@ pub struct LinkCase {
     pub mbit: u64,
     pub delay: Dur,
     pub loss: f64,
-    pub jitter: Dur,
+    pub jitter: [Dur; 2],
     pub limit: u64,
     pub spec: Spec,
     /// Transmit ring, and the rate of a shaper in Mbit/s.
@@ -146,7 +146,8 @@ fn link() -> impl Strategy<Value = LinkCase> {
     let ring = prop_oneof![4 => Just(None), 1 => select(vec![Some(1u32), Some(15)])];
     let shaper = prop_oneof![5 => Just(None), 1 => select(vec![Some(5u64), Some(50)])];
     let loss = select(vec![0.0, 0.0, 0.0, 0.05]);
-    let jitter = select(vec![Dur::ZERO, Dur::ZERO, Dur::from_us(200)]);
+    let (none, some) = (Dur::ZERO, Dur::from_us(200));
+    let jitter = select(vec![[none; 2], [none; 2], [some; 2], [none, some]]);
     let limit = select(vec![3_100u64, 20_000, 50_000, UNLIMITED]);
     (select(vec![10u64, 33, 100]), micros(500), loss, jitter, limit, spec, ring, shaper).prop_map(
         |(mbit, delay, loss, jitter, limit, spec, ring, shaper)| LinkCase {

@@ -27,9 +27,24 @@ pub struct Params {
     pub fast_convergence: bool,
     /// Leave the first slow start when round trips lengthen (HyStart++, RFC 9406). Default true.
     pub hystart: bool,
+    /// What (target − cwnd) / cwnd is added for above the Reno-friendly region: each "acknowledgement" (RFC 9438 section
+    /// 4.4) or each "segment" that it acknowledges, as Linux does, which with delayed acknowledgements is twice as
+    /// fast where 1.5 windows per round trip are the most. Default "acknowledgement".
+    pub growth_per: GrowthPer,
     /// Segments that one acknowledgement may count for in slow start without HyStart++, 1 to 1000.
     /// Default 2.
     pub byte_counting: u32,
+}
+
+/// What the growth towards the curve is counted by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum GrowthPer {
+    /// New acknowledgements, however many segments each acknowledges.
+    #[default]
+    Acknowledgement,
+    /// Segments acknowledged.
+    Segment,
 }
 
 impl Default for Params {
@@ -40,6 +55,7 @@ impl Default for Params {
             ecn_beta: Fraction(0.7),
             fast_convergence: true,
             hystart: true,
+            growth_per: GrowthPer::Acknowledgement,
             byte_counting: 2,
         }
     }
@@ -66,6 +82,7 @@ impl Build for Params {
             beta: self.beta.0,
             ecn_beta: self.ecn_beta.0,
             fast_convergence: self.fast_convergence,
+            growth_per: self.growth_per,
             curve: Curve { after: After::Nothing, w_max: 0.0, cwnd_prior: 0.0, k: 0.0, w_est: 0.0, start: None },
             undo: None,
             last: Time::ZERO,
@@ -77,8 +94,8 @@ impl Build for Params {
 
 /// CUBIC at work, by the letter of RFC 9438 where that leaves a choice:
 /// - Above the Reno-friendly region the window grows by (target − cwnd)/cwnd for each acknowledgement
-///   (sections 4.4 and 4.5), not for each segment as in Linux; with delayed acknowledgements it then
-///   follows the curve about one round trip later.
+///   (sections 4.4 and 4.5), not for each segment as in Linux ([`GrowthPer`]); with delayed acknowledgements it then
+///   follows the curve about one round trip later, and at most half as fast.
 /// - In the Reno-friendly region the window *is* W_est (section 4.3), also in the rare case that this
 ///   is less.
 /// - An echo of congestion is answered by the window, not FlightSize, which lacks the segments that
@@ -90,6 +107,7 @@ pub struct Cubic {
     beta: f64,
     ecn_beta: f64,
     fast_convergence: bool,
+    growth_per: GrowthPer,
     curve: Curve,
     /// The curve before the last reduction (section 4.9).
     undo: Option<Curve>,
@@ -171,7 +189,12 @@ impl Cubic {
             window.cwnd = self.curve.w_est;
         } else {
             let target = self.at(t + acked.srtt.as_secs()).max(window.cwnd).min(1.5 * window.cwnd);
-            window.cwnd += (target - window.cwnd) / window.cwnd;
+            let step = (target - window.cwnd) / window.cwnd;
+            window.cwnd = match self.growth_per {
+                GrowthPer::Acknowledgement => window.cwnd + step,
+                // Not beyond the target, however many segments one acknowledgement is for.
+                GrowthPer::Segment => (window.cwnd + step * f64::from(acked.advanced)).min(target),
+            };
         }
     }
 

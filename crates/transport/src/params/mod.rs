@@ -40,8 +40,8 @@ pub struct Tcp {
     pub recovery: Recovery,
     /// Duplicate acknowledgements that mean a loss, 1 to 255 (RFC 5681: 3). Default 3.
     pub dup_thresh: u32,
-    /// Send a segment on each of the first two duplicate acknowledgements (RFC 3042): true, false, or
-    /// "always", also while everything is sent again after a timeout, as ns-2 does. Default true.
+    /// Send a segment on each of the first two duplicate acknowledgements (RFC 3042, with SACK RFC 6675 section 5
+    /// step 3): true, false, or "always", also while everything is sent again after a timeout, as ns-2 does. Default true.
     pub limited_transmit: LimitedTransmit,
     /// Window before the first acknowledgement: segments, 1 to 1000000, or "rfc3390" or "rfc6928".
     /// Default 10.
@@ -54,6 +54,9 @@ pub struct Tcp {
     /// After an idle time longer than the retransmission timeout start again from the initial
     /// window (RFC 5681 section 4.1). Default true.
     pub slow_start_restart: bool,
+    /// Segments outstanding of which slow start asks that the window be less than twice as many, where the window
+    /// was not full: "flight", those of the moment, or "round", the most of the last round trip (Linux). Default "flight".
+    pub window_validation: WindowValidation,
     /// When the receiver acknowledges. Default every second segment or after 40 ms.
     pub delayed_ack: DelayedAck,
     /// The retransmission timer.
@@ -86,6 +89,9 @@ pub struct Tcp {
     /// Detection of timeouts that were too early: "off", "f-rto" (RFC 5682) or "eifel" (RFC 3522,
     /// by timestamps, fast retransmits too); the window is then restored. Default "f-rto".
     pub spurious_timeout: SpuriousTimeout,
+    /// Undo a reduction, of a fast retransmit too, when all that was sent again since has been reported as a duplicate
+    /// (RFC 3708, as in Linux). Needs recovery "sack". Default false.
+    pub dsack_undo: bool,
     /// A reserved rate. Default none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reservation: Option<Reservation>,
@@ -156,6 +162,17 @@ pub enum SpuriousTimeout {
     Eifel,
 }
 
+/// What slow start takes for the use of a window that was not full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WindowValidation {
+    /// The segments outstanding when the acknowledgement comes.
+    #[default]
+    Flight,
+    /// The most that were outstanding in the last round trip (Linux's `tcp_is_cwnd_limited`).
+    Round,
+}
+
 impl Default for Tcp {
     fn default() -> Tcp {
         Tcp {
@@ -169,6 +186,7 @@ impl Default for Tcp {
             initial_ssthresh: None,
             receive_window: None,
             slow_start_restart: true,
+            window_validation: WindowValidation::Flight,
             delayed_ack: DelayedAck::default(),
             timers: Timers::default(),
             timestamps: true,
@@ -180,6 +198,7 @@ impl Default for Tcp {
             handshake: true,
             pacing: false,
             spurious_timeout: SpuriousTimeout::FRto,
+            dsack_undo: false,
             reservation: None,
             line: None,
             takes_turns: false,
@@ -210,6 +229,11 @@ impl Tcp {
         self.timers.check().map_err(|e| e.within("timers"))?;
         if self.spurious_timeout == SpuriousTimeout::Eifel && !self.timestamps {
             return Err(Invalid::new("spurious-timeout", "\"eifel\" needs `timestamps = true`; write it or \"f-rto\""));
+        }
+        if self.dsack_undo && !matches!(self.recovery, Recovery::Sack(_)) {
+            let message =
+                format!("recovery \"{}\" hears of no duplicates; write \"sack\" or false", self.recovery.kind());
+            return Err(Invalid::new("dsack-undo", message));
         }
         self.check_reservation()
     }

@@ -11,12 +11,14 @@ use tailback_units::Dur;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Timers {
-    /// G of RFC 6298, 1 ns to 10 s; with a "coarse" clock the length of a tick. Default 1 ms.
+    /// G of RFC 6298, the least that 4·RTTVAR counts for, 1 ns to 10 s (Linux: 200 ms); with a "coarse" clock the length
+    /// of a tick. Default 1 ms.
     pub granularity: Dur,
     /// "fine" measures round trips exactly; "coarse" counts them in whole ticks of `granularity` in
     /// scaled integers, as BSD and ns-2 do. Default "fine".
     pub clock: Clock,
-    /// Smallest timeout, before doubling (RFC 6298: 1 s, Linux and ns-2: 200 ms). Default 200 ms.
+    /// Smallest timeout, before doubling (RFC 6298: 1 s, ns-2: 200 ms; Linux's 200 ms come on top of SRTT, see
+    /// `granularity`). Default 200 ms.
     pub min_rto: Dur,
     /// Timeout before the first measurement (RFC 6298: 1 s, RFC 2988: 3 s). Default 1 s.
     pub initial_rto: Dur,

@@ -4,7 +4,7 @@ use super::{Flavour, Sender, State};
 use crate::cc::{Acked, CongestionControl};
 use crate::params::Recovery;
 use crate::seq::{before, later};
-use crate::wire::Ack;
+use crate::wire::{Ack, Block};
 use tailback_units::{Dur, Time};
 
 /// What an acknowledgement delivered, as far as the congestion control and the timers care.
@@ -27,9 +27,28 @@ impl Sender {
             return self.on_syn_ack(now, ack);
         }
         if ack.syn || before(ack.next, self.una) || before(self.max, ack.next) || self.state == State::Closed {
-            return;
+            return self.on_late_ack(now, ack);
         }
         if self.plain { self.take_in::<true>(now, ack) } else { self.take_in::<false>(now, ack) }
+    }
+
+    /// An acknowledgement that a later one has overtaken: what its blocks say of outstanding segments still counts (RFC
+    /// 6675 section 5: "any ACK containing SACK information"), all else is out of date. One of an earlier connection
+    /// says nothing of them.
+    #[cold]
+    fn on_late_ack(&mut self, now: Time, ack: &Ack) {
+        if ack.syn || self.board.is_none() || self.state == State::Closed || !before(ack.next, self.una) {
+            return;
+        }
+        let mut sack = [Block::default(); 3];
+        let ahead = ack.sack.iter().filter(|block| block.start != block.end && before(self.una, block.end));
+        for (slot, block) in sack.iter_mut().zip(ahead) {
+            *slot = Block { start: later(block.start, self.una), end: block.end };
+        }
+        let known = Ack { next: self.una, ece: false, sack, ..*ack };
+        if known.has_sack() {
+            self.take_in::<false>(now, &known);
+        }
     }
 
     /// Takes an acknowledgement in; `PLAIN` says that the sender is `plain`.
@@ -38,8 +57,9 @@ impl Sender {
         let old = self.una;
         let advanced = ack.next.wrapping_sub(old);
         let in_flight_before = if PLAIN { self.plain_in_flight() } else { self.in_flight() };
+        let used = if PLAIN { in_flight_before } else { self.used(in_flight_before) };
         let window_limited = before(old, self.full_at)
-            || (self.window.cwnd < self.window.ssthresh && self.window.cwnd < 2.0 * f64::from(in_flight_before));
+            || (self.window.cwnd < self.window.ssthresh && self.window.cwnd < 2.0 * f64::from(used));
         self.control.on_echo(&mut self.window, advanced, ack.ece, ack.next, self.max);
         let news = match self.flavour {
             Flavour::Sack if !PLAIN => self.take_selective(now, ack, advanced),

@@ -79,6 +79,8 @@ pub(super) struct Board {
     pub newly_lost: u32,
     /// Blocks of the last acknowledgement: their segments need no second look.
     pub seen: [Block; 3],
+    /// Blocks of the last duplicate acknowledgement after a timeout that told something new.
+    pub told: [Block; 3],
     /// Segments in the network by Fall and Floyd's count, during a recovery that goes by it.
     pub counted: Option<i32>,
     pub rack: Option<Box<Rack>>,
@@ -105,6 +107,7 @@ impl Board {
             rescued: false,
             newly_lost: 0,
             seen: [Block::default(); 3],
+            told: [Block::default(); 3],
             counted: None,
             rack: rack.map(Box::new),
             probe: Probe::default(),
@@ -255,6 +258,20 @@ impl Board {
         if let Some(sampler) = sampler {
             sampler.delivered(seq, news.now);
         }
+    }
+
+    /// Whether the acknowledgement has a block that tells of segments of which the blocks in `told` do not; if so
+    /// its own take their place. The report of a duplicate tells nothing.
+    pub fn tells_more(&mut self, ack: &Ack) -> bool {
+        let skip = usize::from(duplicate(ack).is_some());
+        let within = |block: &Block, known: &Block| !before(block.start, known.start) && !before(known.end, block.end);
+        let is_known = |block: &Block| block.start == block.end || self.told.iter().any(|known| within(block, known));
+        let more = !ack.sack[skip..].iter().all(is_known);
+        if more {
+            self.told = ack.sack;
+            self.told[..skip].fill(Block::default());
+        }
+        more
     }
 
     /// Recovery begins.

@@ -36,6 +36,7 @@ impl Sender {
         self.reduce(Congestion::Ecn, now, flight);
         if let Some(rare) = &mut self.rare {
             rare.prior = None;
+            rare.doubt = None;
         }
         let back_off = self.back_off();
         // Each further echo in a row at a window of one doubles the wait: as in ns-2, but not in RFC 3168's section.

@@ -20,6 +20,7 @@ mod open;
 mod plain;
 mod prr;
 mod rack;
+mod rare;
 mod reopen;
 mod reserve;
 mod sampler;
@@ -32,16 +33,16 @@ mod timeout;
 
 use crate::cc::{BackOff, CongestionControl, Window};
 use crate::line::Hop;
-use crate::params::{Recovery, SpuriousTimeout, Tcp};
+use crate::params::{Recovery, SpuriousTimeout, Tcp, WindowValidation};
 use crate::registry::Control;
 use crate::rtt::Rtt;
 use board::Board;
 use rack::Rack;
-use reserve::{Marks, Reserve};
+use rare::{Pace, Rare};
+use reserve::Reserve;
 use sampler::Sampler;
 use state::{Counts, Flavour, Probe, RareCounts};
 pub use state::{State, Statistics};
-use std::collections::VecDeque;
 use std::sync::Arc;
 use tailback_random::Rng;
 use tailback_units::{Dur, Time};
@@ -120,30 +121,6 @@ pub struct Sender {
     rare: Option<Box<Rare>>,
 }
 
-/// What spaces segments, and what their rate is measured with.
-#[derive(Debug, Default)]
-struct Pace {
-    /// No segment before this time.
-    release: Time,
-    /// Whether a segment may leave but for that.
-    holds: bool,
-    sampler: Option<Box<Sampler>>,
-}
-
-/// What only some senders need, and those not always.
-#[derive(Debug, Default)]
-struct Rare {
-    /// Segments that are not full: how many were offered before each, and its payload.
-    short: VecDeque<(u64, u16)>,
-    /// The window before the last reduction, where that may be undone.
-    prior: Option<Window>,
-    /// When the first retransmission of this recovery was sent, while Eifel waits for its answer.
-    eifel: Option<Time>,
-    counts: RareCounts,
-    reserve: Option<Box<Reserve>>,
-    marks: Marks,
-}
-
 impl Sender {
     /// The sending end of a connection of `tcp`, which has passed `check`; `rng` is for the
     /// congestion control.
@@ -162,7 +139,8 @@ impl Sender {
         let mut window = Window { cwnd: f64::from(tcp.initial_window()), ssthresh };
         control.begin(&mut window);
         let marking = reserve.is_some() || control.marks();
-        let plain = control.is_plain() && board.is_none() && !marking && !tcp.pacing;
+        let by_flight = tcp.window_validation == WindowValidation::Flight;
+        let plain = control.is_plain() && board.is_none() && !marking && !tcp.pacing && by_flight;
         debug_assert!(!control.is_plain() || is_told_only(&control), "it says what it is not asked");
         Sender {
             window,
@@ -349,10 +327,6 @@ impl Sender {
         }
     }
 
-    /// What many senders never need.
-    fn rare(&mut self) -> &mut Rare {
-        self.rare.get_or_insert_default()
-    }
     /// The samples of the delivery rate, of a sender whose control asks for them.
     #[inline]
     fn sampler(&mut self) -> Option<&mut Sampler> {
@@ -382,12 +356,6 @@ impl Sender {
     /// Whether segment `seq` was marked when it was last sent.
     fn was_marked(&self, seq: u32) -> bool {
         self.rare.as_ref().is_some_and(|rare| rare.marks.get(seq))
-    }
-    /// Keeps the window before a reduction, where that may turn out to have had no reason.
-    fn keep_window(&mut self) {
-        if !self.watches(SpuriousTimeout::Off) {
-            self.rare().prior = Some(self.window);
-        }
     }
     /// Segments that the window allows: its integer part, at least 1 unless echoes of congestion have
     /// taken it below (`ecn-floor = "ns-2"`).

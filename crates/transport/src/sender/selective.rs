@@ -18,8 +18,9 @@ impl Sender {
         let forgets = matches!(&self.tcp.recovery, Recovery::Sack(sack) if sack.forget);
         let sack = if forgets && self.state == State::Loss { Default::default() } else { ack.sack };
         let known = Ack { echo, sack, ..*ack };
-        let recover = self.recover;
+        let (recover, pipe) = (self.recover, board.pipe());
         let taken = board.take(now, &known, recover, self.sampler());
+        let made_room = board.pipe() < pipe;
         let all = if advanced > 0 { self.advance(ack.next) } else { false };
         board.uncount(advanced > 0);
         if let (Some(_), Some(rack)) = (taken.duplicate, &mut board.rack) {
@@ -29,6 +30,13 @@ impl Sender {
         self.board = Some(board);
         if advanced > 0 && self.check_eifel(ack) {
             news.ended = true;
+        }
+        if taken.duplicate.is_some_and(|block| self.was_needless(block)) {
+            self.undo();
+            news.ended = true;
+        }
+        if self.tcp.limited_transmit.after_timeout() {
+            self.count_after_timeout(ack, advanced, made_room);
         }
         self.check_probe(now, ack, taken.duplicate.is_some(), advanced);
         match self.state {
@@ -64,6 +72,19 @@ impl Sender {
             self.window.cwnd = f64::from(pipe + count);
         }
         news
+    }
+
+    /// Counts the duplicates that let a segment out after a timeout, as ns-2's `Sack1` with `singledup_` does: those
+    /// whose blocks tell something new since the last new acknowledgement, of which there must have been one. Where the
+    /// pipe has `made_room` for a segment already, none more may leave.
+    fn count_after_timeout(&mut self, ack: &Ack, advanced: u32, made_room: bool) {
+        let board = self.board.as_mut().expect("the sender has a scoreboard");
+        if advanced > 0 || self.state != State::Loss {
+            self.dupacks = 0;
+            board.told = Default::default();
+        } else if self.una != self.expired_at && board.tells_more(ack) && !made_room {
+            self.dupacks += 1;
+        }
     }
 
     /// Marks what is lost by now and sets the timer of what may be soon.

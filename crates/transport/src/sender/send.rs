@@ -3,7 +3,7 @@
 use super::state::{Awaits, Probe};
 use super::{Flavour, Sender, State};
 use crate::cc::CongestionControl;
-use crate::params::{Recovery, SpuriousTimeout};
+use crate::params::{Recovery, SpuriousTimeout, WindowValidation};
 use crate::seq::before;
 use crate::wire::{Ecn, Segment};
 use tailback_units::{Dur, Time};
@@ -122,11 +122,16 @@ impl Sender {
     }
 
     fn choose_selective(&mut self, allowed: u32, new: bool, dry: bool) -> Option<Choice> {
+        // Before a loss is certain the pipe makes room for limited transmit (RFC 6675 section 5 step 3).
+        let limited = self.state == State::Loss && self.tcp.limited_transmit.after_timeout();
+        let extra = if limited { self.dupacks.min(2) } else { 0 };
         let board = self.board.as_mut()?;
         let pipe = board.counted.map_or(board.pipe(), |counted| counted.max(0) as u32);
         if pipe >= allowed {
             self.full_at = self.max;
-            return None;
+            if pipe >= allowed.saturating_add(extra) {
+                return None;
+            }
         }
         if board.counted.is_some() {
             if let Some(seq) = board.next_hole() {
@@ -188,6 +193,9 @@ impl Sender {
             if !PLAIN && let Some(board) = &mut self.board {
                 board.push(now);
             }
+            if !PLAIN && self.tcp.window_validation == WindowValidation::Round {
+                self.note_flight();
+            }
             if !self.tcp.timestamps && !self.timing {
                 self.timing = true;
                 self.timed = seq;
@@ -225,6 +233,9 @@ impl Sender {
     #[cold]
     fn again(&mut self, now: Time, seq: u32) {
         self.counts.retransmissions += 1;
+        if let Some(doubt) = self.rare.as_mut().and_then(|rare| rare.doubt.as_mut()) {
+            doubt.unreported += 1;
+        }
         // Karn: what is sent twice is not timed; another one still is (RFC 6298 section 3).
         self.timing &= seq != self.timed;
         if self.watches(SpuriousTimeout::Eifel)

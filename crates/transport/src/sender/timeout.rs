@@ -207,7 +207,9 @@ impl Sender {
         if let Some(board) = &mut self.board {
             board.unmark();
         }
-        let Some(prior) = self.rare.as_mut().and_then(|rare| rare.prior.take()) else { return };
+        let Some(rare) = &mut self.rare else { return };
+        rare.doubt = None;
+        let Some(prior) = rare.prior.take() else { return };
         if !self.control.controls_recovery() {
             self.window.cwnd = self.window.cwnd.max(prior.cwnd);
             self.window.ssthresh = prior.ssthresh;
