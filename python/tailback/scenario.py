@@ -27,11 +27,14 @@ from typing import Literal, TypeAlias, cast
 from tailback import _native
 from tailback.errors import RunError, UsageError
 from tailback.parts import Parts
+from tailback.warning import ScenarioWarning, read
 
 __all__ = ["Precision", "Scenario", "Table", "Value", "discipline", "kind", "load", "source", "tcp", "toml_value"]
 
 Value: TypeAlias = "str | int | float | bool | Sequence[Value] | Mapping[str, Value]"
 Table: TypeAlias = dict[str, Value]
+_Given: TypeAlias = "tuple[_native.Scenario, list[tuple[str, str]]] | None"
+"""What settings were made, and on what."""
 
 
 def kind(name: str, **parameters: Value) -> Table:
@@ -121,6 +124,7 @@ class Scenario:
         self._table: Table | None = document
         self._native: _native.Scenario | None = None
         self._folder = ""
+        self._given: _Given = None
 
     @classmethod
     def from_document(cls, document: Mapping[str, Value]) -> Scenario:
@@ -129,6 +133,7 @@ class Scenario:
         made._table = copy.deepcopy(dict(document))
         made._native = None
         made._folder = ""
+        made._given = None
         return made
 
     @classmethod
@@ -144,6 +149,7 @@ class Scenario:
         made._table = None
         made._native = compiled
         made._folder = folder
+        made._given = None
         return made
 
     # What the network consists of.
@@ -257,7 +263,9 @@ class Scenario:
         """Return a scenario with values replaced by path, each a text as `--set` takes it; itself if there are none."""
         if not assignments:
             return self
-        return Scenario.from_native(self.native.with_set(list(assignments)), self._folder)
+        made = Scenario.from_native(self.native.with_set(list(assignments)), self._folder)
+        made._given = (self.native, list(assignments))
+        return made
 
     # What it can be turned into.
 
@@ -293,6 +301,18 @@ class Scenario:
     def hash(self) -> str:
         """Hash of the canonical document."""
         return self.native.hash
+
+    @property
+    def effect(self) -> str:
+        """Hash of what the document amounts to: the same where documents differ in what nothing goes by."""
+        return self.native.effect
+
+    @cached_property
+    def warnings(self) -> tuple[ScenarioWarning, ...]:
+        """What looks wrong although it is allowed, but for what `run.accept` names; also settings of no effect."""
+        base, given = self._given or (None, [])
+        idle = base.without_effect(given) if base is not None else []
+        return read([*self.native.warnings(), *idle])
 
     @property
     def folder(self) -> str:

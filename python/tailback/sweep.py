@@ -19,7 +19,7 @@ from tailback.study.document import Study, is_study
 from tailback.study.drive import drive, read
 from tailback.study.results import Sweep
 
-__all__ = ["Sweep", "is_study", "open_sweep", "parse_axes", "sweep"]
+__all__ = ["Sweep", "is_study", "open_sweep", "parse_axes", "study_of", "sweep"]
 
 Design = Literal["grid", "list", "random", "latin-hypercube"]
 
@@ -107,12 +107,11 @@ def sweep(
             raise UsageError("a study states its axes, mechanisms and design itself; change them there")
         study = what.with_effort(seed, replications)
     else:
-        base = what
-        design_table = {"kind": design, "samples": samples, "seed": design_seed}
-        study = Study.make(
-            base,
-            axes or {},
-            set=dict(fixed or {}),
+        design_table: dict[str, Value | None] = {"kind": design, "samples": samples, "seed": design_seed}
+        study = study_of(
+            what,
+            axes,
+            fixed=fixed,
             design={key: value for key, value in design_table.items() if value is not None},
             mechanisms=[{"name": name, "set": dict(changes)} for name, changes in (mechanisms or {}).items()],
             until=_until(until),
@@ -124,6 +123,17 @@ def sweep(
     with Pool(threads, executor) as pool:
         folder = None if directory is None else Path(fspath(directory))
         return drive(study, pool, folder, extend=extend, progress=progress)
+
+
+def study_of(
+    base: Scenario,
+    axes: Mapping[str, Sequence[Value] | Mapping[str, Value]] | None = None,
+    *,
+    fixed: Mapping[str, Value] | None = None,
+    **document: object,
+) -> Study:
+    """Return the study of a scenario at points chosen from axes; `document` is what else a study file may say."""
+    return Study.make(base, axes or {}, set=dict(fixed or {}), **document)
 
 
 def _until(until: Precision | Mapping[str, Value] | None) -> dict[str, Value] | None:

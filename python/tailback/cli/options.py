@@ -33,6 +33,7 @@ __all__ = [
     "scenario_file",
     "seed_option",
     "settings_option",
+    "strict_option",
     "threads_option",
 ]
 
@@ -94,6 +95,7 @@ reps_option = click.option("--reps", type=click.IntRange(min=1), help="Number of
 threads_option = click.option(
     "--threads", type=click.IntRange(min=1), help="Replications at a time; one per processor unless given."
 )
+strict_option = click.option("--strict", is_flag=True, help="Exit with code 3 where there are warnings.")
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress bar and no notes on stderr.")
 output_option = click.option("--out", type=click.Path(path_type=Path), help="Where to write results.")
 

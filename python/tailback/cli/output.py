@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -20,11 +20,14 @@ if TYPE_CHECKING:
     from rich.segment import Segment
     from rich.table import Table
 
+    from tailback.warning import ScenarioWarning
+
 __all__ = [
     "console",
     "print_error",
     "print_json",
     "print_note",
+    "print_warnings",
     "progress_bar",
     "quantity",
     "table",
@@ -44,6 +47,19 @@ def print_error(message: str) -> None:
     """Print an error on stderr."""
     label = click.style("error:", fg="red", bold=True) if _colour(sys.stderr.isatty()) else "error:"
     click.echo(f"{label} {message.rstrip()}", err=True)
+
+
+_MOST_WARNINGS = 10
+
+
+def print_warnings(warnings: Sequence[ScenarioWarning], *, said: Collection[ScenarioWarning] = ()) -> None:
+    """Print warnings on stderr, each once and no more than ten, but for those that have been said."""
+    new = [warning for warning in dict.fromkeys(warnings) if warning not in said]
+    label = click.style("warning:", fg="yellow", bold=True) if _colour(sys.stderr.isatty()) else "warning:"
+    for warning in new[:_MOST_WARNINGS]:
+        click.echo(f"{label} {warning.rendered.removeprefix('warning: ').rstrip()}", err=True)
+    if len(new) > _MOST_WARNINGS:
+        click.echo(f"{label} and {len(new) - _MOST_WARNINGS} more", err=True)
 
 
 def print_note(message: str) -> None:

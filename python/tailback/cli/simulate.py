@@ -17,10 +17,20 @@ from tailback.cli.options import (
     scenario_file,
     seed_option,
     settings_option,
+    strict_option,
     threads_option,
 )
-from tailback.cli.output import console, print_error, print_json, print_note, progress_bar, quantity, table
-from tailback.errors import EXIT_INTERRUPTED, EXIT_OK
+from tailback.cli.output import (
+    console,
+    print_error,
+    print_json,
+    print_note,
+    print_warnings,
+    progress_bar,
+    quantity,
+    table,
+)
+from tailback.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_SCENARIO
 from tailback.measures import Estimate
 
 if TYPE_CHECKING:
@@ -61,6 +71,7 @@ Examples:
     show_default=True,
     help="Parts of the network with a thread each, at most; same results. For one large run.",
 )
+@strict_option
 @json_option
 @quiet_option
 def run(
@@ -74,19 +85,24 @@ def run(
     engine: Literal["merged", "plain"] | None,
     threads: int | None,
     parallel: int,
+    strict: bool,
     as_json: bool,
     quiet: bool,
 ) -> int:
     """Run the scenario FILE and show losses, delays and throughput with their intervals.
 
     With --out, write a run directory: manifest, scenario and Parquet tables. Ctrl-C keeps the replications that are
-    finished.
+    finished. What makes little sense is a warning; with --strict nothing is run then.
     """
     from tailback.rundir import check_target
     from tailback.running import Interrupted
     from tailback.running import run as run_scenario
 
     scenario = _load(file, settings)
+    print_warnings(scenario.warnings)
+    if strict and scenario.warnings:
+        print_error("nothing was run: there are warnings, and --strict was given")
+        return EXIT_SCENARIO
     if out is not None:
         check_target(out, replace=force)
     interrupted = False
@@ -105,6 +121,7 @@ def run(
         print_json(_run_json(result))
     elif result.reports:
         _print_run(result)
+    print_warnings(result.warnings, said=scenario.warnings)
     if out is not None and result.reports and not quiet:
         print_note(f"written: {out}")
     if interrupted:
@@ -113,7 +130,7 @@ def run(
         )
         print_error(f"interrupted after {len(result.reports)} replications; {kept}")
         return EXIT_INTERRUPTED
-    return EXIT_OK
+    return EXIT_SCENARIO if strict and result.warnings else EXIT_OK
 
 
 def _run_json(result: Result) -> dict[str, object]:

@@ -16,10 +16,20 @@ from tailback.cli.options import (
     quiet_option,
     reps_option,
     seed_option,
+    strict_option,
     threads_option,
 )
-from tailback.cli.output import console, print_error, print_json, print_note, progress_bar, quantity, table
-from tailback.errors import EXIT_INTERRUPTED, EXIT_OK, UsageError
+from tailback.cli.output import (
+    console,
+    print_error,
+    print_json,
+    print_note,
+    print_warnings,
+    progress_bar,
+    quantity,
+    table,
+)
+from tailback.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_SCENARIO, UsageError
 
 if TYPE_CHECKING:
     from tailback.executors import ExecutorName
@@ -56,6 +66,7 @@ Examples:
 @threads_option
 @click.option("--status", type=click.Path(path_type=Path), metavar="DIR", help="Tell how far a sweep is.")
 @click.option("--report", type=click.Path(path_type=Path), metavar="DIR", help="Write the report of what is finished.")
+@strict_option
 @json_option
 @quiet_option
 def sweep(
@@ -71,13 +82,15 @@ def sweep(
     threads: int | None,
     status: Path | None,
     report: Path | None,
+    strict: bool,
     as_json: bool,
     quiet: bool,
 ) -> int:
     """Run the study FILE, or the scenario FILE at every combination of the given values.
 
     All points share their seeds. Finished runs are kept in a directory; the same command again runs what is missing
-    there. A scenario's results can go into a single Parquet file instead, or nowhere.
+    there. A scenario's results can go into a single Parquet file instead, or nowhere. What makes little sense is a
+    warning, as is an axis that changes nothing; with --strict nothing is run then.
     """
     if status is not None or report is not None:
         if file is not None:
@@ -87,7 +100,7 @@ def sweep(
         raise click.UsageError("Missing argument 'FILE'.")
     from tailback.scenario import load, read_document
     from tailback.study.document import Study
-    from tailback.sweep import is_study, parse_axes
+    from tailback.sweep import is_study, parse_axes, study_of
     from tailback.sweep import sweep as run_sweep
 
     # Once: a pipe gives its text but once.
@@ -102,15 +115,18 @@ def sweep(
         raise UsageError(f"the results of a study go into a directory; {single} is the name of a file")
     directory = out if single is None else None
     fixed, axes = parse_axes(settings)
+    whole = Study.load(file, text) if study else study_of(load(file, text), axes, fixed=fixed)
+    print_warnings(whole.warnings)
+    if strict and whole.warnings:
+        print_error("nothing was run: there are warnings, and --strict was given")
+        return EXIT_SCENARIO
     slurm = str((directory or Path()) / "slurm")
     with (
         open_executor(executor, scheduler, options, threads, slurm) as backend,
         progress_bar(Path(file).name, quiet=quiet) as progress,
     ):
         found = run_sweep(
-            Study.load(file, text) if study else load(file, text),
-            axes or None,
-            fixed=fixed or None,
+            whole,
             seed=seed,
             replications=reps,
             directory=directory,
@@ -120,10 +136,11 @@ def sweep(
         )
     _write(found, directory, single, quiet)
     _print(found, as_json)
+    print_warnings(found.warnings, said=whole.warnings)
     if found.interrupted:
         print_error("interrupted; what was finished is kept" if out is not None else "interrupted")
         return EXIT_INTERRUPTED
-    return EXIT_OK
+    return EXIT_SCENARIO if strict and found.warnings else EXIT_OK
 
 
 def _write(found: Sweep, directory: Path | None, single: Path | None, quiet: bool) -> None:
@@ -162,6 +179,7 @@ def _print(found: Sweep, as_json: bool) -> None:
             {
                 "interrupted": found.interrupted,
                 "digest": found.digest,
+                "warnings": [warning.as_json() for warning in found.warnings],
                 "points": [{"set": dict(point), "summary": [e.as_json() for e in rows]} for point, rows in points],
                 **({"differences": differences} if found.mechanisms else {}),
             }

@@ -20,6 +20,8 @@ from tailback.measures import UNITS
 from tailback.scenario import Scenario, Value, load, read_document, toml_value
 from tailback.study.design import points
 from tailback.study.results import Setting
+from tailback.study.warnings import before
+from tailback.warning import ScenarioWarning
 
 __all__ = ["Cell", "Study", "Until", "is_study"]
 
@@ -109,6 +111,10 @@ class Study:
             made.seed = seed
         if replications is not None:
             made.replications = max(replications, 2) if self.until else replications
+        # Neither depends on how often a point is run; they need not be made again.
+        for name in ("cells", "warnings"):
+            if name in self.__dict__:
+                made.__dict__[name] = self.__dict__[name]
         return made
 
     @property
@@ -133,6 +139,28 @@ class Study:
         for made in self._cells():
             cells.setdefault(made.setting, made)
         return tuple(cells.values())
+
+    @cached_property
+    def warnings(self) -> tuple[ScenarioWarning, ...]:
+        """What looks wrong before anything is run: at its points, and settings or axes that change nothing."""
+        return tuple(before(self))
+
+    def paths_of(self, name: str) -> list[str]:
+        """Return the paths that an axis sets; none of mechanisms, which have their own."""
+        return [path for axis in self.document.get("axes", ()) if _name(axis) == name for path in _paths(axis)]
+
+    def without(self, path: str) -> Study:
+        """Return the study without one of the values that all points have."""
+        document = {key: value for key, value in self.document.items() if value is not None}
+        document["set"] = {key: value for key, value in document.get("set", {}).items() if key != path}
+        return Study(_native.Study.from_json(json.dumps(document)), self.base)
+
+    def has_effects(self, effects: Mapping[Setting, str]) -> bool:
+        """Whether its points amount to just this; one that cannot be made does not."""
+        try:
+            return all(effects.get(cell.setting) == cell.scenario.effect for cell in self._cells())
+        except (ScenarioError, UsageError):
+            return False
 
     @cached_property
     def hash(self) -> str:

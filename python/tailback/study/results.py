@@ -16,6 +16,7 @@ from tailback.measures import Estimate, Measure, estimates
 from tailback.rundir import write_file
 from tailback.scenario import Value
 from tailback.stats import Interval, mean_interval, paired_differences
+from tailback.warning import ScenarioWarning
 
 if TYPE_CHECKING:
     import polars as pl
@@ -74,6 +75,8 @@ class Sweep:
     """At how many points replications ended before `until` was met."""
     notes: list[str] = field(default_factory=list)
     """What happened that the user should know, such as a shard that could not be read."""
+    warnings: list[ScenarioWarning] = field(default_factory=list)
+    """What looks wrong in the study, and axes that changed no result."""
 
     @property
     def digest(self) -> str:
