@@ -10,10 +10,13 @@ import pytest
 import tailback
 from tailback.cli import main
 from tailback.errors import EXIT_SCENARIO
+from tailback.gallery.registry import EVERY, experiment
 from tailback.measures import Estimate, Measure
 from tailback.stats import mean_interval
+from tailback.study.document import is_study
 from tailback.warning import wide_intervals
 
+ROOT = Path(__file__).parents[2]
 MERGE = (Path(__file__).parent / "merge.toml").read_text()
 # 2 x 4.9 Mbit/s x 12032/12000 (bursts of 64 B to twice 12 kB) of payload, of which full frames make 1538/1500 times
 # as much on the wire: 10.08 Mbit/s.
@@ -44,7 +47,7 @@ def test_a_warning_has_its_place_and_strict_makes_it_exit_code_3(
     assert f"--> {file}:27:8" in err
     assert call(capsys, "validate", str(file), "--strict")[0] == EXIT_SCENARIO
     for command in ("run", "sweep"):
-        axes = ("--set", "run.seed=[1, 2]") if command == "sweep" else ()
+        axes = ("--set", "flows[0].source.burst=[12kB, 14kB]") if command == "sweep" else ()
         code, out, err = call(capsys, command, str(file), "--strict", "--reps", "1", *axes)
         assert (code, out) == (EXIT_SCENARIO, "")
         assert "nothing was run" in err
@@ -153,8 +156,21 @@ def test_no_more_than_ten_warnings_are_shown(file: Path, capsys: pytest.CaptureF
 
 
 def test_the_reference_lists_every_warning_by_name() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "warnings.md").read_text()
+    page = (ROOT / "docs" / "warnings.md").read_text()
     names = tailback.schema()["$defs"]["WarningName"]["oneOf"]
     assert len(names) == 8
     for name in names:
         assert f"| `{name['const']}` |" in page
+
+
+@pytest.mark.parametrize("id", EVERY)
+def test_no_experiment_warns_of_what_it_does_not_accept(id: str) -> None:  # noqa: A002
+    found = [*experiment(id).warnings("quick"), *experiment(id).warnings("full")]
+    assert [warning.rendered for warning in found] == []
+
+
+@pytest.mark.parametrize("example", sorted((ROOT / "docs" / "examples").glob("*.toml")), ids=lambda path: path.name)
+def test_no_example_warns(example: Path) -> None:
+    text = example.read_text()
+    found = tailback.Study.load(example).warnings if is_study(text) else tailback.load(example).warnings
+    assert [warning.rendered for warning in found] == []

@@ -75,12 +75,15 @@ def _axis(study: Study, name: str, why: str, *, ran: bool = False) -> ScenarioWa
     shown = ", ".join(values[:4]) + (", …" if len(values) > 4 else "")
     verb = "changed" if ran else "changes"
     paths = study.paths_of(name)
-    advice = _overrides(study, paths[0], values[0]) if paths and not ran else "vary it further, or leave it out"
+    advice = "vary it further, or leave it out" if ran or not paths else _overrides(study, paths[0], *values)
     return made("no-effect", f"`{name}` {verb} nothing at its values {shown}: {why}", advice)
 
 
-def _overrides(study: Study, path: str, value: object) -> str:
-    """Return what the core says to change, without how to accept it."""
-    found = read(study.base.native.without_effect([(path, str(value))]))
-    suggestion = found[0].suggestion if found else None
-    return suggestion.partition("; if it is meant")[0] if suggestion else "vary something else, or leave it out"
+def _overrides(study: Study, path: str, *values: object) -> str:
+    """Return what the core says to change, of a value that is not the scenario's own; without how to accept it."""
+    for value in values:
+        for warning in read(study.base.native.without_effect([(path, str(value))])):
+            suggestion = (warning.suggestion or "").partition("; if it is meant")[0]
+            if "what it is without" not in warning.message:
+                return suggestion
+    return "vary something else, or leave it out"

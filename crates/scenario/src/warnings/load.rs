@@ -5,6 +5,7 @@ use super::offered::{Load, loads};
 use super::{Pass, Warnings};
 use crate::document::WarningName;
 use std::collections::BTreeMap;
+use tailback_qdisc::Spec;
 use tailback_sim::plan::{ChangeKind, NodeKind, Plan, QueuePlan};
 use tailback_units::Time;
 
@@ -66,6 +67,9 @@ fn queue(plan: &Plan, port: u32) -> &QueuePlan {
 fn line(plan: &Plan, port: u32) -> f64 {
     let link = port / 2;
     let (mut since, mut rate) = (Time::ZERO, plan.links[link as usize].rate[port as usize % 2].0 as f64);
+    if !plan.timeline.iter().any(|change| matches!(change.what, ChangeKind::LinkRate(number, _) if number == link)) {
+        return rate;
+    }
     let mut bits = 0.0;
     let within = |at: Time| at.max(plan.warmup).min(plan.end);
     for change in &plan.timeline {
@@ -94,7 +98,10 @@ fn warn(pass: &Pass<'_>, found: &mut Warnings, port: u32, over: Over, load: &Loa
         n => format!(", and so are {n} ports like it"),
     };
     let queue = queue(plan, port);
-    let unlimited = queue.limits.iter().all(|limit| *limit == u64::MAX) && queue.places.iter().all(|n| *n == u64::MAX);
+    // Classes inside a discipline have limits of their own.
+    let unlimited = queue.discipline == Spec::default()
+        && queue.limits.iter().all(|limit| *limit == u64::MAX)
+        && queue.places.iter().all(|places| *places == u64::MAX);
     let excess = if unlimited {
         // A second brings work for offered/carried seconds.
         let grows = super::numbers::seconds(over.offered / over.carried - 1.0);

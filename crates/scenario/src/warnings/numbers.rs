@@ -1,14 +1,15 @@
 //! Numbers in sentences: four digits at most, and a unit.
 
-/// A number in the largest unit of which there is at least one, with four significant digits.
+/// A number in the largest unit of which there is at least one when it has been rounded to four significant digits.
 fn in_units(value: f64, units: &[(&str, f64)]) -> String {
-    let (unit, size) = units.iter().find(|(_, size)| value >= *size).or(units.last()).copied().unwrap_or(("", 1.0));
+    let (unit, size) =
+        units.iter().find(|(_, size)| value >= *size * 0.99995).or(units.last()).copied().unwrap_or(("", 1.0));
     format!("{}{unit}", digits(value / size))
 }
 
 /// Four significant digits, without zeros at the end.
 pub(super) fn digits(value: f64) -> String {
-    let whole = if value >= 1.0 { value.log10() as usize + 1 } else { 1 };
+    let whole = if value >= 1.0 { (value * 1.00005).log10() as usize + 1 } else { 1 };
     let text = format!("{value:.*}", 4usize.saturating_sub(whole));
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
@@ -42,6 +43,8 @@ mod tests {
         assert_eq!(rate(27_345_678.0), "27.35Mbit/s");
         assert_eq!(rate(10e6), "10Mbit/s");
         assert_eq!(rate(999.0), "999bit/s");
+        assert_eq!(rate(999_999_999.9), "1Gbit/s");
+        assert_eq!(rate(999_900_000.0), "999.9Mbit/s");
         assert_eq!(bytes(3_125_000.0), "3.125MB");
         assert_eq!(seconds(0.000_4), "400us");
         assert_eq!(percent(0.634_44), "63.44%");

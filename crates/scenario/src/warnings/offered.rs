@@ -3,7 +3,7 @@
 use super::ways::ways;
 use std::collections::BTreeMap;
 use tailback_sim::plan::{Among, ApplicationPlan, ChangeKind, Draw, FlowPlan, Place, Plan};
-use tailback_traffic::Application;
+use tailback_traffic::{Application, Model};
 use tailback_units::{Dur, Time};
 
 /// What is offered to a port.
@@ -109,6 +109,8 @@ impl<'a> Rates<'a> {
         let (payload, burst) = match (&flow.transport, self.transfers.get(&number)) {
             (Some(tcp), Some(rate)) => (*rate, Bursts::Segments(tcp.segment.0 as u32, tcp.header.0 as u32)),
             (Some(_), None) => return None,
+            // A trace that ends has its mean rate only until then.
+            (None, _) if matches!(&flow.model, Model::Trace(trace) if !trace.repeat) => return None,
             (None, _) => (flow.model.mean_rate_bps()?, Bursts::Of(flow.model.burst_bytes())),
         };
         let payload = payload * self.active(number, flow);
