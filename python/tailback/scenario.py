@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias, cast
 
 from tailback import _native
-from tailback.errors import RunError, UsageError
+from tailback.errors import RunError, ScenarioError, UsageError
 from tailback.parts import Parts
 from tailback.warning import ScenarioWarning, read
 
@@ -302,7 +302,7 @@ class Scenario:
         """Hash of the canonical document."""
         return self.native.hash
 
-    @property
+    @cached_property
     def effect(self) -> str:
         """Hash of what the document amounts to: the same where documents differ in what nothing goes by."""
         return self.native.effect
@@ -313,6 +313,18 @@ class Scenario:
         base, given = self._given or (None, [])
         idle = base.without_effect(given) if base is not None else []
         return read([*self.native.warnings(), *idle])
+
+    @cached_property
+    def unchanged(self) -> list[str]:
+        """Settings that `with_texts` has made and that were so already, as `path=value`."""
+        base, given = self._given or (None, [])
+        if base is None:
+            return []
+        return [
+            f"{path}={value}"
+            for i, (path, value) in enumerate(given)
+            if _hash_with(base, given[:i] + given[i + 1 :]) == self.hash
+        ]
 
     @property
     def folder(self) -> str:
@@ -388,6 +400,14 @@ def _rebuild(text: str, folder: str, expected: str, version: str) -> Scenario:
     if made.hash != expected:
         raise RunError(f"a file that the scenario names is another one in {folder} of this worker; copy it there")
     return made
+
+
+def _hash_with(base: _native.Scenario, assignments: list[tuple[str, str]]) -> str:
+    """Return the hash of a scenario with settings made; empty where these would be wrong."""
+    try:
+        return (base.with_set(assignments) if assignments else base).hash
+    except ScenarioError:
+        return ""
 
 
 _PARTS = ("hosts", "switches", "links", "flows")

@@ -84,6 +84,19 @@ def test_a_setting_without_effect_is_said_and_one_with_an_effect_is_not(
     assert (code, err) == (0, "")
 
 
+def test_a_setting_that_is_so_already_is_noted_and_is_no_warning(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file.write_text(OWN_BUFFER)
+    same = ("--set", "switches.sw.buffer=50000B", "--strict")
+    code, _, err = call(capsys, "validate", str(file), *same)
+    assert (code, err) == (0, "switches.sw.buffer=50000B changes nothing: it is so already\n")
+    assert call(capsys, "run", str(file), "--reps", "1", "-q", *same)[2] == ""
+    # Of two that say the same, either could be left out.
+    twice = ("--set", "switches.sw.buffer=20kB", "--set", "switches.sw.buffer=20kB")
+    assert call(capsys, "validate", str(file), *twice)[2].count("it is so already") == 2
+
+
 def test_an_axis_without_effect_is_said_before_and_only_once(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file.write_text(OWN_BUFFER)
     axis = ("--set", "network.buffer=[20kB, 50kB, 80kB]", "--reps", "1")
@@ -117,7 +130,8 @@ def test_a_value_of_all_points_without_effect_is_said(file: Path) -> None:
     found = tailback.sweep(file, axes, fixed={"network.buffer": "80kB"}, replications=1)
     assert [warning.name for warning in found.warnings] == ["no-effect"]
     assert "`network.buffer = 80kB` changes nothing at any point" in found.warnings[0].message
-    assert tailback.sweep(file, axes, fixed={"switches.sw.buffer": "80kB"}, replications=1).warnings == []
+    for effective in ("80kB", "50kB"):
+        assert tailback.sweep(file, axes, fixed={"switches.sw.buffer": effective}, replications=1).warnings == []
 
 
 def estimate(metric: str, values: list[float]) -> Estimate:

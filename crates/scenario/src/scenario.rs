@@ -110,7 +110,7 @@ impl Scenario {
     pub fn warnings(&self) -> Vec<Warning> {
         warnings::of(&self.document, &self.plan, &self.origin)
     }
-    /// Of the settings that `with_set` would make, those that change nothing.
+    /// Of the settings that `with_set` would make, those that change the document and nothing of what it amounts to.
     pub fn without_effect<P: AsRef<str>, V: AsRef<str>>(
         &self,
         pairs: &[(P, V)],

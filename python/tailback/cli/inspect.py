@@ -9,7 +9,7 @@ import click
 
 from tailback import _native
 from tailback.cli.options import SETTINGS, json_option, scenario_file, settings_option, strict_option
-from tailback.cli.output import print_error, print_json, print_warnings
+from tailback.cli.output import print_error, print_json, print_unchanged, print_warnings
 from tailback.errors import EXIT_OK, EXIT_SCENARIO, ScenarioError, UsageError
 from tailback.scenario import load, read_document
 
@@ -92,6 +92,7 @@ def validate(file: str, settings: list[tuple[str, str]], strict: bool, as_json: 
         else:
             print_error(error.rendered.removeprefix("error: "))
         return EXIT_SCENARIO
+    print_unchanged(scenario)
     print_warnings(scenario.warnings)
     if as_json:
         found = {"valid": True, "file": file, "errors": [], "hash": scenario.hash, "title": scenario.title}

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rich.segment import Segment
     from rich.table import Table
 
+    from tailback.scenario import Scenario
     from tailback.warning import ScenarioWarning
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "print_error",
     "print_json",
     "print_note",
+    "print_unchanged",
     "print_warnings",
     "progress_bar",
     "quantity",
@@ -60,6 +62,12 @@ def print_warnings(warnings: Sequence[ScenarioWarning], *, said: Collection[Scen
         click.echo(f"{label} {warning.rendered.removeprefix('warning: ').rstrip()}", err=True)
     if len(new) > _MOST_WARNINGS:
         click.echo(f"{label} and {len(new) - _MOST_WARNINGS} more", err=True)
+
+
+def print_unchanged(scenario: Scenario) -> None:
+    """Note settings that were so already."""
+    for setting in scenario.unchanged:
+        print_note(f"{setting} changes nothing: it is so already")
 
 
 def print_note(message: str) -> None:

@@ -25,6 +25,7 @@ from tailback.cli.output import (
     print_error,
     print_json,
     print_note,
+    print_unchanged,
     print_warnings,
     progress_bar,
     quantity,
@@ -99,6 +100,8 @@ def run(
     from tailback.running import run as run_scenario
 
     scenario = _load(file, settings)
+    if not quiet:
+        print_unchanged(scenario)
     print_warnings(scenario.warnings)
     if strict and scenario.warnings:
         print_error("nothing was run: there are warnings, and --strict was given")

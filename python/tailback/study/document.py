@@ -155,12 +155,19 @@ class Study:
         document["set"] = {key: value for key, value in document.get("set", {}).items() if key != path}
         return Study(_native.Study.from_json(json.dumps(document)), self.base)
 
-    def has_effects(self, effects: Mapping[Setting, str]) -> bool:
-        """Whether its points amount to just this; one that cannot be made does not."""
+    def amounts_to(self, other: Study) -> bool:
+        """Whether its points amount to those of another study, though they are written differently."""
+        theirs = {cell.setting: cell for cell in other.cells}
+        differs = False
         try:
-            return all(effects.get(cell.setting) == cell.scenario.effect for cell in self._cells())
+            for cell in self._cells():
+                if cell.setting not in theirs or cell.scenario.effect != theirs[cell.setting].scenario.effect:
+                    return False
+                differs |= cell.hash != theirs[cell.setting].hash
         except (ScenarioError, UsageError):
+            # Without what the other one sets a point is wrong.
             return False
+        return differs
 
     @cached_property
     def hash(self) -> str:

@@ -30,7 +30,7 @@ def before(study: Study) -> list[ScenarioWarning]:
     for name in _idle(study.cells, lambda cell: effects[cell.setting]):
         found.append(_axis(study, name, "the network, the flows and the run are the same at all of them"))
     for path, value in study.document.get("set", {}).items():
-        if study.without(path).has_effects(effects):
+        if study.without(path).amounts_to(study):
             found.append(
                 made(
                     "no-effect",
@@ -82,8 +82,7 @@ def _axis(study: Study, name: str, why: str, *, ran: bool = False) -> ScenarioWa
 def _overrides(study: Study, path: str, *values: object) -> str:
     """Return what the core says to change, of a value that is not the scenario's own; without how to accept it."""
     for value in values:
+        # None of the value that the scenario has.
         for warning in read(study.base.native.without_effect([(path, str(value))])):
-            suggestion = (warning.suggestion or "").partition("; if it is meant")[0]
-            if "what it is without" not in warning.message:
-                return suggestion
+            return (warning.suggestion or "").partition("; if it is meant")[0]
     return "vary something else, or leave it out"

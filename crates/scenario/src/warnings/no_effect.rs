@@ -13,7 +13,8 @@ const NEARER: [(&str, &str); 3] = [
     ("backpressure", "switches.*.backpressure"),
 ];
 
-/// Of settings that are made one after the other, those without which everything would be the same.
+/// Of settings that are made one after the other, those that change the document and without which everything would be
+/// the same.
 pub(crate) fn of<P: AsRef<str>, V: AsRef<str>>(
     base: &Scenario,
     pairs: &[(P, V)],
@@ -22,20 +23,19 @@ pub(crate) fn of<P: AsRef<str>, V: AsRef<str>>(
     let (hash, effect) = (all.hash(), all.effect());
     let mut found = Warnings::default();
     for (number, (path, value)) in pairs.iter().enumerate() {
-        let others: Vec<_> = pairs.iter().enumerate().filter(|(i, _)| *i != number).map(|(_, pair)| pair).collect();
-        let others: Vec<_> = others.iter().map(|(path, value)| (path.as_ref(), value.as_ref())).collect();
+        let others = pairs[..number].iter().chain(&pairs[number + 1..]);
+        let others: Vec<_> = others.map(|(path, value)| (path.as_ref(), value.as_ref())).collect();
         // Without it another one may be wrong: then it has an effect.
         let Ok(without) = base.with_set(&others) else { continue };
         if without.effect() != effect {
             continue;
         }
-        let (path, value) = (path.as_ref().trim(), value.as_ref().trim());
-        let place = Path::parse(path).unwrap_or_default();
+        // What is written as it was is no mistake: a loop over values comes by the one that stands there.
         if without.hash() == hash {
-            let message = format!("`{path}={value}` changes nothing: that is what it is without");
-            found.add(WarningName::NoEffect, place, message, "leave it out, or set another value");
             continue;
         }
+        let (path, value) = (path.as_ref().trim(), value.as_ref().trim());
+        let place = Path::parse(path).unwrap_or_default();
         let message =
             format!("`{path}={value}` changes nothing: with it and without it, network, flows and run are the same");
         let advice = NEARER.iter().find(|(far, _)| path.starts_with(far)).map_or_else(
