@@ -26,6 +26,7 @@ from tailback.scenario import Precision, Scenario, discipline, kind, load, sourc
 from tailback.stats import Interval
 from tailback.study import FailedRuns, Failure, Study, Sweep
 from tailback.sweep import open_sweep, sweep
+from tailback.warning import ScenarioWarning
 
 __version__ = _native.version
 
@@ -46,6 +47,7 @@ __all__ = [
     "RunError",
     "Scenario",
     "ScenarioError",
+    "ScenarioWarning",
     "Study",
     "Sweep",
     "TailbackError",

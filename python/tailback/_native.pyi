@@ -87,6 +87,13 @@ class Scenario:
     def hash(self) -> str:
         """Hash of the canonical document."""
     @property
+    def effect(self) -> str:
+        """Hash of what the document amounts to: without what nothing goes by."""
+    def warnings(self) -> list[dict[str, str | int | None]]:
+        """Return what looks wrong although it is allowed: the keys of a problem, and `name`."""
+    def without_effect(self, assignments: list[tuple[str, str]]) -> list[dict[str, str | int | None]]:
+        """Return a warning for each assignment that changes nothing; raises `ScenarioError`."""
+    @property
     def title(self) -> str:
         """The document's title, or an empty text."""
     def run(

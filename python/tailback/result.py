@@ -16,6 +16,7 @@ from tailback.build import engine
 from tailback.measures import Estimate, Measure, estimates, measures
 from tailback.report import Report
 from tailback.shown import quantity
+from tailback.warning import ScenarioWarning, accepted, wide_intervals
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -121,6 +122,12 @@ class Result:
         }
         return pl.DataFrame(rows, schema=schema)
 
+    @property
+    def warnings(self) -> list[ScenarioWarning]:
+        """What looks wrong in the scenario, and an interval that is too wide to tell; not what `run.accept` names."""
+        wide = wide_intervals(self.estimates(), self.confidence, accepted(self.scenario.run_config))
+        return [*self.scenario.warnings, *wide]
+
     # Tables.
 
     def table(self, name: TableName) -> pl.DataFrame:
@@ -209,6 +216,7 @@ class Result:
             "base_seed": self.base_seed,
             "replications": [{"seed": report.seed, "digest": report.digest} for report in self.reports],
             "digest": self.digest,
+            "warnings": [warning.as_json() for warning in self.warnings],
         }
 
     def write(self, directory: str | PathLike[str], *, replace: bool = False) -> Path:

@@ -28,11 +28,14 @@ from tailback import _native
 from tailback.errors import RunError, ScenarioError, unreadable
 from tailback.kinds import DisciplineKind, Kind, SourceKind
 from tailback.parts import Parts
+from tailback.warning import ScenarioWarning, read
 
 __all__ = ["Precision", "Scenario", "Table", "Value", "discipline", "kind", "load", "source", "tcp", "toml_value"]
 
 Value: TypeAlias = "str | int | float | bool | Sequence[Value] | Mapping[str, Value]"
 Table: TypeAlias = dict[str, Value]
+_Given: TypeAlias = "tuple[_native.Scenario, list[tuple[str, str]]] | None"
+"""What settings were made, and on what."""
 
 
 def kind(name: Kind, **parameters: Value) -> Table:
@@ -127,6 +130,7 @@ class Scenario:
         self._folder = ""
         # Whoever writes a scenario in Python can read files in Python.
         self._allow_files = True
+        self._given: _Given = None
 
     @classmethod
     def from_document(cls, document: Mapping[str, Value], folder: str = "") -> Scenario:
@@ -138,6 +142,7 @@ class Scenario:
         made._table = copy.deepcopy(dict(document))
         made._native = None
         made._folder = folder
+        made._given = None
         return made
 
     @classmethod
@@ -158,6 +163,7 @@ class Scenario:
         made._native = compiled
         made._folder = folder
         made._allow_files = allow_files
+        made._given = None
         return made
 
     # What the network consists of.
@@ -272,7 +278,9 @@ class Scenario:
         if not assignments:
             return self
         changed = self.native.with_set(list(assignments))
-        return Scenario.from_native(changed, self._folder, allow_files=self._allow_files)
+        made = Scenario.from_native(changed, self._folder, allow_files=self._allow_files)
+        made._given = (self.native, list(assignments))
+        return made
 
     # What it can be turned into.
 
@@ -308,6 +316,30 @@ class Scenario:
     def hash(self) -> str:
         """Hash of the canonical document."""
         return self.native.hash
+
+    @cached_property
+    def effect(self) -> str:
+        """Hash of what the document amounts to: the same where documents differ in what nothing goes by."""
+        return self.native.effect
+
+    @cached_property
+    def warnings(self) -> tuple[ScenarioWarning, ...]:
+        """What looks wrong although it is allowed, but for what `run.accept` names; also settings of no effect."""
+        base, given = self._given or (None, [])
+        idle = base.without_effect(given) if base is not None else []
+        return read([*self.native.warnings(), *idle])
+
+    @cached_property
+    def unchanged(self) -> list[str]:
+        """Settings that `with_texts` has made and that were so already, as `path=value`."""
+        base, given = self._given or (None, [])
+        if base is None:
+            return []
+        return [
+            f"{path}={value}"
+            for i, (path, value) in enumerate(given)
+            if _hash_with(base, given[:i] + given[i + 1 :]) == self.hash
+        ]
 
     @property
     def folder(self) -> str:
@@ -424,6 +456,14 @@ def _rebuild(text: str, folder: str, expected: str, version: str, allow_files: b
 def _number(count: int, what: str, more: str = "") -> str:
     plural = "" if count == 1 else "es" if what.endswith("ch") else "s"
     return f"{count} {what}{plural} {more}".rstrip()
+
+
+def _hash_with(base: _native.Scenario, assignments: list[tuple[str, str]]) -> str:
+    """Return the hash of a scenario with settings made; empty where these would be wrong."""
+    try:
+        return (base.with_set(assignments) if assignments else base).hash
+    except ScenarioError:
+        return ""
 
 
 def read_document(path: str | PathLike[str]) -> str:

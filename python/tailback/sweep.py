@@ -19,7 +19,7 @@ from tailback.study.document import Study, is_study
 from tailback.study.drive import drive, read
 from tailback.study.results import FailedRuns, Sweep
 
-__all__ = ["FailedRuns", "Sweep", "is_study", "open_sweep", "parse_axes", "sweep"]
+__all__ = ["FailedRuns", "Sweep", "is_study", "open_sweep", "parse_axes", "study_of", "sweep"]
 
 Design = Literal["grid", "list", "random", "latin-hypercube"]
 
@@ -108,12 +108,11 @@ def sweep(
             raise UsageError("a study states its axes, mechanisms and design itself; change them there")
         study = what.with_effort(seed, replications)
     else:
-        base = what
-        design_table = {"kind": design, "samples": samples, "seed": design_seed}
-        study = Study.make(
-            base,
-            axes or {},
-            set=dict(fixed or {}),
+        design_table: dict[str, Value | None] = {"kind": design, "samples": samples, "seed": design_seed}
+        study = study_of(
+            what,
+            axes,
+            fixed=fixed,
             design={key: value for key, value in design_table.items() if value is not None},
             mechanisms=[{"name": name, "set": dict(changes)} for name, changes in (mechanisms or {}).items()],
             until=_until(until),
@@ -128,6 +127,17 @@ def sweep(
     if found.failures and not found.interrupted:
         raise FailedRuns(found)
     return found
+
+
+def study_of(
+    base: Scenario,
+    axes: Mapping[str, Sequence[Value] | Mapping[str, Value]] | None = None,
+    *,
+    fixed: Mapping[str, Value] | None = None,
+    **document: object,
+) -> Study:
+    """Return the study of a scenario at points chosen from axes; `document` is what else a study file may say."""
+    return Study.make(base, axes or {}, set=dict(fixed or {}), **document)
 
 
 def _until(until: Precision | Mapping[str, Value] | None) -> dict[str, Value] | None:

@@ -20,7 +20,11 @@ title = "film"
 run = {{ duration = "1s", replications = 1 }}
 hosts = {{ a = {{}}, b = {{}} }}
 links = [{{ between = ["a", "b"], rate = "10Mbit/s" }}]
-flows = [{{ name = "film", from = "a", to = "b", source = {{ kind = "trace", file = "{file}", format = "terse-bytes", fps = 25 }} }}]
+[[flows]]
+name = "film"
+from = "a"
+to = "b"
+source = {{ kind = "trace", file = "{file}", format = "terse-bytes", fps = 25 }}
 """
 # One size of a frame per line; the odd one is what an error message would show.
 TRACE = "1000\n" * 20

@@ -34,6 +34,17 @@ fn decorate(py: Python<'_>, made: &PyErr, error: &tailback_scenario::ScenarioErr
     value.setattr("problems", problems)
 }
 
+/// Warnings as a list of tables: those of a problem, and their names.
+pub fn warnings<'py>(py: Python<'py>, found: &[tailback_scenario::Warning]) -> PyResult<Bound<'py, PyList>> {
+    let list = PyList::empty(py);
+    for warning in found {
+        let table = table(py, &warning.problem)?;
+        table.set_item("name", warning.name.text())?;
+        list.append(table)?;
+    }
+    Ok(list)
+}
+
 fn table<'py>(py: Python<'py>, problem: &Problem) -> PyResult<Bound<'py, PyDict>> {
     let table = PyDict::new(py);
     table.set_item("message", &problem.message)?;

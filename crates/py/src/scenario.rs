@@ -1,10 +1,11 @@
 //! A checked scenario, ready to run.
 
-use crate::error::raise;
+use crate::error::{raise, warnings};
 use crate::panics::whole;
 use crate::run::{Cancel, in_turn, json, run};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyList;
 use std::collections::BTreeSet;
 use std::path::Path;
 use tailback_scenario::{Files, build};
@@ -56,6 +57,19 @@ impl Scenario {
     #[getter]
     fn hash(&self) -> String {
         self.0.hash()
+    }
+    #[getter]
+    fn effect(&self) -> String {
+        self.0.effect()
+    }
+    fn warnings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let found = whole(|| Ok(self.0.warnings()))?;
+        warnings(py, &found)
+    }
+    #[expect(clippy::needless_pass_by_value, reason = "Python hands over a list")]
+    fn without_effect<'py>(&self, py: Python<'py>, assignments: Vec<(String, String)>) -> PyResult<Bound<'py, PyList>> {
+        let found = whole(|| self.0.without_effect(&assignments).map_err(|error| raise(py, &error)))?;
+        warnings(py, &found)
     }
     #[getter]
     fn title(&self) -> &str {

@@ -24,6 +24,7 @@ pub mod law;
 mod packet;
 mod registry;
 mod share;
+pub mod signals;
 mod site;
 mod state;
 

@@ -2,6 +2,7 @@
 
 use crate::classify::Match;
 use crate::discipline::*;
+use crate::signals::{Signals, Threshold};
 use crate::{Cx, Gate, Packet, Qdisc, RuleMut, Site};
 use tailback_document::Path;
 use tailback_units::{Rate, Time};
@@ -31,6 +32,15 @@ macro_rules! disciplines {
             /// Refuses parameters that make no sense together.
             pub fn check(&self) -> Result<(), tailback_document::Invalid> {
                 match self { $(Spec::$variant(params) => params.check(),)+ }
+            }
+        }
+
+        impl Signals for Spec {
+            fn marks(&self) -> bool {
+                match self { $(Spec::$variant(params) => params.marks(),)+ }
+            }
+            fn each_threshold(&self, site: &Site, f: &mut dyn FnMut(Threshold)) {
+                match self { $(Spec::$variant(params) => params.each_threshold(site, f),)+ }
             }
         }
 

@@ -38,7 +38,8 @@ impl ScenarioError {
             })
             .collect();
         located.sort_by_key(|(_, place)| place.as_ref().map(|place| (place.line, place.column)));
-        let problems = located.into_iter().map(|(complaint, place)| Problem::new(complaint, place, origin)).collect();
+        let problems =
+            located.into_iter().map(|(complaint, place)| Problem::new("error", complaint, place, origin)).collect();
         ScenarioError { problems }
     }
     /// All problems, in the order of the file.
@@ -67,15 +68,16 @@ impl fmt::Display for ScenarioError {
 impl std::error::Error for ScenarioError {}
 
 impl Problem {
-    fn new(complaint: Complaint, place: Option<Place<'_>>, origin: &Origin) -> Problem {
+    /// The complaint at its place; `what` is "error" or "warning".
+    pub(crate) fn new(what: &str, complaint: Complaint, place: Option<Place<'_>>, origin: &Origin) -> Problem {
         let Complaint { path, message, help, .. } = complaint;
         let path = path.to_string();
         let rendered = match &place {
-            Some(place) => place.render(&message, help.as_deref()),
+            Some(place) => place.render(what, &message, help.as_deref()),
             None => {
                 let about = if path.is_empty() { String::new() } else { format!(", {path}") };
                 let help = help.as_deref().map_or_else(String::new, |help| format!("   = help: {help}\n"));
-                format!("error: {message}\n  --> {}{about}\n{help}", origin.filename())
+                format!("{what}: {message}\n  --> {}{about}\n{help}", origin.filename())
             }
         };
         let (line, column) = (place.as_ref().map(|p| p.line), place.as_ref().map(|p| p.column));

@@ -9,6 +9,7 @@ mod build;
 mod complaint;
 mod decode;
 pub mod document;
+mod effect;
 mod error;
 mod explain;
 mod files;
@@ -19,6 +20,7 @@ mod schema;
 mod set;
 mod study;
 mod toml_out;
+mod warnings;
 
 pub use error::{Problem, ScenarioError};
 pub use explain::{explain, names};
@@ -28,3 +30,4 @@ pub use schema::schema;
 pub use study::{
     Axis, Design, DesignKind, Mechanism, Of, Paths, Range, Scale, Study, StudyDocument, Until, study_schema,
 };
+pub use warnings::Warning;

@@ -218,8 +218,8 @@ impl<'a> Place<'a> {
         Place { file, text, range: start..end, line, column }
     }
 
-    /// The place, its line with carets under the range, and the advice.
-    pub fn render(&self, message: &str, help: Option<&str>) -> String {
+    /// What it is ("error"), the place, its line with carets under the range, and the advice.
+    pub fn render(&self, what: &str, message: &str, help: Option<&str>) -> String {
         let start = line_start(self.text, self.range.start);
         let line = self.text[start..].lines().next().unwrap_or("");
         let until = self.range.end.min(start + line.len());
@@ -231,7 +231,7 @@ impl<'a> Place<'a> {
         let carets = "^".repeat(width.min(line.chars().count().saturating_sub(before.chars().count()).max(1)));
         let indent: String = before.chars().map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
         let mut out = format!(
-            "error: {message}\n{gutter}--> {}:{}:{}\n{gutter} |\n{number} | {line}\n{gutter} | {indent}{carets}\n",
+            "{what}: {message}\n{gutter}--> {}:{}:{}\n{gutter} |\n{number} | {line}\n{gutter} | {indent}{carets}\n",
             self.file, self.line, self.column
         );
         if let Some(help) = help {

@@ -6,7 +6,8 @@ use crate::error::ScenarioError;
 use crate::files::Files;
 use crate::origin::{self, Origin};
 use crate::schema::schema;
-use crate::{decode, files, set, toml_out};
+use crate::warnings::{self, Warning, Warnings};
+use crate::{decode, effect, files, set, toml_out};
 use core::hash::Hasher;
 use serde_json::Value;
 use siphasher::sip128::{Hasher128, SipHasher24};
@@ -103,6 +104,27 @@ impl Scenario {
             Ok((plan, document)) => Ok(Scenario { tree, origin, document, plan, files }),
             Err(complaints) => Err(ScenarioError::locate(complaints, &origin)),
         }
+    }
+
+    /// What looks wrong although it is allowed, in the order of the file, but for what `run.accept` names.
+    pub fn warnings(&self) -> Vec<Warning> {
+        warnings::of(&self.document, &self.plan, &self.origin)
+    }
+    /// Of the settings that `with_set` would make, those that change the document and nothing of what it amounts to.
+    pub fn without_effect<P: AsRef<str>, V: AsRef<str>>(
+        &self,
+        pairs: &[(P, V)],
+    ) -> Result<Vec<Warning>, ScenarioError> {
+        warnings::without_effect(self, pairs)
+    }
+    /// Hash of what the document amounts to: scenarios with the same give the same results, also where the
+    /// documents differ in what nothing goes by. 128 bits in hexadecimal.
+    pub fn effect(&self) -> String {
+        effect::hash(&self.document, &self.plan)
+    }
+    /// Warnings with their places in this document.
+    pub(crate) fn locate(&self, found: Warnings) -> Vec<Warning> {
+        found.locate(&self.document, &self.origin)
     }
 
     /// The document, defaults filled in.

@@ -63,6 +63,22 @@ impl Routes {
     }
 }
 
+impl Routes {
+    /// All links that packets may take at `node` for `destination`; none if there is no way.
+    pub fn links(&self, node: NodeId, destination: NodeId) -> &[u32] {
+        let entry = match &self.rows[usize::from(node)] {
+            Row::Table(entries) => &entries[usize::from(destination)],
+            Row::Only { .. } if self.link(node, destination) == NO_ROUTE => &NO_ROUTE,
+            Row::Only { link, .. } => link,
+        };
+        match *entry {
+            NO_ROUTE => &[],
+            group if group & GROUP != 0 => &self.groups[(group & !GROUP) as usize],
+            _ => core::slice::from_ref(entry),
+        }
+    }
+}
+
 impl From<Vec<Vec<u32>>> for Routes {
     fn from(tables: Vec<Vec<u32>>) -> Routes {
         Routes { rows: tables.into_iter().map(Row::Table).collect(), ..Routes::default() }

@@ -40,6 +40,13 @@ macro_rules! models {
                     $(Model::$Variant(model) => model.mean_rate_bps(),)+
                 }
             }
+
+            /// Payload bytes of each burst where all are alike; none where they vary.
+            pub fn burst_bytes(&self) -> Option<u64> {
+                match self {
+                    $(Model::$Variant(model) => model.burst_bytes(),)+
+                }
+            }
         }
 
         impl Source {

@@ -46,6 +46,10 @@ macro_rules! controls {
             pub fn telemetry(&self) -> bool {
                 match self { $(Cc::$variant(params) => params.telemetry(),)+ }
             }
+            /// Whether marks are what it goes by, so that it can do its work only over queues that mark.
+            pub fn needs_marks(&self) -> bool {
+                match self { $(Cc::$variant(params) => params.needs_marks(),)+ }
+            }
             /// Whether it needs to know the host's line.
             pub fn needs_line(&self) -> bool {
                 match self { $(Cc::$variant(params) => params.needs_line(),)+ }

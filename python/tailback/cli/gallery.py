@@ -14,10 +14,11 @@ from tailback.cli.options import (
     open_executor,
     quiet_option,
     seed_option,
+    strict_option,
     threads_option,
 )
-from tailback.cli.output import console, print_error, print_json, print_note, table, watch_bar
-from tailback.errors import EXIT_CLAIM, EXIT_INTERRUPTED, EXIT_OK
+from tailback.cli.output import console, print_error, print_json, print_note, print_warnings, table, watch_bar
+from tailback.errors import EXIT_CLAIM, EXIT_INTERRUPTED, EXIT_OK, EXIT_SCENARIO
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -57,6 +58,7 @@ Examples:
 @seed_option
 @executor_options
 @threads_option
+@strict_option
 @json_option
 @quiet_option
 def reproduce(
@@ -68,6 +70,7 @@ def reproduce(
     scheduler: str | None,
     options: Sequence[tuple[str, str]],
     threads: int | None,
+    strict: bool,
     as_json: bool,
     quiet: bool,
 ) -> int:
@@ -82,6 +85,10 @@ def reproduce(
 
     chosen = select(what)
     name: ProfileName = "full" if profile == "full" else "quick"
+    if strict and (warnings := [warning for one in chosen for warning in one.warnings(name)]):
+        print_warnings(warnings)
+        print_error("nothing was run: there are warnings, and --strict was given")
+        return EXIT_SCENARIO
     with open_executor(executor, scheduler, options, threads) as backend, watch_bar(quiet=quiet) as watch:
         told = None if quiet or name == "quick" else _teller(len(chosen))
         found = reproduce_all(chosen, name, out, seed=seed, watch=watch, finished=told, executor=backend)

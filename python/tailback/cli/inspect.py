@@ -8,9 +8,16 @@ from typing import TYPE_CHECKING
 import click
 
 from tailback import _native
-from tailback.cli.options import SETTINGS, allow_files_option, json_option, scenario_file, settings_option
-from tailback.cli.output import print_error, print_json
-from tailback.errors import EXIT_SCENARIO, ScenarioError, UsageError
+from tailback.cli.options import (
+    SETTINGS,
+    allow_files_option,
+    json_option,
+    scenario_file,
+    settings_option,
+    strict_option,
+)
+from tailback.cli.output import print_error, print_json, print_unchanged, print_warnings
+from tailback.errors import EXIT_OK, EXIT_SCENARIO, ScenarioError, UsageError
 from tailback.scenario import load, read_document
 
 if TYPE_CHECKING:
@@ -69,9 +76,13 @@ Examples:
 @scenario_file
 @settings_option
 @allow_files_option
+@strict_option
 @json_option
-def validate(file: str, settings: list[tuple[str, str]], allow_files: bool, as_json: bool) -> int:
-    """Check the scenario or study FILE and say what is wrong with it, where, and what to write instead."""
+def validate(file: str, settings: list[tuple[str, str]], allow_files: bool, strict: bool, as_json: bool) -> int:
+    """Check the scenario or study FILE and say what is wrong with it, where, and what to write instead.
+
+    What is valid and makes little sense is a warning.
+    """
     from tailback.study.document import Study, is_study
 
     try:
@@ -80,30 +91,34 @@ def validate(file: str, settings: list[tuple[str, str]], allow_files: bool, as_j
         if is_study(text):
             if settings:
                 raise UsageError("a study states what is set; --set is for scenarios")
-            return _valid_study(file, Study.load(file, text, allow_files=allow_files), as_json)
-        scenario = load(file, text, allow_files=allow_files).native
-        scenario = scenario.with_set(settings) if settings else scenario
+            return _valid_study(file, Study.load(file, text, allow_files=allow_files), strict, as_json)
+        scenario = load(file, text, allow_files=allow_files).with_texts(settings).check()
     except ScenarioError as error:
         if as_json:
-            print_json({"valid": False, "file": file, "errors": error.problems, "rendered": error.rendered})
+            found = {"valid": False, "file": file, "errors": error.problems, "rendered": error.rendered}
+            print_json({**found, "warnings": []})
         else:
             print_error(error.rendered.removeprefix("error: "))
         return EXIT_SCENARIO
+    print_unchanged(scenario)
+    print_warnings(scenario.warnings)
     if as_json:
-        print_json({"valid": True, "file": file, "errors": [], "hash": scenario.hash, "title": scenario.title})
+        found = {"valid": True, "file": file, "errors": [], "hash": scenario.hash, "title": scenario.title}
+        print_json({**found, "warnings": [warning.as_json() for warning in scenario.warnings]})
     else:
         click.echo(f"{file} is valid ({scenario.hash})")
-    return 0
+    return EXIT_SCENARIO if strict and scenario.warnings else EXIT_OK
 
 
-def _valid_study(file: str, study: Study, as_json: bool) -> int:
+def _valid_study(file: str, study: Study, strict: bool, as_json: bool) -> int:
     points = len(study.cells)
+    print_warnings(study.warnings)
     if as_json:
         found = {"valid": True, "file": file, "errors": [], "hash": study.hash, "title": study.title}
-        print_json({**found, "points": points})
+        print_json({**found, "points": points, "warnings": [warning.as_json() for warning in study.warnings]})
     else:
         click.echo(f"{file} is a valid study of {points} points ({study.hash})")
-    return 0
+    return EXIT_SCENARIO if strict and study.warnings else EXIT_OK
 
 
 @click.command(

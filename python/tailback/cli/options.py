@@ -38,6 +38,7 @@ __all__ = [
     "scenario_file",
     "seed_option",
     "settings_option",
+    "strict_option",
     "threads_option",
 ]
 
@@ -141,6 +142,7 @@ def metric_option(about: str) -> Callable[[Command], Command]:
     )
 
 
+strict_option = click.option("--strict", is_flag=True, help="Exit with code 3 where there are warnings.")
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress bar and no notes on stderr.")
 output_option = click.option("--out", type=click.Path(path_type=Path), help="Where to write results.")
 

@@ -6,7 +6,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -21,12 +21,17 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
+    from tailback.scenario import Scenario
+    from tailback.warning import ScenarioWarning
+
 __all__ = [
     "console",
     "facts",
     "print_error",
     "print_json",
     "print_note",
+    "print_unchanged",
+    "print_warnings",
     "progress_bar",
     "table",
     "visible",
@@ -55,6 +60,25 @@ def print_error(message: str) -> None:
     """Print an error on stderr."""
     label = click.style("error:", fg="red", bold=True) if _colour(sys.stderr.isatty()) else "error:"
     click.echo(f"{label} {visible(message.rstrip())}", err=True)
+
+
+_MOST_WARNINGS = 10
+
+
+def print_warnings(warnings: Sequence[ScenarioWarning], *, said: Collection[ScenarioWarning] = ()) -> None:
+    """Print warnings on stderr, each once and no more than ten, but for those that have been said."""
+    new = [warning for warning in dict.fromkeys(warnings) if warning not in said]
+    label = click.style("warning:", fg="yellow", bold=True) if _colour(sys.stderr.isatty()) else "warning:"
+    for warning in new[:_MOST_WARNINGS]:
+        click.echo(f"{label} {warning.rendered.removeprefix('warning: ').rstrip()}", err=True)
+    if len(new) > _MOST_WARNINGS:
+        click.echo(f"{label} and {len(new) - _MOST_WARNINGS} more", err=True)
+
+
+def print_unchanged(scenario: Scenario) -> None:
+    """Note settings that were so already."""
+    for setting in scenario.unchanged:
+        print_note(f"{setting} changes nothing: it is so already")
 
 
 def print_note(message: str) -> None:

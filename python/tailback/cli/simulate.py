@@ -19,10 +19,20 @@ from tailback.cli.options import (
     scenario_file,
     seed_option,
     settings_option,
+    strict_option,
     threads_option,
 )
-from tailback.cli.output import console, print_error, print_json, print_note, progress_bar, table
-from tailback.errors import EXIT_INTERRUPTED, EXIT_OK, UsageError
+from tailback.cli.output import (
+    console,
+    print_error,
+    print_json,
+    print_note,
+    print_unchanged,
+    print_warnings,
+    progress_bar,
+    table,
+)
+from tailback.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_SCENARIO, UsageError
 from tailback.measures import METRICS, Estimate
 from tailback.shown import digits, quantity
 
@@ -67,6 +77,7 @@ Examples:
     help="Parts of the network with a thread each, at most; same results. For one large run.",
 )
 @metric_option("Columns of the table of flows, in place of those that it has by itself.")
+@strict_option
 @json_option
 @click.option("--series", is_flag=True, help="With --json: the time series too, if run.sample is set.")
 @quiet_option
@@ -83,6 +94,7 @@ def run(
     threads: int | None,
     parallel: int,
     metrics: list[str],
+    strict: bool,
     as_json: bool,
     series: bool,
     quiet: bool,
@@ -90,7 +102,7 @@ def run(
     """Run the scenario FILE and show losses, delays and throughput with their intervals.
 
     With --out, write a run directory: manifest, scenario and Parquet tables. Ctrl-C keeps the replications that are
-    finished.
+    finished. What makes little sense is a warning; with --strict nothing is run then.
     """
     from tailback.rundir import check_target
     from tailback.running import Interrupted
@@ -103,6 +115,12 @@ def run(
     scenario = _load(file, settings, allow_files)
     if series and scenario.run_config.get("sample") is None:
         raise UsageError("the scenario samples no time series; set how often, such as --set run.sample=10ms")
+    if not quiet:
+        print_unchanged(scenario)
+    print_warnings(scenario.warnings)
+    if strict and scenario.warnings:
+        print_error("nothing was run: there are warnings, and --strict was given")
+        return EXIT_SCENARIO
     if out is not None:
         check_target(out, replace=force)
     interrupted = False
@@ -121,6 +139,7 @@ def run(
         print_json(_run_json(result, series=series))
     elif result.reports:
         _print_run(result, metrics)
+    print_warnings(result.warnings, said=scenario.warnings)
     if out is not None and result.reports and not quiet:
         print_note(f"written: {out}")
     if interrupted:
@@ -129,7 +148,7 @@ def run(
         )
         print_error(f"interrupted after {len(result.reports)} replications; {kept}")
         return EXIT_INTERRUPTED
-    return EXIT_OK
+    return EXIT_SCENARIO if strict and result.warnings else EXIT_OK
 
 
 def _run_json(result: Result, *, series: bool) -> dict[str, object]:

@@ -18,10 +18,20 @@ from tailback.cli.options import (
     quiet_option,
     reps_option,
     seed_option,
+    strict_option,
     threads_option,
 )
-from tailback.cli.output import console, facts, print_error, print_json, print_note, progress_bar, table
-from tailback.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_RUN, UsageError
+from tailback.cli.output import (
+    console,
+    facts,
+    print_error,
+    print_json,
+    print_note,
+    print_warnings,
+    progress_bar,
+    table,
+)
+from tailback.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_RUN, EXIT_SCENARIO, UsageError
 from tailback.shown import digits, quantity
 
 if TYPE_CHECKING:
@@ -64,6 +74,7 @@ Examples:
 @metric_option(
     "Columns of the table, such as goodput,'goodput[data]'; without: loss, delay, throughput and what until judges."
 )
+@strict_option
 @json_option
 @quiet_option
 def sweep(
@@ -81,13 +92,15 @@ def sweep(
     status: Path | None,
     report: Path | None,
     metrics: list[str],
+    strict: bool,
     as_json: bool,
     quiet: bool,
 ) -> int:
     """Run the study FILE, or the scenario FILE at every combination of the given values.
 
     All points share their seeds. Finished runs are kept in a directory; the same command again runs what is missing
-    there. A scenario's results can go into a single Parquet file instead, or nowhere.
+    there. A scenario's results can go into a single Parquet file instead, or nowhere. What makes little sense is a
+    warning, as is an axis that changes nothing; with --strict nothing is run then.
     """
     if status is not None or report is not None:
         if file is not None:
@@ -98,7 +111,7 @@ def sweep(
     from tailback.scenario import load, read_document
     from tailback.study.document import Study
     from tailback.study.results import FailedRuns
-    from tailback.sweep import is_study, parse_axes
+    from tailback.sweep import is_study, parse_axes, study_of
     from tailback.sweep import sweep as run_sweep
 
     # Once: a pipe gives its text but once.
@@ -113,6 +126,14 @@ def sweep(
         raise UsageError(f"the results of a study go into a directory; {single} is the name of a file")
     directory = out if single is None else None
     fixed, axes = parse_axes(settings)
+    if study:
+        whole = Study.load(file, text, allow_files=allow_files)
+    else:
+        whole = study_of(load(file, text, allow_files=allow_files), axes, fixed=fixed)
+    print_warnings(whole.warnings)
+    if strict and whole.warnings:
+        print_error("nothing was run: there are warnings, and --strict was given")
+        return EXIT_SCENARIO
     slurm = str((directory or Path()) / "slurm")
     with (
         open_executor(executor, scheduler, options, threads, slurm) as backend,
@@ -120,9 +141,7 @@ def sweep(
     ):
         try:
             found = run_sweep(
-                Study.load(file, text, allow_files=allow_files) if study else load(file, text, allow_files=allow_files),
-                axes or None,
-                fixed=fixed or None,
+                whole,
                 seed=seed,
                 replications=reps,
                 directory=directory,
@@ -134,6 +153,7 @@ def sweep(
             found = error.sweep
     _write(found, directory, single, quiet)
     _print(found, as_json, metrics)
+    print_warnings(found.warnings, said=whole.warnings)
     for failure in found.failures[:_MOST_FAILURES]:
         print_error(str(failure))
     if len(found.failures) > _MOST_FAILURES:
@@ -141,7 +161,9 @@ def sweep(
     if found.interrupted:
         print_error("interrupted; what was finished is kept" if out is not None else "interrupted")
         return EXIT_INTERRUPTED
-    return EXIT_RUN if found.failures else EXIT_OK
+    if found.failures:
+        return EXIT_RUN
+    return EXIT_SCENARIO if strict and found.warnings else EXIT_OK
 
 
 def _write(found: Sweep, directory: Path | None, single: Path | None, quiet: bool) -> None:
@@ -181,6 +203,7 @@ def _print(found: Sweep, as_json: bool, metrics: Sequence[str]) -> None:
                 "interrupted": found.interrupted,
                 "digest": found.digest,
                 "failures": [failure.as_json() for failure in found.failures],
+                "warnings": [warning.as_json() for warning in found.warnings],
                 "points": [{"set": dict(point), "summary": [e.as_json() for e in rows]} for point, rows in points],
                 **({"differences": differences} if found.mechanisms else {}),
             }

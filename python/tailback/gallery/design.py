@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from tailback.report import Report
 from tailback.scenario import Scenario, Value
+from tailback.warning import ScenarioWarning, gather
 
 if TYPE_CHECKING:
     from tailback.gallery.claims import Claim
@@ -198,3 +199,7 @@ class Experiment(ABC):
         effort = self.profile(profile)
         length: Settings = {"run.duration": effort.duration, "run.warmup": effort.warmup}
         return self.base(self.scenario(point)).set(length | self.settings(point, profile))
+
+    def warnings(self, profile: ProfileName) -> list[ScenarioWarning]:
+        """Return what looks wrong in the scenarios of all points and is not accepted there."""
+        return gather([self.at(point, profile).warnings for point in self.points(profile)], f"points of {self.id}")

@@ -20,6 +20,8 @@ from tailback.measures import METRICS, advice_on
 from tailback.scenario import Scenario, Value, Variant, load, read_document, toml_value
 from tailback.study.design import points
 from tailback.study.results import Setting
+from tailback.study.warnings import before
+from tailback.warning import ScenarioWarning
 
 __all__ = ["Cell", "Study", "Until", "is_study", "logarithmic"]
 
@@ -33,6 +35,8 @@ class Cell:
     variant: Variant
     hash: str
     """Of its scenario."""
+    effect: str
+    """Hash of what its scenario amounts to."""
 
     @property
     def scenario(self) -> Scenario:
@@ -121,6 +125,10 @@ class Study:
             made.seed = seed
         if replications is not None:
             made.replications = max(replications, 2) if self.until else replications
+        # Neither depends on how often a point is run; they need not be made again.
+        for name in ("cells", "warnings"):
+            if name in self.__dict__:
+                made.__dict__[name] = self.__dict__[name]
         return made
 
     @property
@@ -153,6 +161,35 @@ class Study:
         ]
         file = self.base.file or "SCENARIO.toml"
         return shlex.join(["tailback", "run", file, *settings, "--seed", str(seed), "--reps", "1"])
+
+    @cached_property
+    def warnings(self) -> tuple[ScenarioWarning, ...]:
+        """What looks wrong before anything is run: at its points, and settings or axes that change nothing."""
+        return tuple(before(self))
+
+    def paths_of(self, name: str) -> list[str]:
+        """Return the paths that an axis sets; none of mechanisms, which have their own."""
+        return [path for axis in self.document.get("axes", ()) if _name(axis) == name for path in _paths(axis)]
+
+    def without(self, path: str) -> Study:
+        """Return the study without one of the values that all points have."""
+        document = {key: value for key, value in self.document.items() if value is not None}
+        document["set"] = {key: value for key, value in document.get("set", {}).items() if key != path}
+        return Study(_native.Study.from_json(json.dumps(document)), self.base)
+
+    def amounts_to(self, other: Study) -> bool:
+        """Whether its points amount to those of another study, though they are written differently."""
+        theirs = {cell.setting: cell for cell in other.cells}
+        differs = False
+        try:
+            for cell in self._cells():
+                if cell.setting not in theirs or cell.effect != theirs[cell.setting].effect:
+                    return False
+                differs |= cell.hash != theirs[cell.setting].hash
+        except (ScenarioError, UsageError):
+            # Without what the other one sets a point is wrong.
+            return False
+        return differs
 
     @cached_property
     def hash(self) -> str:
@@ -200,7 +237,7 @@ class Study:
                         'a sweep needs a stated run.warmup, such as --set run.warmup=20s; "auto" is for single runs'
                     )
                 told = Variant(self.base, {change.path: change.value for change in changes})
-                yield Cell(point, variant and variant["name"], told, scenario.hash)
+                yield Cell(point, variant and variant["name"], told, scenario.hash, scenario.effect)
 
     def _change(self, changes: Sequence[_Change]) -> Scenario:
         """Return the scenario with values set; an error points at where the study says so."""

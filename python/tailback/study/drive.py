@@ -17,6 +17,7 @@ from tailback.stats import mean_interval, paired_differences
 from tailback.study.document import Cell, Study, Until, logarithmic
 from tailback.study.results import Failure, Run, Sweep
 from tailback.study.store import Key, Store, read_manifest, read_runs
+from tailback.study.warnings import after
 
 __all__ = ["drive", "read"]
 
@@ -69,6 +70,7 @@ class _Drive:
             elif not self._grow():
                 break
         found = self._sweep(interrupted)
+        found.warnings = [*self.study.warnings, *([] if interrupted else after(self.study, found.runs))]
         if self.store:
             self.store.flush()
             if interrupted:

@@ -20,6 +20,7 @@ from tailback.scenario import Value
 from tailback.shown import html_table, quantity
 from tailback.stats import Interval, mean_interval, paired_differences
 from tailback.study.quantities import quantities
+from tailback.warning import ScenarioWarning
 
 if TYPE_CHECKING:
     import polars as pl
@@ -112,6 +113,8 @@ class Sweep:
     """The axes whose range has `scale = "log"`."""
     failures: list[Failure] = field(default_factory=list)
     """Replications that could not end; they are in no estimate."""
+    warnings: list[ScenarioWarning] = field(default_factory=list)
+    """What looks wrong in the study, and axes that changed no result."""
 
     @property
     def digest(self) -> str:

@@ -4,6 +4,7 @@ use super::classes::{
     Classes, DEFAULT_LIMIT, Inside, Part, check_class, check_limit, check_names, joined, site_within,
 };
 use crate::classify::{Classifier, Match};
+use crate::signals::{Signals, Threshold, any_marks, inside};
 use crate::state::{QUEUE, bytes_of};
 use crate::{Accounting, Burst, Cx, Gate, Packet, Qdisc, Reason, Share, Site, Spec, check};
 use schemars::JsonSchema;
@@ -255,6 +256,22 @@ impl Params {
             f(format!("classes[{i}]"), Some(&mut class.matches), class.discipline.as_deref_mut());
         }
         f("default".to_owned(), None, self.default.discipline.as_deref_mut());
+    }
+}
+
+impl Signals for Params {
+    fn marks(&self) -> bool {
+        any_marks(self.classes.iter().map(|class| &class.discipline).chain([&self.default.discipline]))
+    }
+    fn each_threshold(&self, site: &Site, f: &mut dyn FnMut(Threshold)) {
+        let classes = self.classes.iter().enumerate();
+        let named = classes.map(|(i, class)| (format!("classes[{i}].discipline"), class.limit, &class.discipline));
+        let rest = ("default.discipline".to_owned(), self.default.limit, &self.default.discipline);
+        for (path, limit, discipline) in named.chain([rest]) {
+            if let Some(spec) = discipline {
+                inside(&path, &**spec, &site_within(site, limit, DEFAULT_LIMIT), f);
+            }
+        }
     }
 }
 

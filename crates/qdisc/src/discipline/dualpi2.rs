@@ -6,6 +6,7 @@
 use crate::fifo::Fifo;
 use crate::law::Backlog;
 use crate::law::pi2::{Gains, Pi2};
+use crate::signals::{Length, Signals, Threshold};
 use crate::state::{QUEUE, bytes_of};
 use crate::{Cx, Ecn, Gate, Packet, Qdisc, Reason, Site, check};
 use schemars::JsonSchema;
@@ -126,6 +127,18 @@ impl Params {
         };
         queues.reset_credit();
         queues
+    }
+}
+
+impl Signals for Params {
+    fn marks(&self) -> bool {
+        true
+    }
+    fn each_threshold(&self, site: &Site, f: &mut dyn FnMut(Threshold)) {
+        if let Some(packets) = self.step_packets {
+            let length = Length::Packets(packets as f64);
+            f(Threshold { path: "step-packets".to_owned(), derived: false, length, site: *site });
+        }
     }
 }
 

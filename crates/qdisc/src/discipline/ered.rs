@@ -3,6 +3,7 @@
 use crate::fifo::Fifo;
 use crate::law::red::{self, Idle};
 use crate::law::{Decision, rio};
+use crate::signals::{Length, Signals, Threshold, inside};
 use crate::state::QUEUE;
 use crate::{Cx, Gate, Packet, Qdisc, Reason, Site, Victim};
 use schemars::JsonSchema;
@@ -50,6 +51,19 @@ impl Params {
                 format!("`green-max` is {green}, so `max` cannot follow the link; write it, too"),
             )),
             _ => Ok(()),
+        }
+    }
+}
+
+impl Signals for Params {
+    fn marks(&self) -> bool {
+        self.red.ecn
+    }
+    fn each_threshold(&self, site: &Site, f: &mut dyn FnMut(Threshold)) {
+        inside("red", &self.red, site, f);
+        if let Some(green) = self.green_max {
+            let length = Length::of(green, self.red.count, self.red.mean_packet);
+            f(Threshold { path: "green-max".to_owned(), derived: false, length, site: *site });
         }
     }
 }

@@ -4,6 +4,7 @@ use super::drr::{check_quantum, default_quantum};
 use super::fair::{Buckets, ByFlow, Fifos, Key, NewOld};
 use crate::law::pie::{self, Pie};
 use crate::law::{Backlog, Decision};
+use crate::signals::{Signals, Threshold};
 use crate::state::bytes_of;
 use crate::{Cx, Gate, Packet, Qdisc, Reason, Site};
 use schemars::JsonSchema;
@@ -50,6 +51,14 @@ impl Params {
         check_quantum(self.quantum)?;
         self.pie.check().map_err(|e| e.within("pie"))
     }
+}
+
+impl Signals for Params {
+    fn marks(&self) -> bool {
+        self.pie.ecn
+    }
+    // A queue waits for the others, so the limit bounds no delay.
+    fn each_threshold(&self, _: &Site, _: &mut dyn FnMut(Threshold)) {}
 }
 
 /// Flow-queue PIE. O(1) per packet, and per update O(n) for the n queues used so far.

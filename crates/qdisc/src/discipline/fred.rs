@@ -2,6 +2,7 @@
 
 use super::fair::{Buckets, ByFlow, Key};
 use crate::fifo::Fifo;
+use crate::signals::{Length, Signals, Threshold};
 use crate::state::{QUEUE, bytes_of};
 use crate::{Cx, Gate, Packet, Qdisc, Reason, Site, check};
 use schemars::JsonSchema;
@@ -105,6 +106,18 @@ impl Params {
         let round_trip = site.rate.0 as f64 / 8.0 * Dur::from_ms(100).as_secs() / mean;
         let min = self.min.map_or_else(|| f64::min(limit / 4.0, round_trip).max(1.0), |min| min.in_packets(mean));
         (min, self.max.map_or(2.0 * min, |max| max.in_packets(mean)))
+    }
+}
+
+impl Signals for Params {
+    fn marks(&self) -> bool {
+        self.ecn
+    }
+    fn each_threshold(&self, site: &Site, f: &mut dyn FnMut(Threshold)) {
+        let (min, max) = self.thresholds(site);
+        for (name, packets, derived) in [("min", min, self.min.is_none()), ("max", max, self.max.is_none())] {
+            f(Threshold { path: name.to_owned(), derived, length: Length::Packets(packets), site: *site });
+        }
     }
 }
 

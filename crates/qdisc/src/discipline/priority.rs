@@ -2,6 +2,7 @@
 
 use super::classes::{Classes, Inside, Part, check_class, check_names, site_within};
 use crate::classify::{Classifier, Match};
+use crate::signals::{Signals, Threshold, any_marks, inside};
 use crate::{Cx, Gate, Packet, Qdisc, Site, Spec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -102,6 +103,20 @@ impl Params {
     pub(crate) fn each_part(&mut self, f: &mut Part<'_>) {
         for (i, level) in self.levels.iter_mut().enumerate() {
             f(format!("levels[{i}]"), level.matches.as_mut(), level.discipline.as_deref_mut());
+        }
+    }
+}
+
+impl Signals for Params {
+    fn marks(&self) -> bool {
+        any_marks(self.levels.iter().map(|level| &level.discipline))
+    }
+    fn each_threshold(&self, site: &Site, f: &mut dyn FnMut(Threshold)) {
+        for (i, level) in self.levels.iter().enumerate() {
+            if let Some(spec) = &level.discipline {
+                let site = site_within(site, level.limit, super::classes::DEFAULT_LIMIT);
+                inside(&format!("levels[{i}].discipline"), &**spec, &site, f);
+            }
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::fifo::Fifo;
 use crate::law::red::{self, Count, Idle, Red};
 use crate::law::{Backlog, Decision, rio};
+use crate::signals::{Signals, Threshold, inside};
 use crate::state::QUEUE;
 use crate::{Colour, Cx, Gate, Packet, Qdisc, Reason, Site, Victim};
 use schemars::JsonSchema;
@@ -82,6 +83,15 @@ impl Params {
         let mut levels = vec![("green", &self.green), ("yellow", &self.yellow)];
         levels.extend(self.red.as_ref().map(|red| ("red", red)));
         levels
+    }
+}
+
+impl Signals for Params {
+    fn marks(&self) -> bool {
+        self.levels().iter().any(|(_, level)| level.ecn)
+    }
+    fn each_threshold(&self, site: &Site, f: &mut dyn FnMut(Threshold)) {
+        self.levels().into_iter().for_each(|(name, level)| inside(name, level, site, f));
     }
 }
 

@@ -4,6 +4,7 @@ use super::drr::check_quantum;
 use super::fair::{Buckets, ByFlow, Fifos, Key, Round};
 use crate::law::red::{self, Red};
 use crate::law::{Backlog, Decision};
+use crate::signals::{Signals, Threshold, inside};
 use crate::{Cx, Gate, Packet, Qdisc, Reason, Site, Victim};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -38,7 +39,6 @@ impl Default for Params {
 impl Params {
     /// The buckets at their site.
     pub fn build(&self, site: &Site) -> SfqRed {
-        let part = |whole: u64| if whole == u64::MAX { whole } else { whole / u64::from(self.buckets) };
         SfqRed {
             key: ByFlow::new(Buckets::Hashed(self.buckets), &Default::default()),
             fifos: Fifos::default(),
@@ -46,9 +46,14 @@ impl Params {
             round: Round::default(),
             quantum: self.quantum.map(|q| q.0),
             ecn: self.red.ecn,
-            share: Site { bytes: part(site.bytes), packets: part(site.packets), rate: site.rate },
+            share: self.share(site),
             site: *site,
         }
+    }
+    /// The limits of one bucket.
+    fn share(&self, site: &Site) -> Site {
+        let part = |whole: u64| if whole == u64::MAX { whole } else { whole / u64::from(self.buckets) };
+        Site { bytes: part(site.bytes), packets: part(site.packets), rate: site.rate }
     }
     /// Everything in range.
     pub fn check(&self) -> Result<(), Invalid> {
@@ -58,6 +63,15 @@ impl Params {
             return Err(Invalid::new("red.victim", "a bucket drops the packet that arrives; leave it out"));
         }
         self.red.check().map_err(|e| e.within("red"))
+    }
+}
+
+impl Signals for Params {
+    fn marks(&self) -> bool {
+        self.red.ecn
+    }
+    fn each_threshold(&self, site: &Site, f: &mut dyn FnMut(Threshold)) {
+        inside("red", &self.red, &self.share(site), f);
     }
 }
 

@@ -1,6 +1,7 @@
 //! A shaper over another discipline: hierarchical shaping.
 
 use super::classes::{Part, joined};
+use crate::signals::{Signals, Threshold, any_marks, inside};
 use crate::state::bytes_of;
 use crate::{Accounting, Burst, Cx, Discipline, Gate, Packet, Qdisc, Site, Spec};
 use schemars::JsonSchema;
@@ -75,6 +76,17 @@ impl Params {
     /// Shows the child, with its place.
     pub(crate) fn each_part(&mut self, f: &mut Part<'_>) {
         f(String::new(), None, self.discipline.as_deref_mut());
+    }
+}
+
+impl Signals for Params {
+    fn marks(&self) -> bool {
+        any_marks([&self.discipline])
+    }
+    fn each_threshold(&self, site: &Site, f: &mut dyn FnMut(Threshold)) {
+        if let Some(spec) = &self.discipline {
+            inside("discipline", &**spec, &Site { rate: self.rate.min(site.rate), ..*site }, f);
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::fifo::Fifo;
 use crate::law::wred::{self, Profile};
 use crate::law::{Backlog, Decision};
+use crate::signals::{Length, Signals, Threshold};
 use crate::state::QUEUE;
 use crate::{Colour, Cx, Gate, Packet, Qdisc, Reason, Site, check};
 use schemars::JsonSchema;
@@ -198,6 +199,27 @@ impl Params {
             profile.check(self.by.default_of(kind)).map_err(|e| e.within(&field))?;
         }
         self.nonconforming.map_or(Ok(()), |p| p.check(NONCONFORMING).map_err(|e| e.within("nonconforming")))
+    }
+}
+
+impl Signals for Params {
+    fn marks(&self) -> bool {
+        self.ecn
+    }
+    fn each_threshold(&self, site: &Site, f: &mut dyn FnMut(Threshold)) {
+        let mut tell = |path: String, packets: Option<u32>, derived: bool| {
+            if let Some(packets) = packets {
+                f(Threshold { path, derived, length: Length::Packets(f64::from(packets)), site: *site });
+            }
+        };
+        let written = self.profiles.iter().map(|(name, profile)| (format!("profiles.{name}"), profile));
+        for (path, profile) in written.chain(self.nonconforming.iter().map(|p| ("nonconforming".to_owned(), p))) {
+            tell(format!("{path}.min"), profile.min, false);
+            tell(format!("{path}.max"), profile.max, false);
+        }
+        if self.profiles.is_empty() {
+            tell("profiles".to_owned(), self.complete().iter().filter_map(|profile| profile.max).min(), true);
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The parameters of Blue.
 
-use crate::{Victim, check};
+use crate::signals::{Signals, Threshold};
+use crate::{Site, Victim, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -123,5 +124,16 @@ impl Params {
             Form::Thesis => Victim::Tail,
             Form::Altq => Victim::Random,
         })
+    }
+}
+
+impl Signals for Params {
+    fn marks(&self) -> bool {
+        self.ecn
+    }
+    fn each_threshold(&self, site: &Site, f: &mut dyn FnMut(Threshold)) {
+        if let Some(threshold) = self.threshold {
+            f(Threshold { path: "threshold".to_owned(), derived: false, length: threshold.into(), site: *site });
+        }
     }
 }

@@ -4,8 +4,9 @@
 //! asks, and after [`Verdict::Drop`] takes the next and asks again. When the queue runs empty on the
 //! way it says so with [`Codel::empty`].
 
-use crate::check;
+use crate::signals::{Length, Signals, Threshold};
 use crate::state::bytes_of;
+use crate::{Site, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -69,6 +70,21 @@ impl Params {
         }
         check::packet("mtu", self.mtu)?;
         self.ce_threshold.map_or(Ok(()), |threshold| check::pause("ce-threshold", threshold))
+    }
+}
+
+impl Signals for Params {
+    fn marks(&self) -> bool {
+        self.ecn || self.ce_threshold.is_some()
+    }
+    fn each_threshold(&self, site: &Site, f: &mut dyn FnMut(Threshold)) {
+        let mut tell = |path: &str, wait: Dur, derived: bool| {
+            f(Threshold { path: path.to_owned(), derived, length: Length::Wait(wait), site: *site });
+        };
+        tell("target", self.target, self.target == Params::default().target);
+        if let Some(threshold) = self.ce_threshold {
+            tell("ce-threshold", threshold, false);
+        }
     }
 }
 

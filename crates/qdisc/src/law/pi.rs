@@ -1,9 +1,10 @@
 //! The proportional integral controller (Hollot, Misra, Towsley and Gong, INFOCOM 2001), as ns-2.35 has it.
 
 use super::{Backlog, Decision};
-use crate::check;
 pub use crate::law::red::Count;
+use crate::signals::{Length, Signals, Threshold};
 use crate::state::bytes_of;
+use crate::{Site, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -56,6 +57,17 @@ impl Params {
         check::above("b", self.b, 0.0, self.a)?;
         check::within("frequency", self.frequency, 1e-3, 1e6)?;
         check::packet("mean-packet", self.mean_packet)
+    }
+}
+
+impl Signals for Params {
+    fn marks(&self) -> bool {
+        self.ecn
+    }
+    fn each_threshold(&self, site: &Site, f: &mut dyn FnMut(Threshold)) {
+        let derived = self.reference == Params::default().reference;
+        let length = Length::of(self.reference, self.count, self.mean_packet);
+        f(Threshold { path: "reference".to_owned(), derived, length, site: *site });
     }
 }
 

@@ -4,8 +4,9 @@
 //! arriving packets are marked or dropped.
 
 use super::{Backlog, Decision};
-use crate::check;
+use crate::signals::{Length, Signals, Threshold};
 use crate::state::bytes_of;
+use crate::{Site, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -83,6 +84,16 @@ impl Params {
         check::above("beta", self.beta, 0.0, 1e6)?;
         check::pause("burst", self.burst)?;
         check::packet("mtu", self.mtu)
+    }
+}
+
+impl Signals for Params {
+    fn marks(&self) -> bool {
+        self.ecn
+    }
+    fn each_threshold(&self, site: &Site, f: &mut dyn FnMut(Threshold)) {
+        let derived = self.target == Params::default().target;
+        f(Threshold { path: "target".to_owned(), derived, length: Length::Wait(self.target), site: *site });
     }
 }
 

@@ -1,7 +1,8 @@
 //! The parameters of random early detection.
 
-use crate::check;
 use crate::fifo::Victim;
+use crate::signals::{Length, Signals, Threshold};
+use crate::{Site, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -286,5 +287,19 @@ impl Params {
             let round_trip = f64::max(0.1, 3.0 / packets_per_second);
             1.0 - maths::exp(-1.0 / (10.0 * round_trip * packets_per_second))
         })
+    }
+}
+
+impl Signals for Params {
+    fn marks(&self) -> bool {
+        self.ecn
+    }
+    fn each_threshold(&self, site: &Site, f: &mut dyn FnMut(Threshold)) {
+        let packets_per_second = site.rate.0 as f64 / (8.0 * self.mean_packet.0 as f64);
+        let (min, max) = self.thresholds(packets_per_second);
+        for (name, average, derived) in [("min", min, self.min.is_none()), ("max", max, self.max.is_none())] {
+            let length = if self.count == Count::Bytes { Length::Bytes(average) } else { Length::Packets(average) };
+            f(Threshold { path: name.to_owned(), derived, length, site: *site });
+        }
     }
 }

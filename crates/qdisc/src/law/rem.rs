@@ -1,9 +1,10 @@
 //! Random exponential marking (Athuraliya, Li, Low and Yin, IEEE Network 2001), as ns-2.35 has it.
 
 use super::{Backlog, Decision};
-use crate::check;
 pub use crate::law::red::Count;
+use crate::signals::{Length, Signals, Threshold};
 use crate::state::bytes_of;
+use crate::{Site, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -64,6 +65,17 @@ impl Params {
         check::above("queue-weight", self.queue_weight, 0.0, 1e3)?;
         check::duration("update", self.update)?;
         check::packet("mean-packet", self.mean_packet)
+    }
+}
+
+impl Signals for Params {
+    fn marks(&self) -> bool {
+        self.ecn
+    }
+    fn each_threshold(&self, site: &Site, f: &mut dyn FnMut(Threshold)) {
+        let derived = self.target == Params::default().target;
+        let length = Length::of(self.target, self.count, self.mean_packet);
+        f(Threshold { path: "target".to_owned(), derived, length, site: *site });
     }
 }
 

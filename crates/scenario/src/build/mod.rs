@@ -15,12 +15,15 @@ mod lines;
 mod links;
 mod nodes;
 mod notification;
+mod places;
 mod queues;
 mod routes;
 mod settings;
 mod switches;
 mod timeline;
 mod ways;
+
+pub(crate) use places::{Places, Spelled};
 
 use crate::complaint::{Complaint, Complaints};
 use crate::document::{Document, Engine, Warmup};

@@ -3,7 +3,9 @@
 use super::Builder;
 use super::links::LinkOf;
 use super::nodes::{Node, Nodes, What};
-use crate::document::{FramingTable, Limit, Limits, Port, Scope, Shaper, Switch, SwitchModel, default_discipline};
+use crate::document::{
+    Document, FramingTable, Limit, Limits, Port, Scope, Shaper, Switch, SwitchModel, default_discipline,
+};
 use crate::glob::{Glob, is_pattern};
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -17,9 +19,47 @@ use tailback_units::Size;
 const LONGEST_RING: u32 = 10_000;
 
 /// A setting and the place in the document that made it.
-struct Set<'a, T> {
+pub(super) struct Set<'a, T> {
     value: &'a T,
-    path: Path,
+    pub path: Path,
+}
+
+/// What a port of a switch goes by: its own settings, or else the switch's, or else the network's.
+pub(super) struct Settings<'a> {
+    pub buffer: Set<'a, Limits>,
+    pub discipline: Set<'a, Spec>,
+}
+
+impl<'a> Settings<'a> {
+    fn of(document: &'a Document, node: &Node<'a>, switch: &'a Switch, port: Option<&Set<'a, Port>>) -> Settings<'a> {
+        let network = Path::root().join("network");
+        let buffer = port
+            .and_then(|port| Some(Set { value: port.value.buffer.as_ref()?, path: port.path.join("buffer") }))
+            .or_else(|| Some(Set { value: switch.buffer.as_ref()?, path: node.path().join("buffer") }))
+            .unwrap_or_else(|| Set { value: &document.network.buffer, path: network.join("buffer") });
+        let discipline = port
+            .and_then(|port| Some(Set { value: port.value.discipline.as_ref()?, path: port.path.join("discipline") }))
+            .or_else(|| Some(Set { value: switch.discipline.as_ref()?, path: node.path().join("discipline") }))
+            .unwrap_or_else(|| Set { value: &document.network.discipline, path: network.join("discipline") });
+        Settings { buffer, discipline }
+    }
+    /// Those of the port of `node` towards `neighbour`, in a document that has been checked.
+    pub fn find(document: &'a Document, node: &Node<'a>, switch: &'a Switch, neighbour: &str) -> Settings<'a> {
+        let port = fitting(switch, neighbour).next();
+        let port = port.map(|(key, port)| Set { value: port, path: port_path(node, key) });
+        Settings::of(document, node, switch, port.as_ref())
+    }
+}
+
+/// A switch's overrides for the port towards `neighbour`: the one by name, then those by pattern.
+fn fitting<'a>(switch: &'a Switch, neighbour: &str) -> impl Iterator<Item = (&'a str, &'a Port)> {
+    let fits = |pattern: &str| is_pattern(pattern) && Glob::new(pattern).is_ok_and(|glob| glob.matches(neighbour));
+    let patterns = switch.ports.iter().filter(move |(pattern, _)| fits(pattern));
+    switch.ports.get_key_value(neighbour).into_iter().chain(patterns).map(|(key, port)| (key.as_str(), port))
+}
+
+fn port_path(node: &Node<'_>, key: &str) -> Path {
+    node.path().join("ports").join(key)
 }
 
 impl<'a> Builder<'a> {
@@ -91,17 +131,7 @@ impl<'a> Builder<'a> {
             What::Switch(switch) => switch,
         };
         let port = self.port(node, switch, &to.name, used);
-        let network = Path::root().join("network");
-        let buffer = port
-            .as_ref()
-            .and_then(|port| Some(Set { value: port.value.buffer.as_ref()?, path: port.path.join("buffer") }))
-            .or_else(|| Some(Set { value: switch.buffer.as_ref()?, path: node.path().join("buffer") }))
-            .unwrap_or_else(|| Set { value: &self.document.network.buffer, path: network.join("buffer") });
-        let discipline = port
-            .as_ref()
-            .and_then(|port| Some(Set { value: port.value.discipline.as_ref()?, path: port.path.join("discipline") }))
-            .or_else(|| Some(Set { value: switch.discipline.as_ref()?, path: node.path().join("discipline") }))
-            .unwrap_or_else(|| Set { value: &self.document.network.discipline, path: network.join("discipline") });
+        let Settings { buffer, discipline } = Settings::of(self.document, node, switch, port.as_ref());
         self.selectable(&discipline, node, to);
         self.measurable(&buffer, node, switch);
         let shaper = port.as_ref().and_then(|port| port.value.shaper.as_ref()).map(|shaper| ShaperPlan {
@@ -121,21 +151,19 @@ impl<'a> Builder<'a> {
         neighbour: &str,
         used: &mut BTreeSet<(&'a str, &'a str)>,
     ) -> Option<Set<'a, Port>> {
-        let base = node.path().join("ports");
-        let exact = switch.ports.get_key_value(neighbour);
-        let fits = |pattern: &str| is_pattern(pattern) && Glob::new(pattern).is_ok_and(|glob| glob.matches(neighbour));
-        let patterns: Vec<_> = switch.ports.iter().filter(|(pattern, _)| fits(pattern)).collect();
-        used.extend(patterns.iter().map(|(pattern, _)| (node.entry, pattern.as_str())));
-        if let ([(first, _), (second, _), ..], None) = (&patterns[..], exact) {
+        let found: Vec<_> = fitting(switch, neighbour).collect();
+        used.extend(found.iter().map(|(key, _)| (node.entry, *key)));
+        let (first, port) = *found.first()?;
+        if let Some((second, _)) = found.get(1)
+            && first != neighbour
+        {
             self.complaints.key(
-                base.join(second.as_str()),
+                port_path(node, second),
                 format!("the port towards `{neighbour}` fits `{first}` and `{second}`"),
                 format!("narrow one of the patterns, or name `{neighbour}` by itself"),
             );
         }
-        let (key, port) = exact.or_else(|| patterns.first().copied())?;
-        used.insert((node.entry, key));
-        Some(Set { value: port, path: base.join(key.as_str()) })
+        Some(Set { value: port, path: port_path(node, first) })
     }
 
     fn unused_overrides(&mut self, nodes: &Nodes<'a>, links: &[LinkOf<'a>], used: &BTreeSet<(&str, &str)>) {

@@ -4,6 +4,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use tailback_document::{DecodeError, decode};
 use tailback_units::{Dur, Fraction};
 
@@ -45,6 +46,58 @@ pub struct Run {
     /// Adds replications until an interval is narrow enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub precision: Option<Precision>,
+    /// Warnings by name that this scenario gives on purpose, such as ["overload"]; they are not shown.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub accept: BTreeSet<WarningName>,
+}
+
+/// What a warning is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WarningName {
+    /// Sources whose rates are known offer a line or a shaper more than it carries, over the time that is measured.
+    Overload,
+    /// A threshold or target of a discipline or a congestion point that its queue can never reach.
+    Unreachable,
+    /// A transport that goes by marks, or asks for L4S, and no queue on its way that marks.
+    NoMarks,
+    /// Go-back-N, which throws away what comes out of order, over ways among which packets are sprayed.
+    Reordering,
+    /// Time series whose samples are further apart than the changes of the timeline, or the time that is measured.
+    CoarseSample,
+    /// A measured time in which nothing that is born in it can arrive.
+    ShortMeasurement,
+    /// A setting, or an axis of a sweep, that leaves everything as it is.
+    NoEffect,
+    /// An interval over replications that is wider than the number it is about.
+    WideInterval,
+}
+
+impl WarningName {
+    /// All, in the order in which they are explained.
+    pub const ALL: [WarningName; 8] = [
+        WarningName::Overload,
+        WarningName::Unreachable,
+        WarningName::NoMarks,
+        WarningName::Reordering,
+        WarningName::CoarseSample,
+        WarningName::ShortMeasurement,
+        WarningName::NoEffect,
+        WarningName::WideInterval,
+    ];
+    /// As documents write it.
+    pub const fn text(self) -> &'static str {
+        match self {
+            WarningName::Overload => "overload",
+            WarningName::Unreachable => "unreachable",
+            WarningName::NoMarks => "no-marks",
+            WarningName::Reordering => "reordering",
+            WarningName::CoarseSample => "coarse-sample",
+            WarningName::ShortMeasurement => "short-measurement",
+            WarningName::NoEffect => "no-effect",
+            WarningName::WideInterval => "wide-interval",
+        }
+    }
 }
 
 /// What is off is not written, so that documents keep the hash that they had before there was the choice.

@@ -1,6 +1,6 @@
 //! What cannot be simulated apart, since it has to do with each other other than by frames on a line.
 
-use crate::plan::{ApplicationPlan, Fabric, GROUP, NO_ROUTE, NodeId, NodeKind, Place, Plan, Row};
+use crate::plan::{ApplicationPlan, Fabric, NodeId, NodeKind, Place, Plan};
 use std::collections::BTreeSet;
 use tailback_units::Dur;
 
@@ -102,8 +102,8 @@ fn conditioners(plan: &Plan, groups: &mut Groups) {
 fn ways(plan: &Plan, from: NodeId, to: NodeId) -> BTreeSet<NodeId> {
     let (mut seen, mut ahead) = (BTreeSet::from([from]), vec![from]);
     while let Some(node) = ahead.pop() {
-        for link in links(plan, node, to) {
-            let [a, b] = plan.links[link as usize].ends;
+        for link in plan.routes.links(node, to) {
+            let [a, b] = plan.links[*link as usize].ends;
             let next = if a == node { b } else { a };
             if next != to && seen.insert(next) {
                 ahead.push(next);
@@ -111,18 +111,6 @@ fn ways(plan: &Plan, from: NodeId, to: NodeId) -> BTreeSet<NodeId> {
         }
     }
     seen
-}
-
-/// All links that packets may take at a node for a destination.
-pub(super) fn links(plan: &Plan, node: NodeId, to: NodeId) -> Vec<u32> {
-    match &plan.routes.rows[usize::from(node)] {
-        Row::Table(entries) => match entries[usize::from(to)] {
-            NO_ROUTE => Vec::new(),
-            entry if entry & GROUP != 0 => plan.routes.groups[(entry & !GROUP) as usize].clone(),
-            link => vec![link],
-        },
-        Row::Only { .. } => Some(plan.routes.link(node, to)).filter(|link| *link != NO_ROUTE).into_iter().collect(),
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! How much there will be to do at each node and for each link, roughly: bits per second of all flows at each hop.
 
-use super::together::links;
 use crate::plan::{NodeId, Plan};
 
 /// What flows bring, bit/s.
@@ -47,7 +46,7 @@ fn path(plan: &Plan, flow: u32, from: NodeId, to: NodeId) -> Vec<u32> {
     let (mut at, mut path) = (from, Vec::new());
     // No way is longer than there are nodes.
     while at != to && path.len() < plan.nodes.len() {
-        let choice = links(plan, at, to);
+        let choice = plan.routes.links(at, to);
         if choice.is_empty() {
             break;
         }

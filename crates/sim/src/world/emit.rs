@@ -88,7 +88,7 @@ fn silence(source: &mut Option<Source>, rng: &mut Rng) {
 impl Framing {
     /// Bytes that a buffer counts and bytes on the wire, for a payload.
     #[inline]
-    pub(crate) fn lengths(&self, payload: u32) -> (u32, u32) {
+    pub fn lengths(&self, payload: u32) -> (u32, u32) {
         let frame = (payload + self.header).max(self.min_frame);
         let wire = frame + self.overhead;
         let size = match self.buffer {

@@ -66,6 +66,11 @@ impl Transfers {
         }
     }
 
+    /// Mean payload rate of the group in bit/s; without end where the sizes have no finite mean.
+    pub fn mean_rate_bps(&self) -> f64 {
+        self.size.mean() * 8e12 / self.mean_ps()
+    }
+
     /// From one transfer to the next.
     pub fn gap(&self, rng: &mut Rng) -> Dur {
         Dur(crate::renewal::to_ps(rng.exponential(self.mean_ps())))

@@ -33,6 +33,10 @@ impl Bernoulli {
         Some(8.0 * self.packet.0 as f64 * self.load.0 / self.slot.as_secs())
     }
 
+    pub(crate) fn burst_bytes(&self) -> Option<u64> {
+        Some(self.packet.0)
+    }
+
     pub(crate) fn start(&self, at: Time, rng: &mut Rng) -> Source {
         // Zero at a load of 1 (the logarithm is −∞): no slot is ever skipped.
         let per_log = -1.0 / maths::ln_1p(-self.load.0);

@@ -33,6 +33,10 @@ impl Bulk {
         None
     }
 
+    pub(crate) fn burst_bytes(&self) -> Option<u64> {
+        self.size.map(|size| size.0)
+    }
+
     pub(crate) fn start(&self, at: Time, _: &mut Rng) -> Source {
         Source { transfer: Some(Burst { at, bytes: self.size.map_or(Burst::ENDLESS, |size| size.0) }) }
     }

@@ -52,6 +52,10 @@ impl Cbr {
         Some(8.0 * self.packet.0 as f64 * spacing.per_second())
     }
 
+    pub(crate) fn burst_bytes(&self) -> Option<u64> {
+        Some(self.packet.0)
+    }
+
     pub(crate) fn start(&self, at: Time, rng: &mut Rng) -> Source {
         let spacing = check::pace(self.packet, self.rate, self.interval).expect(check::UNCHECKED);
         let next = at + self.phase.draw(spacing.whole(), rng);

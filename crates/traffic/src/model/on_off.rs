@@ -57,6 +57,10 @@ impl OnOff {
         Some(self.rate.0 as f64 * on / (on + off))
     }
 
+    pub(crate) fn burst_bytes(&self) -> Option<u64> {
+        Some(self.packet.0)
+    }
+
     pub(crate) fn start(&self, at: Time, rng: &mut Rng) -> Source {
         let packet = check::spacing("rate", self.packet.0, self.rate).expect(check::UNCHECKED).nearest();
         let gap = |mean: Dur| Gap::new(self.distribution, mean.0 as f64, self.shape);

@@ -50,6 +50,10 @@ impl Poisson {
         Some(8.0 * self.packet.0 as f64 * spacing.per_second())
     }
 
+    pub(crate) fn burst_bytes(&self) -> Option<u64> {
+        (self.sizes == Sizes::Fixed).then_some(self.packet.0)
+    }
+
     pub(crate) fn start(&self, at: Time, rng: &mut Rng) -> Source {
         let spacing = check::pace(self.packet, self.rate, self.interval).expect(check::UNCHECKED);
         let before = rng.clone();

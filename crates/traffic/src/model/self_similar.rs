@@ -105,6 +105,10 @@ impl SelfSimilar {
         }
     }
 
+    pub(crate) fn burst_bytes(&self) -> Option<u64> {
+        None
+    }
+
     fn sizes(&self) -> Pareto {
         let mean = self.burst.0 as f64;
         match self.truncate {

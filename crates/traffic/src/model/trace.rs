@@ -102,6 +102,10 @@ impl Trace {
         self.scale_to.map(|rate| rate.0 as f64).or_else(|| self.mean_frame().map(|frame| 8.0 * self.fps * frame))
     }
 
+    pub(crate) fn burst_bytes(&self) -> Option<u64> {
+        None
+    }
+
     /// Mean bytes of a frame before scaling; none before loading.
     fn mean_frame(&self) -> Option<f64> {
         let sum: u64 = self.frames.iter().map(|&frame| u64::from(frame)).sum();

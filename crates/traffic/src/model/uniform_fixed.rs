@@ -30,6 +30,10 @@ impl UniformFixed {
         Some(self.rate.0 as f64)
     }
 
+    pub(crate) fn burst_bytes(&self) -> Option<u64> {
+        Some(self.burst.0)
+    }
+
     pub(crate) fn start(&self, at: Time, rng: &mut Rng) -> Source {
         let spacing = check::spacing("rate", self.burst.0, self.rate).expect(check::UNCHECKED);
         let gaps = UniformGap::new(spacing.nearest());

@@ -37,6 +37,10 @@ impl UniformUniform {
         Some(self.rate.0 as f64 * (nominal + SMALLEST as f64 / 2.0) / nominal)
     }
 
+    pub(crate) fn burst_bytes(&self) -> Option<u64> {
+        None
+    }
+
     pub(crate) fn start(&self, at: Time, rng: &mut Rng) -> Source {
         let spacing = check::spacing("rate", self.burst.0, self.rate).expect(check::UNCHECKED);
         let gaps = UniformGap::new(spacing.nearest());

@@ -109,6 +109,10 @@ impl Video {
         Some(self.rate.0 as f64)
     }
 
+    pub(crate) fn burst_bytes(&self) -> Option<u64> {
+        None
+    }
+
     pub(crate) fn start(&self, at: Time, rng: &mut Rng) -> Source {
         let pacer = Pacer::new(at, self.fps, self.smooth, self.packet).with_random_phase(rng);
         let mut generator = Generator {

@@ -101,6 +101,9 @@ impl Build for Params {
     fn needs_line(&self) -> bool {
         true
     }
+    fn needs_marks(&self) -> bool {
+        true
+    }
 }
 
 /// DCQCN at work: the reaction point. Rates in bit/s on the wire.

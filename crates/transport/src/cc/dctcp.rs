@@ -66,6 +66,9 @@ impl Build for Params {
     fn echo(&self) -> EcnEcho {
         EcnEcho::Accurate
     }
+    fn needs_marks(&self) -> bool {
+        true
+    }
 }
 
 /// DCTCP at work.

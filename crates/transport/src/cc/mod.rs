@@ -118,6 +118,10 @@ pub trait Build {
     fn telemetry(&self) -> bool {
         false
     }
+    /// Whether marks are what it goes by, so that it can do its work only over queues that mark.
+    fn needs_marks(&self) -> bool {
+        false
+    }
     /// Whether it asks [`Tcp::line`].
     fn needs_line(&self) -> bool {
         false

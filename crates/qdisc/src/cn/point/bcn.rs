@@ -3,6 +3,7 @@
 use super::{Answer, Arrival, Occupancy, Watch};
 use crate::check;
 use crate::cn::Feedback;
+use crate::signals::Length;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -60,6 +61,12 @@ impl Default for Params {
 }
 
 impl Params {
+    /// The queues at which it changes what it says, by parameter, smaller ones first.
+    pub fn thresholds(&self) -> Vec<(&'static str, Length)> {
+        [("equilibrium", self.equilibrium), ("full", self.full)]
+            .map(|(name, frames)| (name, Occupancy::length(self.frame, frames)))
+            .into()
+    }
     /// The point at work.
     pub fn build(&self) -> Bcn {
         let (t0, full) = (self.equilibrium, self.full);

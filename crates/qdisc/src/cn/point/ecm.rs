@@ -3,6 +3,7 @@
 use super::{Answer, Arrival, Occupancy, Watch};
 use crate::check;
 use crate::cn::Feedback;
+use crate::signals::Length;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -37,6 +38,11 @@ impl Default for Params {
 }
 
 impl Params {
+    /// The queues at which it changes what it says, by parameter, smaller ones first.
+    pub fn thresholds(&self) -> Vec<(&'static str, Length)> {
+        let stated = [("equilibrium", Some(self.equilibrium)), ("severe", self.severe)];
+        stated.into_iter().filter_map(|(name, frames)| Some((name, Occupancy::length(self.frame, frames?)))).collect()
+    }
     /// The point at work.
     pub fn build(&self) -> Ecm {
         Ecm {

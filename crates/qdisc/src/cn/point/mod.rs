@@ -8,6 +8,7 @@ pub mod qcn;
 
 use super::Feedback;
 use crate::law::Backlog;
+use crate::signals::Length;
 pub use occupancy::Occupancy;
 use tailback_random::Rng;
 
@@ -58,6 +59,10 @@ macro_rules! points {
             /// The point at work. The parameters have passed `check`.
             pub fn build(&self) -> Point {
                 match self { $(Spec::$variant(params) => Point::$variant(params.build()),)+ }
+            }
+            /// The queues at which it changes what it says, by parameter, smaller ones first.
+            pub fn thresholds(&self) -> Vec<(&'static str, Length)> {
+                match self { $(Spec::$variant(params) => params.thresholds(),)+ }
             }
         }
 

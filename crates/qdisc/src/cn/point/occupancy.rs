@@ -1,6 +1,7 @@
 //! The length of a queue in the frames in which BCN and ECM state their thresholds.
 
 use crate::law::Backlog;
+use crate::signals::Length;
 use tailback_document::Invalid;
 use tailback_units::Size;
 
@@ -17,6 +18,10 @@ impl Occupancy {
     #[inline]
     pub fn of(self, queued: Backlog) -> f64 {
         self.0.map_or(queued.packets as f64, |frame| queued.bytes as f64 / frame)
+    }
+    /// So many frames, of so many bytes each or as they come, as a length of queue.
+    pub fn length(frame: Option<Size>, frames: f64) -> Length {
+        frame.map_or(Length::Packets(frames), |size| Length::Bytes(frames * size.0 as f64))
     }
     /// A frame has bytes.
     pub fn check(frame: Option<Size>) -> Result<(), Invalid> {

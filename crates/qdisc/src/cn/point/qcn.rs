@@ -3,6 +3,7 @@
 use super::{Answer, Arrival, Watch};
 use crate::check;
 use crate::cn::Feedback;
+use crate::signals::Length;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -40,6 +41,10 @@ impl Default for Params {
 }
 
 impl Params {
+    /// The queues at which it changes what it says, by parameter, smaller ones first.
+    pub fn thresholds(&self) -> Vec<(&'static str, Length)> {
+        vec![("equilibrium", Length::Bytes(self.equilibrium.0 as f64))]
+    }
     /// The point at work.
     pub fn build(&self) -> Qcn {
         Qcn { params: self.clone(), last: 0.0, left: self.sample.0 as f64 }

@@ -1,8 +1,10 @@
 //! The parameters of the hierarchical token bucket.
 
 use super::Htb;
+use super::tree::LIMIT;
 use crate::classify::Match;
-use crate::discipline::classes::{Part, check_class, check_names};
+use crate::discipline::classes::{Part, check_class, check_names, site_within};
+use crate::signals::{Signals, Threshold, any_marks, inside};
 use crate::{Accounting, Burst, Site, Spec, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -164,6 +166,20 @@ impl Params {
     pub(crate) fn each_part(&mut self, f: &mut Part<'_>) {
         for (i, class) in self.classes.iter_mut().enumerate() {
             f(format!("classes[{i}]"), class.matches.as_mut(), class.discipline.as_deref_mut());
+        }
+    }
+}
+
+impl Signals for Params {
+    fn marks(&self) -> bool {
+        any_marks(self.classes.iter().map(|class| &class.discipline))
+    }
+    fn each_threshold(&self, site: &Site, f: &mut dyn FnMut(Threshold)) {
+        for (i, class) in self.classes.iter().enumerate() {
+            if let Some(spec) = &class.discipline {
+                let site = site_within(site, class.limit, LIMIT);
+                inside(&format!("classes[{i}].discipline"), &**spec, &site, f);
+            }
         }
     }
 }

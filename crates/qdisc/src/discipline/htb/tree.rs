@@ -9,7 +9,7 @@ use tailback_diffserv::TokenBucket;
 use tailback_units::{Dur, Rate, Time};
 
 /// Limit of a leaf that says nothing, packets.
-const LIMIT: u64 = 1_000;
+pub(super) const LIMIT: u64 = 1_000;
 /// Linux has eight levels, the leaves being 0 and classes without a parent 7.
 const TOP: usize = 7;
 /// Default burst: what the rate gives in a timer tick of 1 ms, and a full packet.

@@ -6,6 +6,7 @@ use super::fair::{Buckets, ByFlow, Key, Weights};
 use crate::fifo::Fifo;
 use crate::law::Decision;
 use crate::law::red::{self, Idle, Red};
+use crate::signals::{Signals, Threshold, inside};
 use crate::state::QUEUE;
 use crate::{Cx, Gate, Packet, Qdisc, Reason, Site, Victim, check};
 use monitor::Monitor;
@@ -73,6 +74,15 @@ impl Params {
             return Err(Invalid::new("red.victim", "here RED drops the packet that arrives; leave it out"));
         }
         self.red.check().map_err(|e| e.within("red"))
+    }
+}
+
+impl Signals for Params {
+    fn marks(&self) -> bool {
+        self.red.ecn
+    }
+    fn each_threshold(&self, site: &Site, f: &mut dyn FnMut(Threshold)) {
+        inside("red", &self.red, site, f);
     }
 }
 

@@ -1,0 +1,133 @@
+//! Load above capacity: what sources offer in the long run is more than a line or a shaper carries.
+
+use super::numbers::{percent, rate};
+use super::offered::{Load, loads};
+use super::{Pass, Warnings};
+use crate::document::WarningName;
+use std::collections::BTreeMap;
+use tailback_qdisc::Spec;
+use tailback_sim::plan::{ChangeKind, NodeKind, Plan, QueuePlan};
+use tailback_units::Time;
+
+/// So much above capacity is a rounding error.
+const TOLERANCE: f64 = 1e-9;
+
+/// What carries less than it is offered.
+#[derive(Clone, Copy)]
+struct Over {
+    /// What is offered and what is carried, bit/s.
+    offered: f64,
+    carried: f64,
+    by_shaper: bool,
+}
+
+pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
+    let plan = pass.plan;
+    if plan.end <= plan.warmup {
+        return;
+    }
+    let none = vec![false; 2 * plan.links.len()];
+    let all = overloaded(plan, &loads(plan, &none));
+    if all.is_empty() {
+        return;
+    }
+    // What is behind an overloaded port gets less than is offered there: only what passes none counts.
+    let mut cut = none;
+    all.keys().for_each(|port| cut[*port as usize] = true);
+    let loads = loads(plan, &cut);
+    // Ports that the document describes by the same words are one warning, about the worst.
+    let mut kinds: BTreeMap<_, Vec<(u32, Over)>> = BTreeMap::new();
+    for (port, over) in overloaded(plan, &loads) {
+        kinds.entry(pass.places.kind(port)).or_default().push((port, over));
+    }
+    for mut ports in kinds.into_values() {
+        ports.sort_by(|(_, a), (_, b)| (b.offered / b.carried).total_cmp(&(a.offered / a.carried)));
+        let (port, over) = ports[0];
+        warn(pass, found, port, over, &loads[port as usize], ports.len() - 1);
+    }
+}
+
+/// The ports that are offered more than they carry.
+fn overloaded(plan: &Plan, loads: &[Load]) -> BTreeMap<u32, Over> {
+    let over = |port: u32| {
+        let (load, line) = (&loads[port as usize], line(plan, port));
+        let shaper = queue(plan, port).shaper.as_ref().map(|shaper| shaper.rate.0 as f64);
+        let by_shaper = shaper.is_some_and(|rate| load.buffer > rate * (1.0 + TOLERANCE));
+        let (offered, carried) = if by_shaper { (load.buffer, shaper?) } else { (load.wire, line) };
+        (offered > carried * (1.0 + TOLERANCE)).then_some((port, Over { offered, carried, by_shaper }))
+    };
+    (0..loads.len() as u32).filter_map(over).collect()
+}
+
+fn queue(plan: &Plan, port: u32) -> &QueuePlan {
+    &plan.links[port as usize / 2].queue[port as usize % 2]
+}
+
+/// The mean rate of a port's line over the measured time, bit/s, as if it never failed.
+fn line(plan: &Plan, port: u32) -> f64 {
+    let link = port / 2;
+    let (mut since, mut rate) = (Time::ZERO, plan.links[link as usize].rate[port as usize % 2].0 as f64);
+    if !plan.timeline.iter().any(|change| matches!(change.what, ChangeKind::LinkRate(number, _) if number == link)) {
+        return rate;
+    }
+    let mut bits = 0.0;
+    let within = |at: Time| at.max(plan.warmup).min(plan.end);
+    for change in &plan.timeline {
+        if let ChangeKind::LinkRate(number, new) = change.what
+            && number == link
+        {
+            bits += rate * within(change.at).since(within(since)).as_secs();
+            (since, rate) = (change.at, new.0 as f64);
+        }
+    }
+    bits += rate * plan.end.since(within(since)).as_secs();
+    bits / plan.end.since(plan.warmup).as_secs()
+}
+
+fn warn(pass: &Pass<'_>, found: &mut Warnings, port: u32, over: Over, load: &Load, more: usize) {
+    let (plan, places) = (pass.plan, &pass.places);
+    let from = plan.links[port as usize / 2].ends[port as usize % 2];
+    let is_host = matches!(plan.nodes[usize::from(from)].kind, NodeKind::Host(_));
+    let (offered, carried) = (rate(over.offered), rate(over.carried));
+    let least = if load.at_least { "at least " } else { "" };
+    let mean = if load.divided { " (in the mean over the equal ways)" } else { "" };
+    let what = if over.by_shaper { "its shaper lets pass" } else { "its line carries" };
+    let others = match more {
+        0 => String::new(),
+        1 => ", and so is one port like it".to_owned(),
+        n => format!(", and so are {n} ports like it"),
+    };
+    let queue = queue(plan, port);
+    // Classes inside a discipline have limits of their own.
+    let unlimited = queue.discipline == Spec::default()
+        && queue.limits.iter().all(|limit| *limit == u64::MAX)
+        && queue.places.iter().all(|places| *places == u64::MAX);
+    let excess = if unlimited {
+        // A second brings work for offered/carried seconds.
+        let grows = super::numbers::seconds(over.offered / over.carried - 1.0);
+        format!("its queue has no limit, so nothing is lost and the delay grows by {grows} every second")
+    } else {
+        format!("{} of it cannot pass", percent(1.0 - over.carried / over.offered))
+    };
+    let group = load.largest.map(|(flow, _)| &plan.flows[flow as usize].group);
+    let source = group.map(|group| {
+        let path = places.flow(group);
+        let key = if pass.places.document().flows.iter().any(|f| f.name == *group && f.application.is_some()) {
+            "application"
+        } else {
+            "source"
+        };
+        path.join(key)
+    });
+    let capacity = if over.by_shaper { places.shaper(port) } else { places.rate(port) };
+    let advice = source.as_ref().map_or_else(
+        || format!("raise `{capacity}`"),
+        |source| format!("lower the rate of `{source}`, or raise `{capacity}`"),
+    );
+    found.add(
+        WarningName::Overload,
+        source.filter(|_| is_host).unwrap_or(capacity),
+        format!("{} is offered {least}{offered}{mean} and {what} {carried}{others}: {excess}", places.port(port)),
+        advice,
+    );
+}

@@ -1,0 +1,61 @@
+//! A measured time in which nothing arrives that is counted.
+
+use super::numbers::seconds;
+use super::{Pass, Warnings};
+use crate::document::WarningName;
+use std::collections::BTreeMap;
+use tailback_document::Path;
+use tailback_sim::plan::{ChangeKind, Plan};
+use tailback_units::Dur;
+
+pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
+    let plan = pass.plan;
+    let measured = plan.end.since(plan.warmup);
+    if plan.timeline.iter().any(|change| matches!(change.what, ChangeKind::LinkDelay(..))) {
+        return;
+    }
+    // By group, the shortest way of its flows. Flows of one group mostly have the same: each pair of nodes once.
+    let mut groups: BTreeMap<&str, Dur> = BTreeMap::new();
+    let mut known: BTreeMap<(u16, u16), Dur> = BTreeMap::new();
+    for flow in plan.flows.iter().filter(|flow| flow.among.is_none()) {
+        let delay = *known.entry((flow.from, flow.to)).or_insert_with(|| shortest(plan, flow.from, flow.to));
+        groups.entry(&flow.group).and_modify(|least| *least = (*least).min(delay)).or_insert(delay);
+    }
+    for (group, delay) in groups.into_iter().filter(|(_, delay)| *delay > measured) {
+        found.add(
+            WarningName::ShortMeasurement,
+            Path::root().join("run").join("duration"),
+            format!(
+                "{} are measured, and packets of `{group}` take at least {} to arrive: none that is counted does",
+                seconds(measured.as_secs()),
+                seconds(delay.as_secs())
+            ),
+            "make the run longer, or its warm-up shorter",
+        );
+    }
+}
+
+/// Propagation over the shortest of the equal ways, at least.
+fn shortest(plan: &Plan, from: u16, to: u16) -> Dur {
+    // Ways of equal cost have equally many links, so the least of each step adds up to no more than any of them.
+    let mut at = vec![from];
+    let mut sum = Dur::ZERO;
+    for _ in 0..plan.nodes.len() {
+        let (mut next, mut least): (Vec<u16>, Option<Dur>) = (Vec::new(), None);
+        for node in &at {
+            for link in plan.routes.links(*node, to) {
+                let link = &plan.links[*link as usize];
+                least = Some(least.map_or(link.delay, |least| least.min(link.delay)));
+                next.push(if link.ends[0] == *node { link.ends[1] } else { link.ends[0] });
+            }
+        }
+        sum += least.unwrap_or(Dur::ZERO);
+        next.sort_unstable();
+        next.dedup();
+        if next.is_empty() || next.contains(&to) {
+            break;
+        }
+        at = next;
+    }
+    sum
+}

@@ -1,0 +1,53 @@
+//! Numbers in sentences: four digits at most, and a unit.
+
+/// A number in the largest unit of which there is at least one when it has been rounded to four significant digits.
+fn in_units(value: f64, units: &[(&str, f64)]) -> String {
+    let (unit, size) =
+        units.iter().find(|(_, size)| value >= *size * 0.99995).or(units.last()).copied().unwrap_or(("", 1.0));
+    format!("{}{unit}", digits(value / size))
+}
+
+/// Four significant digits, without zeros at the end.
+pub(super) fn digits(value: f64) -> String {
+    let whole = if value >= 1.0 { (value * 1.00005).log10() as usize + 1 } else { 1 };
+    let text = format!("{value:.*}", 4usize.saturating_sub(whole));
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+/// A rate in bit/s, such as `27.35Mbit/s`.
+pub(super) fn rate(bits: f64) -> String {
+    in_units(bits, &[("Tbit/s", 1e12), ("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3), ("bit/s", 1.0)])
+}
+
+/// Bytes, such as `52.5kB`.
+pub(super) fn bytes(bytes: f64) -> String {
+    in_units(bytes, &[("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("B", 1.0)])
+}
+
+/// Seconds, such as `0.4ms`.
+pub(super) fn seconds(seconds: f64) -> String {
+    in_units(seconds, &[("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)])
+}
+
+/// A part of a whole in percent.
+pub(super) fn percent(part: f64) -> String {
+    format!("{}%", digits(100.0 * part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_four_digits_and_the_unit_that_suits_them() {
+        assert_eq!(rate(27_345_678.0), "27.35Mbit/s");
+        assert_eq!(rate(10e6), "10Mbit/s");
+        assert_eq!(rate(999.0), "999bit/s");
+        assert_eq!(rate(999_999_999.9), "1Gbit/s");
+        assert_eq!(rate(999_900_000.0), "999.9Mbit/s");
+        assert_eq!(bytes(3_125_000.0), "3.125MB");
+        assert_eq!(seconds(0.000_4), "400us");
+        assert_eq!(percent(0.634_44), "63.44%");
+        assert_eq!(digits(12_345.6), "12346");
+    }
+}

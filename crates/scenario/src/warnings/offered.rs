@@ -1,0 +1,179 @@
+//! What sources whose rates are known offer to each port, on average over the time that is measured.
+
+use super::ways::ways;
+use std::collections::BTreeMap;
+use tailback_sim::plan::{Among, ApplicationPlan, ChangeKind, Draw, FlowPlan, Place, Plan};
+use tailback_traffic::{Application, Model};
+use tailback_units::{Dur, Time};
+
+/// What is offered to a port.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Load {
+    /// On the wire, bit/s.
+    pub wire: f64,
+    /// What buffers and shapers count, bit/s.
+    pub buffer: f64,
+    /// Whether it may be more, since the sizes of packets are not known.
+    pub at_least: bool,
+    /// Whether flows divide among equal ways, so that it is a mean.
+    pub divided: bool,
+    /// The flow that offers most, and how much of `wire` that is.
+    pub largest: Option<(u32, f64)>,
+}
+
+/// A flow's rates.
+struct Stream {
+    wire: f64,
+    buffer: f64,
+    at_least: bool,
+}
+
+/// The load of each port. Of a flow only what it offers to ports before the first one of `cut` on its way counts: what
+/// passes that one depends on what else is there.
+pub(super) fn loads(plan: &Plan, cut: &[bool]) -> Vec<Load> {
+    let mut loads = vec![Load::default(); 2 * plan.links.len()];
+    let rates = Rates::new(plan);
+    for (number, flow) in (0u32..).zip(&plan.flows) {
+        let Some(stream) = rates.of(number, flow) else { continue };
+        let mut left = 1.0;
+        let hops = match flow.among.as_deref() {
+            None => ways(plan, flow.from, flow.to),
+            // The sender is sure, and so is its line if it has only one.
+            Some(Among { draw: Draw::Permutation, .. }) => {
+                ways(plan, flow.from, flow.to).into_iter().take(1).filter(|hop| hop.share >= 1.0).collect()
+            }
+            Some(_) => continue,
+        };
+        for hop in hops {
+            let load = &mut loads[hop.port as usize];
+            let share = hop.share * left;
+            let wire = stream.wire * share;
+            load.wire += wire;
+            load.buffer += stream.buffer * share;
+            load.at_least |= stream.at_least;
+            load.divided |= hop.share < 1.0;
+            if load.largest.is_none_or(|(_, most)| wire > most) {
+                load.largest = Some((number, wire));
+            }
+            if cut[hop.port as usize] {
+                break;
+            }
+            left *= 1.0 - plan.links[hop.port as usize / 2].loss;
+        }
+    }
+    loads
+}
+
+/// What is needed to tell the rate of a flow.
+struct Rates<'a> {
+    plan: &'a Plan,
+    /// Payload rate of flows that carry transfers, bit/s.
+    transfers: BTreeMap<u32, f64>,
+    /// When the timeline starts and stops flows.
+    switched: BTreeMap<u32, Vec<(Time, bool)>>,
+    /// Flows that a policer may thin out; all, if it names none.
+    policed: Vec<Option<&'a [u32]>>,
+}
+
+impl<'a> Rates<'a> {
+    fn new(plan: &'a Plan) -> Rates<'a> {
+        let mut transfers = BTreeMap::new();
+        for application in &plan.applications {
+            let ApplicationPlan::Transfers { law, flows } = application else { continue };
+            let Application::Transfers(law) = &**law else { continue };
+            let each = law.mean_rate_bps() / flows.len() as f64;
+            if each.is_finite() {
+                transfers.extend(flows.iter().map(|flow| (*flow, each)));
+            }
+        }
+        let mut switched: BTreeMap<u32, Vec<(Time, bool)>> = BTreeMap::new();
+        for change in &plan.timeline {
+            let (flow, on) = match change.what {
+                ChangeKind::FlowStart(flow) => (flow, true),
+                ChangeKind::FlowStop(flow) => (flow, false),
+                _ => continue,
+            };
+            switched.entry(flow).or_default().push((change.at, on));
+        }
+        let drops = plan.conditioners.iter().filter(|c| c.police.is_some() || c.actions.iter().any(|a| a.drop));
+        let policed = drops.map(|c| if c.place == Place::Source { c.flows.as_deref() } else { None }).collect();
+        Rates { plan, transfers, switched, policed }
+    }
+
+    /// What a flow offers; none where that depends on the network, or is not known.
+    fn of(&self, number: u32, flow: &FlowPlan) -> Option<Stream> {
+        let policed = |flows: &Option<&[u32]>| flows.is_none_or(|flows| flows.contains(&number));
+        if self.policed.iter().any(policed) {
+            return None;
+        }
+        let (payload, burst) = match (&flow.transport, self.transfers.get(&number)) {
+            (Some(tcp), Some(rate)) => (*rate, Bursts::Segments(tcp.segment.0 as u32, tcp.header.0 as u32)),
+            (Some(_), None) => return None,
+            // A trace that ends has its mean rate only until then.
+            (None, _) if matches!(&flow.model, Model::Trace(trace) if !trace.repeat) => return None,
+            (None, _) => (flow.model.mean_rate_bps()?, Bursts::Of(flow.model.burst_bytes())),
+        };
+        let payload = payload * self.active(number, flow);
+        let (wire, buffer, at_least) = burst.per_byte(self.plan);
+        (payload > 0.0).then_some(Stream { wire: payload * wire, buffer: payload * buffer, at_least })
+    }
+
+    /// The part of the measured time in which a flow's source is sure to be at work.
+    fn active(&self, number: u32, flow: &FlowPlan) -> f64 {
+        let (begin, end) = (self.plan.warmup, self.plan.end);
+        let started = Time(flow.start.0.saturating_add(flow.start_spread.0));
+        let mut changes = vec![(started, true)];
+        changes.extend(self.switched.get(&number).into_iter().flatten().copied());
+        changes.push((flow.stop, false));
+        changes.sort_by_key(|(at, _)| *at);
+        let (mut since, mut sum) = (None, Dur::ZERO);
+        for (at, on) in changes.into_iter().filter(|(at, _)| *at <= flow.stop).chain([(end, false)]) {
+            let at = at.min(end).max(begin);
+            match (since, on) {
+                (None, true) => since = Some(at),
+                (Some(before), false) => {
+                    sum += at.since(before);
+                    since = None;
+                }
+                _ => {}
+            }
+        }
+        sum.as_secs() / end.since(begin).as_secs()
+    }
+}
+
+/// How a flow's bytes come.
+enum Bursts {
+    /// In bursts of so many bytes each, or of sizes that are not known.
+    Of(Option<u64>),
+    /// In segments of so many bytes at most, with so many bytes of headers.
+    Segments(u32, u32),
+}
+
+impl Bursts {
+    /// Bytes on the wire and in buffers for a byte of payload, and whether it may be more: full packets have least.
+    fn per_byte(&self, plan: &Plan) -> (f64, f64, bool) {
+        let framing = plan.framing;
+        let mtu = u64::from(framing.mtu);
+        match *self {
+            Bursts::Segments(segment, header) => {
+                let (buffer, wire) = framing.lengths(segment + header);
+                (f64::from(wire) / f64::from(segment), f64::from(buffer) / f64::from(segment), true)
+            }
+            Bursts::Of(None) => {
+                let (buffer, wire) = framing.lengths(framing.mtu);
+                (f64::from(wire) / mtu as f64, f64::from(buffer) / mtu as f64, true)
+            }
+            Bursts::Of(Some(burst)) => {
+                let (full, rest) = (burst / mtu, (burst % mtu) as u32);
+                let (mut buffer, mut wire) = (0.0, 0.0);
+                for (count, payload) in [(full as f64, framing.mtu), (f64::from(u8::from(rest > 0)), rest)] {
+                    let (in_buffer, on_wire) = framing.lengths(payload);
+                    buffer += count * f64::from(in_buffer);
+                    wire += count * f64::from(on_wire);
+                }
+                (wire / burst as f64, buffer / burst as f64, false)
+            }
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Time series that are too coarse for what happens.
+
+use super::{Pass, Warnings};
+use crate::document::WarningName;
+use tailback_document::Path;
+use tailback_units::{Dur, Time};
+
+pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
+    let plan = pass.plan;
+    let Some(sample) = plan.sample else { return };
+    let path = Path::root().join("run").join("sample");
+    let mut add = |message: String, advice: String| found.add(WarningName::CoarseSample, path.clone(), message, advice);
+    let measured = plan.end.since(plan.warmup);
+    if sample > measured {
+        let count = within(sample, plan.warmup, plan.end);
+        let samples = if count == 1 { "sample" } else { "samples" };
+        add(
+            format!("samples are {sample} apart and {measured} are measured: {count} {samples} in all of it"),
+            format!("write \"{}\" or less", fraction(measured)),
+        );
+        return;
+    }
+    // Times of changes within the run, with its beginning and its end; those of one instant are one.
+    let changes = plan.timeline.iter().map(|change| change.at).filter(|at| *at > Time::ZERO && *at < plan.end);
+    let mut times: Vec<Time> = [Time::ZERO].into_iter().chain(changes).chain([plan.end]).collect();
+    times.dedup();
+    if times.len() < 3 {
+        return;
+    }
+    let phases = || times.windows(2).map(|ends| (ends[0], ends[1]));
+    let Some((from, to)) = phases().min_by_key(|(from, to)| to.since(*from)) else { return };
+    let length = to.since(from);
+    if sample > length {
+        let count = within(sample, from, to);
+        let samples = if count == 1 { "1 sample falls" } else { "no sample falls" };
+        add(
+            format!(
+                "samples are {sample} apart, and between {} and {} lie {length}: {samples} into that phase of the timeline",
+                Dur(from.0),
+                Dur(to.0)
+            ),
+            format!("write \"{}\" or less", fraction(length)),
+        );
+    }
+}
+
+/// Samples after `from` and not after `to`; they are at whole multiples of the interval.
+fn within(sample: Dur, from: Time, to: Time) -> u64 {
+    to.0 / sample.0 - from.0 / sample.0
+}
+
+/// A tenth of a time.
+fn fraction(time: Dur) -> Dur {
+    Dur((time.0 / 10).max(1))
+}

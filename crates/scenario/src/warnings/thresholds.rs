@@ -1,0 +1,156 @@
+//! Thresholds that a queue can never reach, so that the discipline does less than its parameters say.
+
+use super::numbers::{bytes, digits, seconds};
+use super::{Pass, Warnings};
+use crate::document::WarningName;
+use std::collections::BTreeMap;
+use tailback_document::Path;
+use tailback_qdisc::Site;
+use tailback_qdisc::signals::{Length, Signals};
+use tailback_sim::plan::{ChangeKind, Fabric, NodeKind, Plan, SwitchPlan};
+
+/// What the longest queue comes to, in the unit of a threshold that is above it.
+struct Short {
+    threshold: String,
+    most: String,
+}
+
+pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
+    // One warning for what one line of the document says, about the first port.
+    let mut said: BTreeMap<Path, (u32, String, String, Path, u32)> = BTreeMap::new();
+    for port in (0..2 * pass.plan.links.len() as u32).filter(|port| pass.used.is_used(*port)) {
+        for (path, buffer, what, most) in unreachable(pass, port) {
+            said.entry(path).and_modify(|(.., count)| *count += 1).or_insert((port, what, most, buffer, 1));
+        }
+    }
+    for (path, (port, what, most, buffer, ports)) in said {
+        let others = match ports {
+            1 => String::new(),
+            n => format!(" (and {} more)", n - 1),
+        };
+        found.add(
+            WarningName::Unreachable,
+            path,
+            format!("{what} is never reached: the queue {}{others} holds at most {most}", pass.places.port(port)),
+            format!("lower it, or raise `{buffer}`"),
+        );
+    }
+}
+
+/// The thresholds at a port that no queue there reaches, the lowest of each discipline: where it stands and where the
+/// limit does, what it is, and what the queue holds at most.
+fn unreachable(pass: &Pass<'_>, port: u32) -> Vec<(Path, Path, String, String)> {
+    let plan = pass.plan;
+    let link = &plan.links[port as usize / 2];
+    let (from, side) = (link.ends[port as usize % 2], port as usize % 2);
+    let NodeKind::Switch(switch) = &plan.nodes[usize::from(from)].kind else { return Vec::new() };
+    let Some(([discipline, buffer], most)) = pass.places.queue(port).zip(memory(switch)) else { return Vec::new() };
+    let queue = &link.queue[side];
+    let bounds = Bounds::new(plan, steady(plan, port));
+    let mut found: BTreeMap<Path, (Path, String, String)> = BTreeMap::new();
+    // A class with the largest limit: what it cannot reach none can.
+    let limits = queue.limits.iter().zip(&queue.places).max_by_key(|(bytes, packets)| (**bytes, **packets));
+    let Some((limit, places)) = limits else { return Vec::new() };
+    let rate = queue.shaper.as_ref().map_or(link.rate[side], |shaper| shaper.rate.min(link.rate[side]));
+    let site = Site { bytes: (*limit).min(most), packets: *places, rate };
+    let mut spoken = Vec::new();
+    queue.discipline.each_threshold(&site, &mut |threshold| {
+        let Some(short) = bounds.short(threshold.length, &threshold.site) else { return };
+        let inner = Path::parse(&threshold.path).unwrap_or_default();
+        let table = discipline.join_path(&inner.parent().unwrap_or_default());
+        // Where the lower threshold is out of reach, the higher one is, too.
+        if spoken.contains(&table) {
+            return;
+        }
+        spoken.push(table);
+        let follows = if threshold.derived { ", its default," } else { "" };
+        let what = format!("`{}`{follows} of {}", threshold.path, short.threshold);
+        found.insert(discipline.join_path(&inner), (buffer.clone(), what, short.most));
+    });
+    if let Some(point) = switch.notification.as_deref() {
+        let path = pass.places.table(from).join("congestion-notification");
+        let first = point.thresholds().into_iter().find_map(|(name, length)| {
+            let short = bounds.short(length, &site)?;
+            Some((path.join(name), (buffer.clone(), format!("`{name}` of {}", short.threshold), short.most)))
+        });
+        found.extend(first);
+    }
+    found.into_iter().map(|(path, (buffer, what, most))| (path, buffer, what, most)).collect()
+}
+
+/// Most buffer bytes that one output queue of a switch may take, whatever its own limit; none of a crossbar, where
+/// frames wait at the inputs.
+fn memory(switch: &SwitchPlan) -> Option<u64> {
+    match switch.fabric {
+        Fabric::OutputQueued | Fabric::CutThrough { .. } => Some(u64::MAX),
+        // A queue alone in the memory stops at alpha times what it leaves free (Choudhury and Hahne 1998).
+        Fabric::SharedMemory { memory, alpha } => Some((memory as f64 * alpha / (1.0 + alpha)).ceil() as u64),
+        Fabric::SharedBuffer(buffer) => Some(buffer.memory),
+        Fabric::InputFifo { .. } | Fabric::VirtualOutputQueues { .. } => None,
+    }
+}
+
+/// Whether a port always sends at its line's rate while something waits, in the order in which it came.
+fn steady(plan: &Plan, port: u32) -> bool {
+    let (number, side) = (port / 2, port as usize % 2);
+    let link = &plan.links[number as usize];
+    let tells = |node: u16| match &plan.nodes[usize::from(node)].kind {
+        NodeKind::Switch(switch) => switch.backpressure.is_some() || switch.limiters.is_some(),
+        NodeKind::Host(_) => false,
+    };
+    let changes = |what: &ChangeKind| match what {
+        ChangeKind::LinkDown(n) | ChangeKind::LinkUp(n) | ChangeKind::LinkRate(n, _) => *n == number,
+        ChangeKind::PauseStorm { .. } => true,
+        _ => false,
+    };
+    plan.classes == 1
+        && link.queue[side].ring.is_none()
+        && link.queue[side].shaper.is_none()
+        && !link.ends.iter().any(|node| tells(*node))
+        && !plan.timeline.iter().any(|change| changes(&change.what))
+}
+
+/// How long packets are, at least and at most.
+struct Bounds {
+    /// Buffer bytes of the smallest and of the largest packet.
+    smallest: f64,
+    largest: f64,
+    /// Wire bytes of the largest.
+    largest_wire: f64,
+    /// Wire bytes for a buffer byte, at most.
+    wire_per_byte: f64,
+    /// Whether waits have a bound.
+    steady: bool,
+}
+
+impl Bounds {
+    fn new(plan: &Plan, steady: bool) -> Bounds {
+        let ((smallest, wire), (largest, largest_wire)) =
+            (plan.framing.lengths(1), plan.framing.lengths(plan.framing.mtu));
+        let [smallest, wire, largest, largest_wire] = [smallest, wire, largest, largest_wire].map(f64::from);
+        Bounds { smallest, largest, largest_wire, wire_per_byte: wire / smallest, steady }
+    }
+    /// The threshold and what the queue has at most, if that is less.
+    fn short(&self, length: Length, site: &Site) -> Option<Short> {
+        let finite = |limit: u64| if limit == u64::MAX { f64::INFINITY } else { limit as f64 };
+        let (limit, places) = (finite(site.bytes), finite(site.packets));
+        let in_bytes = f64::min(limit, places * self.largest);
+        let in_packets = f64::min(places, limit / self.smallest);
+        match length {
+            Length::Bytes(bound) => {
+                (bound > in_bytes).then(|| Short { threshold: bytes(bound), most: bytes(in_bytes) })
+            }
+            Length::Packets(bound) => (bound > in_packets).then(|| {
+                let packets = |n: f64| format!("{} packets", digits(n));
+                Short { threshold: packets(bound), most: packets(in_packets.floor()) }
+            }),
+            Length::Wait(bound) if self.steady => {
+                // All that is before it, and the packet in transmission.
+                let most = (in_bytes * self.wire_per_byte + self.largest_wire) * 8.0 / site.rate.0 as f64;
+                (bound.as_secs() > most)
+                    .then(|| Short { threshold: bound.to_string(), most: format!("{} of waiting", seconds(most)) })
+            }
+            Length::Wait(_) => None,
+        }
+    }
+}

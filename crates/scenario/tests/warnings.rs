@@ -1,0 +1,368 @@
+//! What is said of scenarios that are valid and make little sense, each beside one that is just within bounds. The
+//! numbers are worked out by hand: a payload of P bytes is a frame of P + 18 and takes P + 38 on the wire.
+
+use tailback_scenario::Scenario;
+use tailback_scenario::document::WarningName::{self, *};
+
+/// Two hosts, a switch and a receiver, all links of 10 Mbit/s; `more` is put in for the rest of the document.
+fn two_into_one(network: &str, more: &str) -> String {
+    format!(
+        r#"tailback = 1
+[run]
+duration = "10s"
+{network}
+[hosts]
+h = {{ count = 2 }}
+d = {{}}
+[switches]
+sw = {{}}
+[[links]]
+between = ["h*", "sw"]
+rate = "10Mbit/s"
+[[links]]
+between = ["sw", "d"]
+rate = "10Mbit/s"
+{more}"#
+    )
+}
+
+fn cbr(rate: &str) -> String {
+    format!(
+        "[[flows]]\nname = \"data\"\nfrom = \"h*\"\nto = \"d\"\nsource = {{ kind = \"cbr\", packet = \"1000B\", rate = \"{rate}\" }}\n"
+    )
+}
+
+fn scenario(text: &str) -> Scenario {
+    Scenario::from_toml(text, "net.toml").unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// Name, path and message of each warning.
+fn warnings(text: &str) -> Vec<(WarningName, String, String)> {
+    scenario(text).warnings().into_iter().map(|w| (w.name, w.problem.path, w.problem.message)).collect()
+}
+
+/// The only warning, which must be this one.
+fn only(text: &str, name: WarningName, path: &str) -> String {
+    let found = warnings(text);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!((found[0].0, found[0].1.as_str()), (name, path), "{found:?}");
+    found[0].2.clone()
+}
+
+fn none(text: &str) {
+    let found = warnings(text);
+    assert!(found.is_empty(), "{found:?}");
+}
+
+#[test]
+fn load_above_a_lines_rate_counts_headers_and_gaps() {
+    // 2 × 4.9 Mbit/s × 1038/1000 = 10.1724 Mbit/s, of which 1.695 % is too much; 2 × 4.8 Mbit/s make 9.9648 Mbit/s.
+    let message = only(&two_into_one("", &cbr("4.9Mbit/s")), Overload, "links[1].rate");
+    for part in ["sw->d is offered 10.17Mbit/s", "carries 10Mbit/s", "1.695% of it cannot pass"] {
+        assert!(message.contains(part), "{message}");
+    }
+    none(&two_into_one("", &cbr("4.8Mbit/s")));
+}
+
+#[test]
+fn a_host_above_its_own_line_is_said_first_and_what_is_behind_it_is_not() {
+    // 3 Gbit/s × 1.038 = 3.114 Gbit/s into 10 Mbit/s: a second brings work for 311.4 s.
+    let message = only(&two_into_one("", &cbr("3Gbit/s")), Overload, "flows[0].source");
+    for part in ["h1->sw is offered 3.114Gbit/s", "one port like it", "delay grows by 310.4s every second"] {
+        assert!(message.contains(part), "{message}");
+    }
+    // 9.7 Mbit/s × 1.038 = 10.07 Mbit/s is above a host's line, 9.6 Mbit/s only above the one that both share.
+    assert!(only(&two_into_one("", &cbr("9.7Mbit/s")), Overload, "flows[0].source").contains("h1->sw"));
+    assert!(only(&two_into_one("", &cbr("9.6Mbit/s")), Overload, "links[1].rate").contains("sw->d"));
+}
+
+#[test]
+fn load_is_that_of_the_measured_time() {
+    // On for 5 of 10 s, 2 × 9 Mbit/s are 9 Mbit/s × 1.038 = 9.342 Mbit/s on average; for 6 s, 11.21 Mbit/s.
+    none(&two_into_one("", &cbr("9Mbit/s").replace("to = \"d\"", "to = \"d\"\nstop = \"5s\"")));
+    let six = cbr("9Mbit/s").replace("to = \"d\"", "to = \"d\"\nstop = \"6s\"");
+    assert!(only(&two_into_one("", &six), Overload, "links[1].rate").contains("11.21Mbit/s"));
+    // The timeline stops both at 5 s.
+    let stopped = format!("{}[[timeline]]\nat = \"5s\"\nflow = \"data\"\nstate = \"stop\"\n", cbr("9Mbit/s"));
+    none(&two_into_one("", &stopped));
+    // 2 × 9 Mbit/s need 18.684 Mbit/s; with 30 Mbit/s from 5 s on there are 20 Mbit/s on average.
+    let faster = "[[timeline]]\nat = \"5s\"\nlink = [\"sw\", \"d\"]\nrate = \"30Mbit/s\"\n";
+    none(&two_into_one("", &format!("{}{faster}", cbr("9Mbit/s"))));
+    let too_late = faster.replace("5s", "6s"); // 18 Mbit/s
+    assert!(
+        only(&two_into_one("", &format!("{}{too_late}", cbr("9Mbit/s"))), Overload, "links[1].rate")
+            .contains("18Mbit/s")
+    );
+}
+
+#[test]
+fn sizes_that_vary_are_counted_as_if_all_packets_were_full() {
+    // Full packets of 1500 B take 1538 B: 9.75 Mbit/s of payload are at least 9.997 Mbit/s, 9.76 Mbit/s 10.007 Mbit/s.
+    let varied = |rate| {
+        format!(
+            "[[flows]]\nname = \"data\"\nfrom = \"h1\"\nto = \"d\"\nsource = {{ kind = \"poisson\", packet = \"500B\", sizes = \"exponential\", rate = \"{rate}\" }}\n"
+        )
+    };
+    none(&two_into_one("", &varied("9.75Mbit/s")));
+    let message = warnings(&two_into_one("", &varied("9.76Mbit/s")));
+    assert!(message[0].2.contains("at least 10.01Mbit/s"), "{message:?}");
+}
+
+#[test]
+fn transfers_have_a_load_and_other_flows_with_a_transport_adapt() {
+    // Segments of 1460 B are 1500 B with headers and 1538 B on the wire: × 1.05342.
+    let transfers = |rate| {
+        format!(
+            "[[flows]]\nname = \"files\"\nfrom = \"h*\"\nto = \"d\"\ntransport = {{ kind = \"tcp\" }}\napplication = {{ kind = \"transfers\", size = {{ kind = \"fixed\", size = \"100kB\" }}, rate = \"{rate}\" }}\n"
+        )
+    };
+    none(&two_into_one("", &transfers("9.49Mbit/s"))); // 9.997 Mbit/s
+    let message = only(&two_into_one("", &transfers("9.5Mbit/s")), Overload, "links[1].rate");
+    assert!(message.contains("at least 10.01Mbit/s"), "{message}");
+    none(&two_into_one("", &cbr("9Mbit/s").replace("to = \"d\"", "to = \"d\"\ntransport = { kind = \"tcp\" }")));
+}
+
+#[test]
+fn a_shaper_is_compared_with_what_buffers_count() {
+    // Frames of 1018 B: 2 × 2.45 Mbit/s × 1.018 = 4.9882 Mbit/s below a shaper of 5 Mbit/s, 2 × 2.46 Mbit/s above it.
+    let shaped = |rate| {
+        two_into_one("", &cbr(rate)).replace("sw = {}", "sw = { ports = { d = { shaper = { rate = \"5Mbit/s\" } } } }")
+    };
+    none(&shaped("2.45Mbit/s"));
+    let message = only(&shaped("2.46Mbit/s"), Overload, "switches.sw.ports.d.shaper");
+    assert!(message.contains("5.009Mbit/s and its shaper lets pass 5Mbit/s"), "{message}");
+}
+
+#[test]
+fn what_a_policer_may_drop_is_no_load() {
+    let policed = cbr("4.9Mbit/s").replace(
+        "to = \"d\"",
+        "to = \"d\"\nmarking = { meter = { kind = \"fixed\", colour = \"red\" }, police = \"red\" }",
+    );
+    none(&two_into_one("", &policed));
+}
+
+/// Two leaves with two hosts each and two spines, all of 10 Mbit/s.
+fn fabric(routing: &str, flow: &str) -> String {
+    format!(
+        r#"tailback = 1
+[run]
+duration = "10s"
+[network]
+routing = "{routing}"
+[fabric]
+kind = "leaf-spine"
+leaves = 2
+spines = 2
+hosts-per-leaf = 4
+rate = "10Mbit/s"
+delay = "1us"
+[[flows]]
+name = "data"
+from = "h[1-4]"
+to = "h[5-8]"
+pair = "zip"
+{flow}
+"#
+    )
+}
+
+#[test]
+fn equal_ways_share_a_load() {
+    // Four hosts with 4.8 Mbit/s × 1.038 = 4.982 Mbit/s each have two uplinks: 9.965 Mbit/s each; with 4.9 Mbit/s 10.17.
+    let source = |rate| format!("source = {{ kind = \"cbr\", packet = \"1000B\", rate = \"{rate}\" }}");
+    none(&fabric("ecmp", &source("4.8Mbit/s")));
+    let message = only(&fabric("ecmp", &source("4.9Mbit/s")), Overload, "fabric.rate");
+    assert!(message.contains("10.17Mbit/s (in the mean over the equal ways)"), "{message}");
+}
+
+const RED: &str = "[network]\nbuffer = \"50kB\"\n[network.discipline]\nkind = \"red\"\n";
+
+#[test]
+fn a_threshold_above_the_buffer_is_never_reached() {
+    let red = |max: &str| two_into_one(&format!("{RED}min = \"20kB\"\nmax = \"{max}\"\n"), &cbr("4Mbit/s"));
+    let message = only(&red("200kB"), Unreachable, "network.discipline.max");
+    assert_eq!(message, "`max` of 200kB is never reached: the queue sw->d holds at most 50kB");
+    none(&red("50kB"));
+    let rendered = scenario(&red("200kB")).warnings()[0].problem.rendered.clone();
+    assert!(rendered.starts_with("warning: ") && rendered.contains("--> net.toml:9:7\n"), "{rendered}");
+    assert!(
+        rendered.contains("raise `network.buffer`; if it is meant, write accept = [\"unreachable\"]"),
+        "{rendered}"
+    );
+}
+
+#[test]
+fn a_threshold_that_follows_the_link_is_named_as_such() {
+    // 5 ms of 10 Mbit/s are 6.25 kB: min is half of it and max three times that, 9.375 kB; with 10 Gbit/s a thousand times.
+    let fast = two_into_one(RED, &cbr("4Mbit/s")).replace("10Mbit/s", "10Gbit/s");
+    let message = only(&fast, Unreachable, "network.discipline.min");
+    assert!(message.contains("`min`, its default, of 3.125MB"), "{message}");
+    none(&two_into_one(RED, &cbr("4Mbit/s")));
+}
+
+#[test]
+fn a_queue_in_shared_memory_holds_what_alpha_leaves_it() {
+    // Alone in 120 kB with an alpha of 1 a queue has at most 60 kB.
+    let shared = |max| {
+        two_into_one(&format!("{RED}min = \"20kB\"\nmax = \"{max}\"\n"), &cbr("4Mbit/s"))
+            .replace("\"50kB\"", "\"unlimited\"")
+            .replace("sw = {}", "sw = { model = { kind = \"shared-memory\", memory = \"120kB\", alpha = 1.0 } }")
+    };
+    assert!(only(&shared("61kB"), Unreachable, "network.discipline.max").contains("at most 60kB"));
+    none(&shared("60kB"));
+}
+
+#[test]
+fn a_delay_is_reachable_if_the_buffer_holds_it() {
+    // 50 kB of smallest frames, 64 B with 84 on the wire, and a frame of 1538 B: 67,163 B, 5.37 ms at 100 Mbit/s
+    // and 4.88 ms at 110 Mbit/s.
+    let codel = |rate| {
+        let network = "[network]\nbuffer = \"50kB\"\ndiscipline = { kind = \"codel\" }\n";
+        two_into_one(network, &cbr("4Mbit/s")).replace("10Mbit/s", rate)
+    };
+    none(&codel("100Mbit/s"));
+    let message = only(&codel("110Mbit/s"), Unreachable, "network.discipline.target");
+    assert!(message.contains("`target`, its default, of 5ms") && message.contains("4.885ms of waiting"), "{message}");
+}
+
+#[test]
+fn a_threshold_inside_a_class_is_compared_with_the_limit_of_the_class() {
+    let classes = |max| {
+        let network = format!(
+            "[network]\nbuffer = \"unlimited\"\n[network.discipline]\nkind = \"class-based\"\nclasses = [{{ match = {{ dscp = \"ef\" }}, bandwidth = \"10%\", discipline = {{ kind = \"wred\", profiles = {{ 5 = {{ max = {max} }} }} }} }}]\n"
+        );
+        two_into_one(&network, &cbr("4Mbit/s"))
+    };
+    // A class holds 64 packets unless told.
+    let path = "network.discipline.classes[0].discipline.profiles[5].max";
+    let found = warnings(&classes(65));
+    assert!(
+        found.len() == 1 && found[0].2.contains("65 packets") && found[0].2.contains("64 packets"),
+        "{path}: {found:?}"
+    );
+    none(&classes(64));
+}
+
+#[test]
+fn a_congestion_point_has_thresholds_too() {
+    // 90 frames of 1500 B are 135 kB.
+    let bcn = |buffer| {
+        two_into_one(&format!("[network]\nbuffer = \"{buffer}\"\n"), &cbr("4Mbit/s"))
+            .replace("sw = {}", "sw = { congestion-notification = { kind = \"bcn\", frame = \"1500B\" } }")
+            .replace(
+                "h = { count = 2 }",
+                "h = { count = 2, rate-limiters = { law = { kind = \"bcn\" }, buffer = \"150kB\" } }",
+            )
+    };
+    assert!(only(&bcn("130kB"), Unreachable, "switches.sw.congestion-notification.full").contains("135kB"));
+    none(&bcn("135kB"));
+}
+
+fn tcp(transport: &str) -> String {
+    format!(
+        "[[flows]]\nname = \"data\"\nfrom = \"h*\"\nto = \"d\"\ntransport = {{ kind = \"tcp\", {transport} }}\nsource = {{ kind = \"bulk\" }}\n"
+    )
+}
+
+#[test]
+fn a_transport_that_goes_by_marks_wants_a_queue_that_marks() {
+    let dctcp = tcp("congestion-control = { kind = \"dctcp\" }, ecn = \"classic\"");
+    let message = only(&two_into_one("", &dctcp), NoMarks, "flows[0].transport.congestion-control");
+    assert!(message.contains("no queue on the way of `data` marks: h1->sw, sw->d"), "{message}");
+    // One queue that marks is enough, and one that could and does not is none.
+    let marking = |ecn| format!("[network.discipline]\nkind = \"red\"\nmin = \"5kB\"\nmax = \"10kB\"\necn = {ecn}\n");
+    none(&two_into_one(&marking("true"), &dctcp));
+    only(&two_into_one(&marking("false"), &dctcp), NoMarks, "flows[0].transport.congestion-control");
+    // L4S, and one who does not listen.
+    let l4s = tcp("ecn = \"classic\", ect = \"ect1\"");
+    assert!(only(&two_into_one("", &l4s), NoMarks, "flows[0].transport.ect").contains("asks for L4S"));
+    none(&two_into_one("[network.discipline]\nkind = \"dualpi2\"\n", &l4s));
+    only(
+        &two_into_one(&marking("true"), &tcp("congestion-control = { kind = \"dctcp\" }")),
+        NoMarks,
+        "flows[0].transport.congestion-control",
+    );
+    none(&two_into_one("", &tcp("ecn = \"classic\"")));
+}
+
+#[test]
+fn go_back_n_wants_its_packets_in_order() {
+    let rdma = "transport = { kind = \"rdma\", congestion-control = { kind = \"timely\" } }\nsource = { kind = \"bulk\", size = \"1MB\" }";
+    assert!(only(&fabric("spray", rdma), Reordering, "network.routing").contains("over 2 ways"));
+    none(&fabric("ecmp", rdma));
+    none(&fabric("spray", "transport = { kind = \"tcp\" }\nsource = { kind = \"bulk\", size = \"1MB\" }"));
+}
+
+#[test]
+fn samples_are_not_further_apart_than_what_happens() {
+    let sampled = |sample: &str, more: &str| {
+        two_into_one("", &format!("{}{more}", cbr("4Mbit/s")))
+            .replace("duration = \"10s\"", &format!("duration = \"10s\"\nwarmup = \"8s\"\nsample = \"{sample}\""))
+    };
+    // 8 s to 10 s are measured; of 3 s apart, one falls at 9 s.
+    assert!(only(&sampled("3s", ""), CoarseSample, "run.sample").contains("2s are measured: 1 sample in"));
+    none(&sampled("2s", ""));
+    let twice = "[[timeline]]\nat = \"4.01s\"\nflow = \"data\"\nstate = \"stop\"\n[[timeline]]\nat = \"4.06s\"\nflow = \"data\"\nstate = \"start\"\n";
+    let message = only(&sampled("100ms", twice), CoarseSample, "run.sample");
+    assert!(message.contains("between 4.01s and 4.06s lie 50ms: no sample falls"), "{message}");
+    none(&sampled("50ms", twice));
+}
+
+#[test]
+fn something_must_be_able_to_arrive_while_it_is_measured() {
+    // Two lines of 100 ms.
+    let far = |duration| {
+        two_into_one("", &cbr("4Mbit/s"))
+            .replace("rate = \"10Mbit/s\"", "rate = \"10Mbit/s\"\ndelay = \"100ms\"")
+            .replace("duration = \"10s\"", &format!("duration = \"{duration}\""))
+    };
+    let message = only(&far("199ms"), ShortMeasurement, "run.duration");
+    assert!(message.contains("199ms are measured") && message.contains("at least 200ms"), "{message}");
+    none(&far("200ms"));
+}
+
+#[test]
+fn a_setting_that_another_one_overrides_changes_nothing() {
+    let base = scenario(&two_into_one("", &cbr("4Mbit/s")).replace("sw = {}", "sw = { buffer = \"50kB\" }"));
+    let of = |path: &str, value: &str| base.without_effect(&[(path, value)]).unwrap_or_else(|e| panic!("{e}"));
+    let idle = of("network.buffer", "20kB");
+    assert_eq!(idle.len(), 1);
+    assert_eq!(idle[0].name, NoEffect);
+    let rendered = &idle[0].problem.rendered;
+    assert!(
+        rendered.contains("`network.buffer=20kB` changes nothing") && rendered.contains("--> --set:1:16"),
+        "{rendered}"
+    );
+    assert!(rendered.contains("set `switches.*.buffer`"), "{rendered}");
+    assert_eq!(of("switches.sw.buffer", "20kB"), []);
+    // What it is already is no mistake.
+    assert_eq!(of("switches.sw.buffer", "50000B"), []);
+    // The document differs, and what it amounts to does not.
+    let other = base.with_set(&[("network.buffer", "20kB")]).unwrap();
+    assert_ne!(base.hash(), other.hash());
+    assert_eq!(base.effect(), other.effect());
+    for (path, value) in
+        [("run.replications", "7"), ("run.seed", "9"), ("flows[0].source.packet", "1001B"), ("title", "other")]
+    {
+        assert_ne!(base.effect(), base.with_set(&[(path, value)]).unwrap().effect(), "{path}");
+        assert_eq!(of(path, value), [], "{path}");
+    }
+}
+
+#[test]
+fn what_is_meant_is_accepted_by_name() {
+    let text = two_into_one("accept = [\"overload\"]\n", &cbr("4.9Mbit/s"));
+    none(&text);
+    assert_eq!(warnings(&text.replace("overload", "no-marks")).len(), 1);
+    let wrong = Scenario::from_toml(&text.replace("overload", "overlaod"), "net.toml").unwrap_err();
+    assert!(wrong.to_string().contains("overload"), "{wrong}");
+    // Names are those of the document.
+    for name in WarningName::ALL {
+        assert_eq!(serde_json::to_value(name).unwrap(), name.text());
+    }
+    assert_eq!(
+        scenario(&two_into_one("", &cbr("4Mbit/s"))).hash(),
+        scenario(&two_into_one("accept = []\n", &cbr("4Mbit/s"))).hash()
+    );
+}

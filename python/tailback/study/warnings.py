@@ -1,0 +1,86 @@
+"""What looks wrong in a study: at its points, and settings or axes that change nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from tailback.warning import ScenarioWarning, accepted, gather, made, read
+
+if TYPE_CHECKING:
+    from tailback.study.document import Cell, Study
+    from tailback.study.results import Run, Setting
+
+__all__ = ["after", "before"]
+
+_MOST_POINTS = 200
+"""Points that are looked at one by one; a larger study has the same at its first ones."""
+
+_NEUTRAL = frozenset({"run.engine", "run.confidence", "run.replications", "title", "description"})
+"""Settings that give the same results by what they are."""
+
+
+def before(study: Study) -> list[ScenarioWarning]:
+    """Return what can be said before anything is run."""
+    cells = study.cells[:_MOST_POINTS]
+    found = gather([cell.scenario.warnings for cell in cells], "points")
+    if "no-effect" in accepted(study.base.run_config):
+        return found
+    for name in _idle(study.cells, lambda cell: cell.effect):
+        found.append(_axis(study, name, "the network, the flows and the run are the same at all of them"))
+    for path, value in study.document.get("set", {}).items():
+        if study.without(path).amounts_to(study):
+            found.append(
+                made(
+                    "no-effect",
+                    f"`{path} = {value}` changes nothing at any point: network, flows and run are the same without it",
+                    _overrides(study, path, value),
+                )
+            )
+    return found
+
+
+def after(study: Study, runs: Mapping[Setting, Sequence[Run]]) -> list[ScenarioWarning]:
+    """Return what the results show: axes whose values, though they differ, gave the same runs."""
+    if "no-effect" in accepted(study.base.run_config):
+        return []
+    said = set(_idle(study.cells, lambda cell: cell.effect))
+    digests = {setting: tuple((run.seed, run.digest) for run in own) for setting, own in runs.items()}
+    if not all(digests.values()) or len({len(own) for own in digests.values()}) > 1:
+        return []
+    return [
+        _axis(study, name, "every run has the digest that it has at the others", ran=True)
+        for name in _idle(study.cells, lambda cell: digests[cell.setting])
+        if name not in said and not set(study.paths_of(name)) <= _NEUTRAL
+    ]
+
+
+def _idle(cells: Sequence[Cell], key: Callable[[Cell], Hashable]) -> Iterator[str]:
+    """Yield the axes of which no two values differ by `key` at points that differ in nothing else."""
+    names = dict.fromkeys(name for cell in cells for name, _ in cell.setting)
+    for name in names:
+        groups: dict[Hashable, list[Hashable]] = {}
+        for cell in cells:
+            others = tuple(pair for pair in cell.setting if pair[0] != name)
+            groups.setdefault(others, []).append(key(cell))
+        several = [group for group in groups.values() if len(group) > 1]
+        if several and all(len(set(group)) == 1 for group in several):
+            yield name
+
+
+def _axis(study: Study, name: str, why: str, *, ran: bool = False) -> ScenarioWarning:
+    values = list(dict.fromkeys(str(dict(cell.setting)[name]) for cell in study.cells))
+    shown = ", ".join(values[:4]) + (", …" if len(values) > 4 else "")
+    verb = "changed" if ran else "changes"
+    paths = study.paths_of(name)
+    advice = "vary it further, or leave it out" if ran or not paths else _overrides(study, paths[0], *values)
+    return made("no-effect", f"`{name}` {verb} nothing at its values {shown}: {why}", advice)
+
+
+def _overrides(study: Study, path: str, *values: object) -> str:
+    """Return what the core says to change, of a value that is not the scenario's own; without how to accept it."""
+    for value in values:
+        # None of the value that the scenario has.
+        for warning in read(study.base.native.without_effect([(path, str(value))])):
+            return (warning.suggestion or "").partition("; if it is meant")[0]
+    return "vary something else, or leave it out"
