@@ -171,9 +171,11 @@ fn files_in(folder: &Path, allow_files: bool) -> Files {
             // Links are followed first, so that none leads out.
             let inside = folder.canonicalize().and_then(|folder| Ok(path.canonicalize()?.starts_with(folder)));
             if !inside.map_err(|e| e.to_string())? {
-                return Err("it is outside the scenario's folder, and a scenario of somebody else could read any file \
+                return Err(
+                    "it is outside the scenario's folder, and a scenario of somebody else could read any file \
                      of yours; if you trust this one, allow it with --allow-files (in Python: allow_files=True)"
-                    .to_owned());
+                        .to_owned(),
+                );
             }
             // A pipe or a device has no end that could be waited for.
             if !path.metadata().map_err(|e| e.to_string())?.is_file() {
