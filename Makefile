@@ -140,7 +140,14 @@ check-bounds: $(VENV)/.installed ## Run the Python tests with the oldest version
 validate: $(VENV)/.tested ## Run the long tests too (random networks, full-length oracles, every claim, TCP against ns-2)
 	$(CARGO) test --locked --profile validate $(TESTED_CRATES) -- --include-ignored
 	$(BIN)/python -m pytest -m "slow or not slow"
+	tools/fuzz.sh 60
 	$(BIN)/python validation/tcp.py --out $(OUT)/validation
+
+# An hour for each target; `make fuzz FUZZ_SECONDS=600` ten minutes.
+FUZZ_SECONDS ?= 3600
+.PHONY: fuzz
+fuzz: ## Fuzz the readers of documents, assignments, traces, studies and router configurations
+	tools/fuzz.sh $(FUZZ_SECONDS)
 
 # --- Measurements -----------------------------------------------------------------------------------------------
 

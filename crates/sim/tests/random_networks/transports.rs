@@ -11,7 +11,7 @@ use tailback_qdisc::Spec;
 use tailback_sim::plan::*;
 use tailback_traffic::Application;
 use tailback_transport::{Cc, Tcp};
-use tailback_units::Time;
+use tailback_units::{Dur, Time};
 
 /// A transport that a document could ask for: one of each recovery, with and without ECN.
 fn transport() -> impl Strategy<Value = Option<Arc<Tcp>>> {

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Runs each fuzz target for so many seconds: tools/fuzz.sh SECONDS [TARGET...]. What is found lies in fuzz/artifacts and
+# ends with an error; without cargo-fuzz or a C++ compiler one line says why nothing is done.
+set -euo pipefail
+cd "$(dirname "$0")/../fuzz"
+seconds=$1
+shift
+if ! command -v cargo-fuzz >/dev/null; then
+    echo "fuzz targets skipped: no cargo-fuzz; cargo install cargo-fuzz --locked"
+    exit 0
+fi
+if ! command -v c++ >/dev/null; then
+    echo "fuzz targets skipped: no C++ compiler, which libFuzzer is built with"
+    exit 0
+fi
+targets=("$@")
+[ ${#targets[@]} -gt 0 ] || mapfile -t targets < <(cargo fuzz list)
+for target in "${targets[@]}"; do
+    # New inputs go to fuzz/found, which is not kept; those in fuzz/corpus are.
+    mkdir -p "found/$target"
+    # No sanitizer: the code is safe Rust but for a few lines, and so the stable toolchain will do.
+    cargo fuzz run --sanitizer none "$target" "found/$target" "corpus/$target" -- \
+        -max_total_time="$seconds" -timeout=30 -max_len=20000 -rss_limit_mb=3000 -print_final_stats=1
+done
