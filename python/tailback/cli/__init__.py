@@ -130,7 +130,7 @@ def _main(arguments: Sequence[str] | None) -> int:
     except BrokenPipeError:
         raise
     except SystemExit:
-        # Outside its standalone mode click does this for a pipe that nobody reads any more, and for nothing else.
+        # click outside its standalone mode, and rich, do this for a pipe that nobody reads any more, and nothing else.
         raise BrokenPipeError from None
     except Exception as error:
         if _debugging():

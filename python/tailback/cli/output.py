@@ -94,15 +94,11 @@ def console() -> Console:
     """Return the console for tables: as wide as the terminal, or wide enough for a file."""
     from rich.console import Console
 
-    class Quiet(Console):
+    class Plain(Console):
         def render_str(self, text: str, **options: Any) -> Text:
             return super().render_str(visible(text), **options)
 
-        def on_broken_pipe(self) -> None:
-            # rich ends with code 1; a reader that has had enough, as `head` has, is no error: `main` sees to it.
-            raise BrokenPipeError
-
-    return Quiet(highlight=False, markup=False, width=None if sys.stdout.isatty() else _WIDE, emoji=False)
+    return Plain(highlight=False, markup=False, width=None if sys.stdout.isatty() else _WIDE, emoji=False)
 
 
 _NARROW = 14
