@@ -57,7 +57,8 @@ impl<'a> Places<'a> {
     /// What ports have in common that the document describes by the same words: the entries of the link and of its ends.
     pub fn kind(&self, port: u32) -> (usize, &'a str, &'a str) {
         let [from, to] = self.ends(port).map(|id| self.node(id).entry);
-        (self.links[port as usize / 2].entry, from, to)
+        // A fabric makes its links one by one, by one table.
+        (self.links[port as usize / 2].entry.min(self.written.links.len()), from, to)
     }
     /// The rate of a port's line.
     pub fn rate(&self, port: u32) -> Path {

@@ -1,6 +1,6 @@
 //! What sources whose rates are known offer to each port, on average over the time that is measured.
 
-use super::ways::ways;
+use super::ways::{ways, ways_through};
 use std::collections::BTreeMap;
 use tailback_sim::plan::{Among, ApplicationPlan, ChangeKind, Draw, FlowPlan, Place, Plan};
 use tailback_traffic::{Application, Model};
@@ -28,37 +28,34 @@ struct Stream {
     at_least: bool,
 }
 
-/// The load of each port. Of a flow only what it offers to ports before the first one of `cut` on its way counts: what
+/// The load of each port. Of a flow only what it offers before and at the first port of `cut` on its way counts: what
 /// passes that one depends on what else is there.
 pub(super) fn loads(plan: &Plan, cut: &[bool]) -> Vec<Load> {
     let mut loads = vec![Load::default(); 2 * plan.links.len()];
     let rates = Rates::new(plan);
     for (number, flow) in (0u32..).zip(&plan.flows) {
         let Some(stream) = rates.of(number, flow) else { continue };
-        let mut left = 1.0;
+        let through = |port: u32| {
+            if cut[port as usize] { 0.0 } else { 1.0 - plan.links[port as usize / 2].loss }
+        };
         let hops = match flow.among.as_deref() {
-            None => ways(plan, flow.from, flow.to),
+            None => ways_through(plan, flow.from, flow.to, through),
             // The sender is sure, and so is its line if it has only one.
             Some(Among { draw: Draw::Permutation, .. }) => {
-                ways(plan, flow.from, flow.to).into_iter().take(1).filter(|hop| hop.share >= 1.0).collect()
+                ways(plan, flow.from, flow.to).into_iter().take(1).filter(|hop| !hop.divided).collect()
             }
             Some(_) => continue,
         };
         for hop in hops {
             let load = &mut loads[hop.port as usize];
-            let share = hop.share * left;
-            let wire = stream.wire * share;
+            let wire = stream.wire * hop.share;
             load.wire += wire;
-            load.buffer += stream.buffer * share;
+            load.buffer += stream.buffer * hop.share;
             load.at_least |= stream.at_least;
-            load.divided |= hop.share < 1.0;
+            load.divided |= hop.divided;
             if load.largest.is_none_or(|(_, most)| wire > most) {
                 load.largest = Some((number, wire));
             }
-            if cut[hop.port as usize] {
-                break;
-            }
-            left *= 1.0 - plan.links[hop.port as usize / 2].loss;
         }
     }
     loads
