@@ -44,7 +44,7 @@ const MISTAKES: &[Mistake] = &[
     ("scenario = \"merge.toml\"\n", "", "", "add `scenario = \"scenario.toml\"`"),
     ("replications = 3", "replications = ‸0", "replications", "1 to 100000"),
     ("replications = 3", "replications = ‸1", "replications", "no interval to judge by"),
-    ("replications = 3", "replications = 3\nconfidence = ‸1.0", "confidence", "above 0 and below 1"),
+    ("replications = 3", "replications = 3\nconfidence = ‸1.0", "confidence", "0.5 to 0.999999"),
     ("kind = \"grid\"", "kind = ‸\"gird\"", "design.kind", "did you mean `grid`?"),
     ("kind = \"grid\"", "kind = \"grid\"\n‸samples = 4", "design.samples", "remove it"),
     ("kind = \"grid\"", "kind = \"grid\"\n‸seed = 4", "design.seed", "draws nothing"),

@@ -263,7 +263,7 @@ Examples:
 @seed_option
 @reps_option
 @click.option(
-    "--confidence", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.95, show_default=True
+    "--confidence", type=click.FloatRange(0.5, 0.999999), default=0.95, show_default=True
 )
 @threads_option
 @json_option

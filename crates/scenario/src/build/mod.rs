@@ -24,6 +24,7 @@ mod timeline;
 mod ways;
 
 pub(crate) use places::{Places, Spelled};
+pub(crate) use settings::CONFIDENCES;
 
 use crate::complaint::{Complaint, Complaints};
 use crate::document::{Document, Engine, Warmup};

@@ -12,6 +12,8 @@ const MOST_SAMPLES: u64 = 1_000_000;
 const MOST_VALUES: u64 = 10_000_000;
 /// More replications than this are a mistake about the number.
 const MOST_REPLICATIONS: u32 = 100_000;
+/// Confidences of an interval that mean something: below a half no one is confident, and the quantile of 1 is infinite.
+pub(crate) const CONFIDENCES: std::ops::RangeInclusive<f64> = 0.5..=0.999_999;
 /// Longest frame on the wire in bytes, preamble and gap included: the engine counts in 16 bits.
 const LONGEST: u64 = 65_535;
 
@@ -70,11 +72,11 @@ impl Builder<'_> {
                 format!("write a number from 1 to {MOST_REPLICATIONS}, such as 5"),
             );
         }
-        if run.confidence.0 <= 0.0 || run.confidence.0 >= 1.0 {
+        if !CONFIDENCES.contains(&run.confidence.0) {
             self.complaints.value(
                 at("confidence"),
                 format!("no interval has a confidence of {}", run.confidence),
-                "write a fraction between 0 and 1, such as 0.95 or \"99%\"",
+                "write 0.5 to 0.999999, such as 0.95 or \"99%\"",
             );
         }
         if let Some(sample) = run.sample {

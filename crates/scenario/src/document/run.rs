@@ -26,7 +26,7 @@ pub struct Run {
     #[serde(default = "five")]
     #[schemars(range(min = 1, max = 100_000))]
     pub replications: u32,
-    /// Confidence of the intervals over replications, above 0 and below 1.
+    /// Confidence of the intervals over replications, 0.5 to 0.999999.
     #[serde(default = "ninety_five")]
     pub confidence: Fraction,
     /// Interval of the time series of queues, pauses and throughput; absent, no series is recorded.

@@ -1,6 +1,7 @@
 //! What a study's types cannot say: numbers in range, keys that go together, names that differ.
 
 use super::document::{Axis, Design, DesignKind, Of, Paths, Range, Scale, StudyDocument, Until};
+use crate::build::CONFIDENCES;
 use crate::complaint::Complaints;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -26,8 +27,8 @@ pub(super) fn check(document: &StudyDocument, complaints: &mut Complaints) {
     if document.seed.is_some_and(|seed| seed > i64::MAX as u64) {
         complaints.value(root.join("seed"), "too large", "a seed is 0 to 2^63 - 1");
     }
-    if document.confidence.is_some_and(|confidence| confidence.0 <= 0.0 || confidence.0 >= 1.0) {
-        complaints.value(root.join("confidence"), "no confidence of an interval", "it is above 0 and below 1");
+    if document.confidence.is_some_and(|confidence| !CONFIDENCES.contains(&confidence.0)) {
+        complaints.value(root.join("confidence"), "no confidence of an interval", "it is 0.5 to 0.999999");
     }
     design(&document.design, complaints);
     axes(document, complaints);

@@ -31,7 +31,7 @@ pub struct StudyDocument {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 100_000))]
     pub replications: Option<u32>,
-    /// Confidence of the intervals, above 0 and below 1. Default: the scenario's.
+    /// Confidence of the intervals, 0.5 to 0.999999. Default: the scenario's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confidence: Option<Fraction>,
     /// Values that every point has, by path as in `--set`.
