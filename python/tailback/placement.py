@@ -116,7 +116,8 @@ def _keep_within(axes: Axes) -> None:
 
 def _cut(axes: Axes, bars: LineCollection, limits: dict[int, tuple[float, float]]) -> None:
     """Cut the segments of one set of bars, upright or level ones, at the ends of the axis along which they lie."""
-    segments = [np.array(segment, dtype=float) for segment in bars.get_segments()]
+    # That of a value that is no number is empty.
+    segments = [np.array(segment, dtype=float).reshape(-1, 2) for segment in bars.get_segments()]
     lengths = [np.ptp(segment, axis=0) for segment in segments if len(segment) == 2]
     along = 1 if not lengths or sum(part[1] for part in lengths) >= sum(part[0] for part in lengths) else 0
     lo, hi = sorted(limits[along])

@@ -48,6 +48,18 @@ def test_intervals_end_at_the_axis(scale: plot.Scale) -> None:
     assert axes.get_ylim() == (7, 40)
 
 
+def test_a_value_that_is_no_number_has_no_bar_and_spoils_no_other() -> None:
+    figure = plot.new()
+    (axes,) = figure.axes
+    with plot.style():
+        axes.errorbar([1, 2, 3], [1, np.nan, 3], yerr=[0.1, np.nan, 9])
+    axes.set_ylim(0, 4)
+    placement.settle(figure)
+    ends = bars_in_pixels(axes)
+    assert len(ends) == 4
+    assert ends[:, 1].max() <= axes.get_window_extent().y1 + 0.01
+
+
 def test_a_legend_that_would_lie_on_a_curve_goes_outside() -> None:
     figure = plot.new()
     (axes,) = figure.axes

@@ -262,9 +262,7 @@ Examples:
 @allow_files_option
 @seed_option
 @reps_option
-@click.option(
-    "--confidence", type=click.FloatRange(0.5, 0.999999), default=0.95, show_default=True
-)
+@click.option("--confidence", type=click.FloatRange(0.5, 0.999999), default=0.95, show_default=True)
 @threads_option
 @json_option
 @quiet_option
