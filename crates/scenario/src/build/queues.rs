@@ -90,7 +90,7 @@ impl<'a> Builder<'a> {
             }
             What::Switch(switch) => switch,
         };
-        let port = self.port(node, switch, &to.name, used);
+        let port = self.port(nodes, node, switch, to, used);
         let network = Path::root().join("network");
         let buffer = port
             .as_ref()
@@ -113,18 +113,18 @@ impl<'a> Builder<'a> {
         QueuePlan { ring, shaper, ..queue_plan(discipline.value.clone(), &self.limits(&buffer, framing)) }
     }
 
-    /// The override for the port towards `neighbour`: the one by name, or the one by pattern.
+    /// The override for the port towards `neighbour`: the one by name, or the one by pattern or group.
     fn port(
         &mut self,
+        nodes: &Nodes<'a>,
         node: &Node<'a>,
         switch: &'a Switch,
-        neighbour: &str,
+        to: &Node<'a>,
         used: &mut BTreeSet<(&'a str, &'a str)>,
     ) -> Option<Set<'a, Port>> {
-        let base = node.path().join("ports");
+        let (base, neighbour) = (node.path().join("ports"), to.name.as_str());
         let exact = switch.ports.get_key_value(neighbour);
-        let fits = |pattern: &str| is_pattern(pattern) && Glob::new(pattern).is_ok_and(|glob| glob.matches(neighbour));
-        let patterns: Vec<_> = switch.ports.iter().filter(|(pattern, _)| fits(pattern)).collect();
+        let patterns: Vec<_> = switch.ports.iter().filter(|(pattern, _)| nodes.fits(pattern, to)).collect();
         used.extend(patterns.iter().map(|(pattern, _)| (node.entry, pattern.as_str())));
         if let ([(first, _), (second, _), ..], None) = (&patterns[..], exact) {
             self.complaints.key(
