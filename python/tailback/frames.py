@@ -69,7 +69,7 @@ TABLES: dict[str, dict[str, type]] = {
         "completed_mean_s": float,
     },
     "classes": {**_RUN, "class": int, **_COUNTS, **_DELAY_COLUMNS},
-    "drops": {**_RUN, "flow": str, "where": str, "reason": str, "packets": int},
+    "drops": {**_RUN, "flow": str, "kind": str, "where": str, "reason": str, "packets": int},
     "ports": {
         **_RUN,
         "port": str,
@@ -100,7 +100,8 @@ TABLES: dict[str, dict[str, type]] = {
     "metrics": {**_RUN, "scope": str, "name": str, "metric": str, "unit": str, "value": float},
 }
 """Columns of each table. One row per replication and flow, class, place of drops, port and class, node, sample or
-metric; `utilisation_ratio`, the times stopped, slowed and held and the notifications are a whole port's, repeated for
+metric; the kind of a drop is `data`, `data of the warm-up` (born before its end, lost after it) or `acknowledgement`;
+`utilisation_ratio`, the times stopped, slowed and held and the notifications are a whole port's, repeated for
 its classes."""
 
 _RATIOS = {"stopped": "stopped_ratio", "held": "held_ratio"}
@@ -168,8 +169,13 @@ def _classes(report: Report) -> Iterable[Row]:
 
 def _drops(report: Report) -> Iterable[Row]:
     for flow in report.data["flows"]:
-        for drop in flow["drops"]:
-            yield {"flow": flow["name"], **drop}
+        lists = (
+            ("data", flow["drops"]),
+            ("data of the warm-up", flow.get("carried_drops", [])),
+            ("acknowledgement", flow.get("ack_drops", [])),
+        )
+        for kind, drops in lists:
+            yield from ({"flow": flow["name"], "kind": kind, **drop} for drop in drops)
 
 
 def _ports(report: Report) -> Iterable[Row]:

@@ -146,7 +146,12 @@ class VariationRow(TypedDict):
 
 
 class FlowRow(_Counted, _Class, _From):
-    """A flow; its counters hold packets born after the warm-up."""
+    """A flow; its counters hold packets born after the warm-up.
+
+    `drops` are the losses of these. Two more lists make them complete, so that all together are what ports have lost
+    since the warm-up: `carried_drops` are of packets born before its end, `ack_drops` of acknowledgements. They are
+    absent where they are empty.
+    """
 
     name: str
     group: str
@@ -154,6 +159,8 @@ class FlowRow(_Counted, _Class, _From):
     dscp: int
     reordered: int
     drops: list[DropRow]
+    carried_drops: NotRequired[list[DropRow]]
+    ack_drops: NotRequired[list[DropRow]]
     transport: TransportRow | None
     colours: ColoursRow | None
     variation: VariationRow | None
@@ -589,6 +596,11 @@ class Report:
         """Yield each flow's drops by place and reason."""
         for flow in self.flows(flows):
             yield from flow["drops"]
+
+    def ack_drops(self, flows: str = "*") -> Iterator[DropRow]:
+        """Yield the acknowledgements lost after the warm-up, by place and reason, of each flow with a transport."""
+        for flow in self.flows(flows):
+            yield from flow.get("ack_drops", [])
 
     def drops_at(self, where: str, flows: str = "*") -> int:
         """Packets lost at the ports that match `where`."""

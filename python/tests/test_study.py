@@ -115,6 +115,12 @@ def test_ranges_keep_their_unit_their_ends_and_whole_numbers() -> None:
     assert values(between(1, 4, steps=3)) == [1, 2, 4]
     assert values(between(0.1, 0.4, steps=4)) == [0.1, 0.2, 0.3, 0.4]
     assert values(between(8, 1, steps=2)) == [8, 1]
+    # Multiples of one unit: 125 · 2^k kB up to 4 MB, and back.
+    rising = ["125kB", "250kB", "500kB", "1000kB", "2000kB", "4MB"]
+    assert values(between("125kB", "4MB", steps=6, scale="log")) == rising
+    assert values(between("4MB", "125kB", steps=3)) == ["4MB", "2.062MB", "125kB"]
+    assert values(between("500us", "1.5ms", steps=3)) == ["500us", "1000us", "1.5ms"]
+    assert values(between("500kbit/s", "1Mbit/s", steps=3)) == ["500kbit/s", "750kbit/s", "1Mbit/s"]
 
 
 def test_a_list_takes_the_axes_values_side_by_side() -> None:
@@ -226,6 +232,8 @@ def test_figures_show_curves_differences_and_maps(study: Path) -> None:
     grid = tailback.sweep(study)
     titles = [picture.title for picture in figures(grid)]
     assert titles[:2] == ["Means", "Differences from drop"]
+    # The range says so: its values alone span too little.
+    assert figures(grid)[0].figure.axes[0].get_xscale() == "log"
     assert [title for title in titles if title.startswith("Map of")] == [
         "Map of loss (%)",
         "Map of delay (ms)",

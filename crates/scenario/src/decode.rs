@@ -81,6 +81,16 @@ fn step_by_step<T: DeserializeOwned>(root: &'static Value, tree: &Value) -> Resu
                         put_in.push(path.clone());
                         example.is_some_and(|example| add(&mut patched, &path, example))
                     }
+                    // What else stands in the table is of a kind that there is not: nothing can be said of it.
+                    Problem::Value if names_no_kind(&e) => {
+                        let table = e.path.parent().unwrap_or_default();
+                        let example = schema::at(root, &patched, &table).and_then(|node| schema::example(root, node));
+                        complaints.push(complaint);
+                        taken_out.insert(e.path.clone());
+                        let place = lookup_mut(&mut patched, &table);
+                        put_in.push(table);
+                        example.zip(place).map(|(example, place)| *place = example).is_some()
+                    }
                     Problem::UnknownKey | Problem::Value => {
                         let path = nearest_key(&e.path);
                         let meant = e.help.as_deref().filter(|_| e.problem == Problem::UnknownKey).and_then(meant);
@@ -104,6 +114,11 @@ fn step_by_step<T: DeserializeOwned>(root: &'static Value, tree: &Value) -> Resu
             }
         }
     }
+}
+
+/// Whether the error is a `kind` that is none of those that may stand there.
+fn names_no_kind(e: &DecodeError) -> bool {
+    e.path.0.last() == Some(&Step::from("kind")) && e.message.starts_with("unknown kind")
 }
 
 /// Lists where the schema has tables only: serde would take their entries for a struct's fields in

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use tailback_document::{Path, Step};
 
 /// Families of kinds and the key that one stands behind.
-const KINDS: [(&str, &str); 10] = [
+const KINDS: [(&str, &str); 20] = [
     ("sources", "flows.source"),
     ("applications", "flows.application"),
     ("disciplines", "network.discipline"),
@@ -17,6 +17,16 @@ const KINDS: [(&str, &str); 10] = [
     ("detections", "backpressure.detection"),
     ("responses", "backpressure.response"),
     ("signals", "backpressure.signal"),
+    ("sizes", "flows.application.size"),
+    ("times", "flows.application.think"),
+    ("numbers", "flows.application.objects"),
+    ("meters", "flows.marking.meter"),
+    ("recoveries", "flows.transport.recovery"),
+    ("transmissions", "flows.transport.reservation.transmission"),
+    ("adaptations", "network.discipline.adaptive"),
+    ("limiter-queues", "hosts.rate-limiters.aqm"),
+    ("congestion-points", "switches.congestion-notification"),
+    ("reactions", "hosts.rate-limiters.law"),
 ];
 
 /// Families of plain words and the key that one stands behind.
@@ -33,17 +43,15 @@ const WORDS: [(&str, &str); 8] = [
 
 /// All names that a document chooses from, by what they are names of: an object of lists.
 pub fn names() -> Value {
-    let list = |path: &str, key: &str| {
-        by_path(path).into_iter().flat_map(alternatives).map(|node| node[key].clone()).collect()
-    };
     let mut names = Map::from_iter([("sections".to_owned(), Value::from(sections()))]);
-    // Where a key may be absent, one alternative has no name.
-    let mut add = |(family, path): (&str, &str), key| {
-        let found: Vec<Value> = list(path, key);
-        names.insert(family.to_owned(), found.into_iter().filter(Value::is_string).collect());
-    };
-    KINDS.into_iter().for_each(|entry| add(entry, "title"));
-    WORDS.into_iter().for_each(|entry| add(entry, "const"));
+    for (family, path) in KINDS {
+        names.insert(family.to_owned(), kinds(path).into_iter().filter_map(kind_of).collect());
+    }
+    for (family, path) in WORDS {
+        // Where a key may be absent, one alternative has no name.
+        let words = by_path(path).into_iter().flat_map(alternatives).filter_map(|node| node["const"].as_str());
+        names.insert(family.to_owned(), words.collect());
+    }
     Value::Object(names)
 }
 
@@ -56,8 +64,8 @@ pub fn explain(name: &str) -> Option<String> {
         texts.push(described(name, node));
     }
     for (_, path) in KINDS {
-        let kind = by_path(path).into_iter().flat_map(alternatives).find(|kind| kind["title"] == name);
-        texts.extend(kind.map(|kind| described(&format!("{path} = {{ kind = \"{name}\" }}"), kind)));
+        let named = kinds(path).into_iter().filter(|kind| kind_of(kind) == Some(name));
+        texts.extend(named.map(|kind| described(&format!("{path} = {{ kind = \"{name}\" }}"), kind)));
     }
     if texts.is_empty() {
         for (_, path) in WORDS {
@@ -70,6 +78,24 @@ pub fn explain(name: &str) -> Option<String> {
         }
     }
     if texts.is_empty() { None } else { Some(texts.join("\n")) }
+}
+
+/// The kinds that may stand at a path, whatever stands on the way: TCP and RDMA have ways of recovery of their own.
+fn kinds(path: &str) -> Vec<&'static Value> {
+    let Some(path) = Path::parse(path) else { return Vec::new() };
+    let mut nodes = vec![schema()];
+    for step in &path.0 {
+        let Step::Key(key) = step else { return Vec::new() };
+        let here = nodes.into_iter().flat_map(alternatives).flat_map(entries);
+        nodes = here.filter_map(|node| node.get("properties")?.get(key)).collect();
+    }
+    let mut kinds: Vec<&'static Value> = Vec::new();
+    for node in nodes.into_iter().flat_map(alternatives).filter(|node| kind_of(node).is_some()) {
+        if !kinds.iter().any(|known| core::ptr::eq(*known, node)) {
+            kinds.push(node);
+        }
+    }
+    kinds
 }
 
 fn sections() -> Vec<&'static str> {

@@ -9,6 +9,7 @@ use generated::{Size, document};
 use proptest::prelude::*;
 use right::RIGHT;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use tailback_scenario::{Scenario, explain, names, schema};
 
 fn right() -> Scenario {
@@ -116,6 +117,42 @@ fn every_name_is_explained() {
     }
     assert_eq!(explain("no-such-thing"), None);
     assert_eq!(explain(""), None);
+}
+
+/// Every value that a key `kind` may have anywhere in the schema, with what is said of it.
+fn kinds_of(node: &Value, found: &mut BTreeSet<(String, String)>) {
+    match node {
+        Value::Object(map) => {
+            if let Some(kind) = node["properties"]["kind"]["const"].as_str() {
+                found.insert((kind.to_owned(), node["description"].as_str().unwrap_or_default().to_owned()));
+            }
+            map.values().for_each(|node| kinds_of(node, found));
+        }
+        Value::Array(list) => list.iter().for_each(|node| kinds_of(node, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_kind_of_the_schema_is_listed_and_explained() {
+    let mut kinds = BTreeSet::new();
+    kinds_of(schema(), &mut kinds);
+    let known = |name: &str| kinds.iter().any(|(kind, _)| kind == name);
+    assert!(["fq-codel", "pareto", "web-search", "sack", "go-back-n", "qcn"].into_iter().all(known));
+    let names = names();
+    let is_listed =
+        |kind: &str| names.as_object().unwrap().values().any(|list| list.as_array().unwrap().contains(&kind.into()));
+    for (kind, about) in &kinds {
+        assert!(is_listed(kind), "`{kind}` is in no list");
+        let text = explain(kind).unwrap_or_else(|| panic!("`{kind}` is not explained"));
+        assert!(text.contains(&format!("{{ kind = \"{kind}\" }}")), "{text}");
+        // A name may mean several things: each is explained.
+        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words(&text).contains(&words(about)), "{about} is missing in\n{text}");
+    }
+    // A name that means two things is explained as both.
+    let text = explain("exponential").unwrap();
+    assert!(text.contains("flows.application.size = ") && text.contains("flows.application.think = "), "{text}");
 }
 
 #[test]

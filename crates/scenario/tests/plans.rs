@@ -75,6 +75,51 @@ fn two_patterns_are_linked_one_to_one_and_one_pattern_to_all() {
     assert_eq!(pairs, [["h1", "e1"], ["h2", "e2"], ["h3", "e3"], ["core", "e1"], ["core", "e2"], ["core", "e3"]]);
 }
 
+fn ends(plan: &Plan) -> Vec<[&str; 2]> {
+    plan.links.iter().map(|link| link.ends.map(|id| names(plan)[usize::from(id)])).collect()
+}
+
+#[test]
+fn the_name_of_a_group_stands_for_exactly_what_it_makes() {
+    // `s*` would be the switch `sw` too.
+    let one_to_all = plan(&network(
+        "hosts = { s = { count = 3 }, d = {} }\nswitches = { sw = {} }",
+        &[("s", "sw"), ("sw", "d")],
+        ("s", "d"),
+    ));
+    assert_eq!(ends(&one_to_all), [["s1", "sw"], ["s2", "sw"], ["s3", "sw"], ["sw", "d"]]);
+    assert_eq!(one_to_all.flows.len(), 3);
+    let one_to_one = plan(&network(
+        "hosts = { s = { count = 2 } }\nswitches = { e = { count = 2 }, core = {} }",
+        &[("s", "e"), ("core", "e")],
+        ("s1", "s2"),
+    ));
+    assert_eq!(ends(&one_to_one), [["s1", "e1"], ["s2", "e2"], ["core", "e1"], ["core", "e2"]]);
+}
+
+#[test]
+fn a_single_node_goes_before_a_group_of_its_name() {
+    let plan = plan(&network(
+        "hosts = { s = { count = 2 }, d = {} }\nswitches = { s = {} }",
+        &[("s[12]", "s"), ("s", "d")],
+        ("s[12]", "d"),
+    ));
+    assert_eq!(ends(&plan), [["s1", "s"], ["s2", "s"], ["s", "d"]]);
+}
+
+#[test]
+fn ports_towards_a_group_are_found_by_its_name() {
+    let text = network(
+        "hosts = { s = { count = 2 }, d = {} }\nswitches = { sw = { buffer = \"50kB\", ports = { s = { buffer = \"20kB\" } } } }",
+        &[("s", "sw"), ("sw", "d")],
+        ("s", "d"),
+    );
+    let plan = plan(&text);
+    // Of each link towards a host of the group the side of the switch, and that towards `d`.
+    let at_switch = |link: usize, side: usize| plan.links[link].queue[side].limits[0];
+    assert_eq!([at_switch(0, 1), at_switch(1, 1), at_switch(2, 0)], [20_000, 20_000, 50_000]);
+}
+
 #[test]
 fn pairs_of_flows_are_what_is_asked_for() {
     let base = |from: &str, to: &str, pair: &str| {

@@ -56,8 +56,11 @@ const MISTAKES: &[Mistake] = &[
     ("steps = 3, ", "‸stpes = 3, ", "axes[1].range.stpes", "did you mean `steps`?"),
     ("steps = 3, ", "steps = ‸1, ", "axes[1].range.steps", "2 to 10000"),
     ("from = \"10kB\"", "from = ‸\"many\"", "axes[1].range.from", "a number with a unit"),
-    ("to = \"40kB\"", "to = ‸\"40MB\"", "axes[1].range.to", "write it in kB"),
+    ("to = \"40kB\"", "to = ‸\"40ms\"", "axes[1].range.to", "write it in kB"),
+    ("to = \"40kB\"", "to = ‸\"40packets\"", "axes[1].range.to", "write it in kB"),
+    ("to = \"40kB\"", "to = ‸40", "axes[1].range.to", "write it in kB"),
     ("to = \"40kB\"", "to = ‸\"10kB\"", "axes[1].range.to", "the ends are equal"),
+    ("to = \"40kB\"", "to = ‸\"0.01MB\"", "axes[1].range.to", "the ends are equal"),
     ("from = \"10kB\"", "from = ‸\"0kB\"", "axes[1].range.from", "begins above zero"),
     ("scale = \"log\"", "digits = ‸16", "axes[1].range.digits", "1 to 15"),
     ("name = \"plain\"", "name = ‸\"none\"", "mechanisms[1].name", "a second mechanism"),
@@ -132,4 +135,13 @@ fn a_refusal_points_at_the_value_that_it_is_about() {
     let error = study.refuse("axes[0].values[1]", "too fast", Some("write less"));
     assert_eq!((error.first().line, error.first().column), (Some(13), Some(22)));
     assert!(error.rendered().contains("= help: write less"));
+}
+
+#[test]
+fn the_ends_of_a_range_may_be_different_multiples_of_one_unit() {
+    for (from, to) in [("10kB", "4MB"), ("10KiB", "1GB"), ("500us", "20ms"), ("64kbit/s", "2Gbit/s")] {
+        let text = RIGHT.replace("from = \"10kB\", to = \"40kB\"", &format!("from = \"{from}\", to = \"{to}\""));
+        assert!(text.contains(to));
+        Study::from_toml(&text, "study.toml").unwrap_or_else(|e| panic!("{e}"));
+    }
 }

@@ -42,6 +42,47 @@ impl Causes {
     }
 }
 
+/// The causes of losses since the end of the warm-up, of flows or connections whose losses are counted from the start.
+#[derive(Debug, Default)]
+pub(crate) struct Since {
+    causes: Causes,
+    /// By flow, what it had lost when the warm-up ended; empty where none had lost anything.
+    before: Vec<u64>,
+}
+
+impl Since {
+    /// Counts losses of a flow, one of so many.
+    pub fn add(&mut self, flow: u32, flows: usize, cause: Cause, packets: u64) {
+        self.causes.add(flow, flows, cause, packets);
+    }
+
+    /// Forgets what was counted so far: `lost` is how much that is, by flow.
+    pub fn begin(&mut self, lost: impl Iterator<Item = u64>) {
+        if !self.causes.first.is_empty() {
+            self.before = lost.collect();
+        }
+        self.causes = Causes::default();
+    }
+
+    /// As [`Causes::of`], of a flow that has lost so many packets since the start.
+    pub fn of(&self, flow: u32, lost: u64) -> Vec<(Cause, u64)> {
+        self.causes.of(flow, lost - self.before.get(flow as usize).copied().unwrap_or(0))
+    }
+
+    /// Takes in what another part of the network has counted; `lost` is how much was lost there since the start, by flow.
+    pub fn merge(&mut self, other: &Since, lost: &[u64]) {
+        for (flow, gone) in (0..).zip(lost) {
+            for (cause, packets) in other.of(flow, *gone) {
+                self.add(flow, lost.len(), cause, packets);
+            }
+        }
+        if self.before.len() < other.before.len() {
+            self.before.resize(other.before.len(), 0);
+        }
+        self.before.iter_mut().zip(&other.before).for_each(|(mine, theirs)| *mine += theirs);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -63,5 +104,22 @@ mod tests {
             assert!(causes.of(flow, lost).into_iter().eq(counted.map(|((_, cause), packets)| (*cause, *packets))));
         }
         assert!(causes.of(2, 0).is_empty());
+    }
+
+    #[test]
+    fn what_was_lost_before_the_warm_up_s_end_is_forgotten_and_parts_add_up() {
+        let (full, early) = ((7, Reason::BufferFull), (8, Reason::Early));
+        let mut parts = [Since::default(), Since::default()];
+        // Part 0 has lost two packets of flow 1 before the end of the warm-up and three after it, part 1 one after it.
+        [full, early].into_iter().for_each(|cause| parts[0].add(1, 2, cause, 1));
+        parts[0].begin([0, 2].into_iter());
+        parts[1].begin([0, 0].into_iter());
+        [early, full, early].into_iter().for_each(|cause| parts[0].add(1, 2, cause, 1));
+        parts[1].add(1, 2, full, 1);
+        assert_eq!(parts[0].of(1, 5), [(full, 1), (early, 2)]);
+        let [mut whole, other] = parts;
+        whole.merge(&other, &[0, 1]);
+        assert_eq!(whole.of(1, 6), [(full, 2), (early, 2)]);
+        assert_eq!(whole.of(0, 0), []);
     }
 }

@@ -1,6 +1,6 @@
 //! The ledger: what became of every packet, per flow and per class.
 
-use crate::causes::{Cause, Causes};
+use crate::causes::{Cause, Causes, Since};
 use crate::hints::{lines, seldom};
 use tailback_measure::{Sketch, Variation};
 use tailback_qdisc::{Packet, Reason};
@@ -126,6 +126,10 @@ pub(crate) struct Ledger {
     pub class_delays: Vec<Sketch>,
     /// Of the measured packets that each flow has lost.
     causes: Causes,
+    /// Of those only carried, after the end of the warm-up.
+    carried_causes: Since,
+    /// Of the acknowledgements that each connection has lost, after the end of the warm-up.
+    ack_causes: Since,
 }
 
 impl Ledger {
@@ -144,6 +148,8 @@ impl Ledger {
             more: if any { (0..flows).map(|_| more()).collect() } else { Vec::new() },
             class_delays: vec![Sketch::default(); classes],
             causes: Causes::default(),
+            carried_causes: Since::default(),
+            ack_causes: Since::default(),
         }
     }
 
@@ -166,6 +172,22 @@ impl Ledger {
     /// Where and why a flow's measured packets were lost, in order, and how many.
     pub fn causes(&self, flow: usize) -> Vec<(Cause, u64)> {
         self.causes.of(flow as u32, self.flows[flow].dropped.packets)
+    }
+
+    /// Where and why packets of a flow that were born in the warm-up were lost after it.
+    pub fn carried_causes(&self, flow: usize) -> Vec<(Cause, u64)> {
+        self.carried_causes.of(flow as u32, self.carried(flow).dropped.packets)
+    }
+
+    /// Where and why a connection's acknowledgements were lost after the warm-up.
+    pub fn ack_causes(&self, connection: usize) -> Vec<(Cause, u64)> {
+        self.ack_causes.of(connection as u32, self.acks[connection].dropped)
+    }
+
+    /// The warm-up is over: what is not measured by its birth counts at ports from now on.
+    pub fn end_warmup(&mut self) {
+        self.carried_causes.begin(self.carried.iter().map(|carried| carried.dropped.packets));
+        self.ack_causes.begin(self.acks.iter().map(|acks| acks.dropped));
     }
 
     /// Bytes that the packets of all flows touch.
@@ -244,6 +266,7 @@ impl Ledger {
         let (flow, bytes) = (packet.flow() as usize, u64::from(packet.payload));
         if let Some(connection) = flow.checked_sub(self.flows.len()) {
             self.acks[connection].dropped += 1;
+            self.ack_causes.add(connection as u32, self.acks.len(), (port, why), 1);
         } else if packet.measured() {
             self.flows[flow].dropped.add(bytes);
             let more = self.more.get_mut(flow);
@@ -253,6 +276,7 @@ impl Ledger {
             self.causes.add(packet.flow(), self.flows.len(), (port, why), 1);
         } else {
             self.carried[flow].dropped.add(bytes);
+            self.carried_causes.add(packet.flow(), self.carried.len(), (port, why), 1);
         }
     }
 }
@@ -266,6 +290,10 @@ impl Ledger {
                 self.causes.add(flow as u32, other.flows.len(), cause, packets);
             }
         }
+        let lost: Vec<u64> = other.carried.iter().map(|carried| carried.dropped.packets).collect();
+        self.carried_causes.merge(&other.carried_causes, &lost);
+        let lost: Vec<u64> = other.acks.iter().map(|acks| acks.dropped).collect();
+        self.ack_causes.merge(&other.ack_causes, &lost);
         for (flow, (mine, mut theirs)) in self.flows.iter_mut().zip(other.flows).enumerate() {
             if owns(flow) {
                 std::mem::swap(mine, &mut theirs);

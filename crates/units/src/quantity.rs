@@ -269,7 +269,7 @@ fn decimal(number: &str, factor: u128) -> Result<u64, Fault> {
     let scale = 10u128.pow(fraction.len() as u32);
     // Below 10^17 · 10^16, which is far from the end of 128 bits.
     let part = value(fraction) * factor;
-    if part % scale != 0 {
+    if !part.is_multiple_of(scale) {
         return Err(Fault::TooFine);
     }
     let sum = value(whole).checked_mul(factor).and_then(|whole| whole.checked_add(part / scale));

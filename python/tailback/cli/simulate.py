@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -177,8 +178,8 @@ def _print_run(result: Result, metrics: Sequence[str]) -> None:
     told = ("dropped_packets", "marked_packets", "stopped_share", "held_share", "notifications_sent")
     ports = [row for row in _ports(result) if any(row[name] for name in told)]
     if ports:
-        marked = any(row["marked_packets"] for row in ports)
-        columns = {name: show for name, show in _PORT_COLUMNS.items() if marked or name != "marked_packets"}
+        absent = {name for name in ("dropped_acks", "marked_packets") if not any(row[name] for row in ports)}
+        columns = {name: show for name, show in _PORT_COLUMNS.items() if name not in absent}
         rows = [[str(row["port"]), *(show(float(row[name])) for name, (_, show) in columns.items())] for row in ports]
         title = "Ports with drops, marks, stops, held data or notifications (means)"
         out.print(table(title, ("port", *(heading for heading, _ in columns.values())), rows))
@@ -187,6 +188,7 @@ def _print_run(result: Result, metrics: Sequence[str]) -> None:
 _PORT_COLUMNS: dict[str, tuple[str, Callable[[float], str]]] = {
     "utilisation": ("busy", lambda share: f"{share:.1%}"),
     "dropped_packets": ("dropped", lambda count: digits(count, 6)),
+    "dropped_acks": ("of these ACKs", lambda count: digits(count, 6)),
     "marked_packets": ("marked", lambda count: digits(count, 6)),
     "stopped_share": ("stopped", lambda share: f"{share:.1%}"),
     "held_share": ("held", lambda share: f"{share:.1%}"),
@@ -194,6 +196,10 @@ _PORT_COLUMNS: dict[str, tuple[str, Callable[[float], str]]] = {
     "queue_max_bytes": ("longest queue", lambda size: f"{digits(size / 1e3, 4)} kB"),
 }
 """What the table of ports shows: heading, and how a mean is written."""
+
+
+_NOT_IN_QUEUES = ("link loss", "link down", "input buffer full", "policed")
+"""Reasons of losses that the counters of a port's queues do not hold."""
 
 
 def _by_itself(seen: Collection[str]) -> list[str]:
@@ -232,9 +238,14 @@ def _ports(result: Result) -> list[dict[str, str | float]]:
     """Means over replications for each port, those with most drops first."""
     found: dict[str, list[dict[str, float]]] = {}
     for report in result.reports:
+        acks: Counter[str] = Counter()
+        for drop in report.ack_drops():
+            if drop["reason"] not in _NOT_IN_QUEUES:
+                acks[drop["where"]] += drop["packets"]
         for port in report.data["ports"]:
             row = {
                 "dropped_packets": sum(c["dropped"]["packets"] for c in port["classes"]),
+                "dropped_acks": acks[port["name"]],
                 "marked_packets": sum(c["marked_packets"] for c in port["classes"]),
                 "utilisation": port["utilisation"],
                 "stopped_share": port["stopped_s"] / report.measured_s,

@@ -11,6 +11,7 @@ from typing import TypeAlias, cast
 
 from tailback.errors import UsageError
 from tailback.scenario import Value
+from tailback.study.quantities import factor
 
 __all__ = ["Chosen", "amount", "points"]
 
@@ -64,7 +65,11 @@ def _at(axis: Mapping[str, Value], share: float) -> Chosen:
     ends = (range_["from"], range_["to"])
     if share in (0.0, 1.0):
         return ends[int(share)], "range"
-    (first, unit), (last, _) = (cast("tuple[float, str]", amount(end)) for end in ends)
+    (first, unit), (last, other) = (cast("tuple[float, str]", amount(end)) for end in ends)
+    if unit != other:
+        # Checked to be multiples of one unit; the values between are written in that of the first end.
+        one, another = (cast("tuple[str, float]", factor(name))[1] for name in (unit, other))
+        last *= another / one
     if range_["scale"] == "log":
         found = math.exp(math.log(first) + share * (math.log(last) - math.log(first)))
     else:

@@ -38,7 +38,7 @@ impl<'a> Builder<'a> {
             for side in [0, 1] {
                 let (node, to) = (nodes.get(link.ends[side]), nodes.get(link.ends[1 - side]));
                 let port = 2 * number as u32 + side as u32;
-                for (path, conditioner) in port_conditioners(node, &to.name) {
+                for (path, conditioner) in port_conditioners(nodes, node, to) {
                     plans.extend(self.at_port(&path, conditioner, (&node.name, &to.name), port, flows));
                 }
             }
@@ -144,11 +144,11 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// The conditioners that a switch has towards a neighbour, by name or else by pattern.
-fn port_conditioners<'a>(node: &Node<'a>, neighbour: &str) -> Vec<(Path, &'a Conditioner)> {
+/// The conditioners that a switch has towards a neighbour, by name or else by pattern or group.
+fn port_conditioners<'a>(nodes: &Nodes<'a>, node: &Node<'a>, to: &Node<'a>) -> Vec<(Path, &'a Conditioner)> {
     let What::Switch(switch) = node.what else { return Vec::new() };
-    let fits = |pattern: &str| is_pattern(pattern) && Glob::new(pattern).is_ok_and(|glob| glob.matches(neighbour));
-    let found = switch.ports.get_key_value(neighbour).or_else(|| switch.ports.iter().find(|(key, _)| fits(key)));
+    let several = || switch.ports.iter().find(|(key, _)| nodes.fits(key, to));
+    let found = switch.ports.get_key_value(&to.name).or_else(several);
     let Some((key, port)) = found else { return Vec::new() };
     let path = node.path().join("ports").join(key.as_str()).join("conditioners");
     port.conditioners.iter().enumerate().map(|(i, conditioner)| (path.join(i), conditioner)).collect()

@@ -5,7 +5,6 @@ use super::links::LinkOf;
 use super::nodes::{Node, Nodes};
 use super::{Builder, entry};
 use crate::document::{FlowGroup, Pair, Transport};
-use crate::glob::is_pattern;
 use std::collections::{BTreeMap, VecDeque};
 use std::iter;
 use std::sync::Arc;
@@ -299,7 +298,7 @@ impl<'a> Builder<'a> {
             }
         };
         if let Some([a, _]) = pairs.iter().find(|[a, b]| a == b) {
-            let help = if is_pattern(&group.to) {
+            let help = if nodes.is_several(&group.to) {
                 "write `pair = \"all\"` for every combination of two different hosts"
             } else {
                 "name another receiver"

@@ -4,7 +4,6 @@ use super::Builder;
 use super::links::LinkOf;
 use super::nodes::{Node, Nodes, What};
 use crate::document::{FramingTable, Mpls, Tunnel};
-use crate::glob::{Glob, is_pattern};
 use tailback_document::Path;
 use tailback_qdisc::Packet;
 use tailback_sim::plan::{self, LabelPlan};
@@ -19,7 +18,7 @@ impl<'a> Builder<'a> {
         for (number, link) in links.iter().enumerate() {
             for side in [0, 1] {
                 let (node, to) = (nodes.get(link.ends[side]), nodes.get(link.ends[1 - side]));
-                let Some((path, mpls)) = port_labels(node, &to.name) else { continue };
+                let Some((path, mpls)) = port_labels(nodes, node, to) else { continue };
                 self.depth(&path.join("labels"), mpls.labels, framing);
                 plans.push(LabelPlan {
                     port: 2 * number as u32 + side as u32,
@@ -51,11 +50,11 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// The labels that a switch puts on what it sends to a neighbour, by name or else by pattern.
-fn port_labels<'a>(node: &Node<'a>, neighbour: &str) -> Option<(Path, &'a Mpls)> {
+/// The labels that a switch puts on what it sends to a neighbour, by name or else by pattern or group.
+fn port_labels<'a>(nodes: &Nodes<'a>, node: &Node<'a>, to: &Node<'a>) -> Option<(Path, &'a Mpls)> {
     let What::Switch(switch) = node.what else { return None };
-    let fits = |pattern: &str| is_pattern(pattern) && Glob::new(pattern).is_ok_and(|glob| glob.matches(neighbour));
-    let found = switch.ports.get_key_value(neighbour).or_else(|| switch.ports.iter().find(|(key, _)| fits(key)));
+    let several = || switch.ports.iter().find(|(key, _)| nodes.fits(key, to));
+    let found = switch.ports.get_key_value(&to.name).or_else(several);
     let (key, port) = found?;
     Some((node.path().join("ports").join(key.as_str()).join("mpls"), port.mpls.as_ref()?))
 }

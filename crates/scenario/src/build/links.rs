@@ -3,7 +3,6 @@
 use super::nodes::Nodes;
 use super::{Builder, entry};
 use crate::document::{Delays, Ends, Link};
-use crate::glob::is_pattern;
 use std::collections::BTreeSet;
 use tailback_document::Path;
 use tailback_sim::plan::{LinkPlan, NodeId, QueuePlan};
@@ -87,7 +86,7 @@ impl<'a> Builder<'a> {
         }
         let [first, second] = &found[..] else { return Vec::new() };
         let [a, b] = &between.0;
-        let pairs: Vec<[NodeId; 2]> = match (is_pattern(a), is_pattern(b)) {
+        let pairs: Vec<[NodeId; 2]> = match (nodes.is_several(a), nodes.is_several(b)) {
             (true, true) if first.len() != second.len() => {
                 self.complaints.value(
                     path.clone(),
@@ -101,7 +100,7 @@ impl<'a> Builder<'a> {
         };
         if let Some([node, _]) = pairs.iter().find(|[a, b]| a == b) {
             let name = nodes.name(*node);
-            let (message, help) = if is_pattern(a) || is_pattern(b) {
+            let (message, help) = if nodes.is_several(a) || nodes.is_several(b) {
                 (
                     format!("`{a}` and `{b}` would link `{name}` to itself"),
                     format!("narrow the pattern so that it leaves out `{name}`"),

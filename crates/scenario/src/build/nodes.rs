@@ -126,8 +126,25 @@ impl<'a> Nodes<'a> {
         self.list.iter().filter(move |node| wanted(node)).map(|node| node.name.as_str())
     }
 
-    /// The nodes that a name or pattern stands for, in natural order; of a pattern only those that
-    /// are `wanted`. The error is a message and advice.
+    /// How many nodes an entry with `count` makes, by its name; none where a single node has that name.
+    fn group(&self, name: &str) -> Option<u32> {
+        if self.index.contains_key(name) { None } else { self.groups.get(name).copied() }
+    }
+    /// Whether a text stands for all nodes that fit, and is not the name of one.
+    pub fn is_several(&self, text: &str) -> bool {
+        is_pattern(text) || self.group(text).is_some()
+    }
+    /// Whether a node is one of several that a text stands for.
+    pub fn fits(&self, text: &str, node: &Node<'a>) -> bool {
+        if is_pattern(text) {
+            Glob::new(text).is_ok_and(|glob| glob.matches(&node.name))
+        } else {
+            self.group(text).is_some() && node.entry == text
+        }
+    }
+
+    /// The nodes that a name, a group's name or a pattern stands for, in natural order; of the last two only those
+    /// that are `wanted`. The error is a message and advice.
     pub fn find(
         &self,
         text: &str,
@@ -149,13 +166,19 @@ impl<'a> Nodes<'a> {
         if let Some(id) = self.index.get(text) {
             return Ok(vec![*id]);
         }
-        let message = format!("there is no {what} named `{text}`");
-        if let Some(count) = self.groups.get(text) {
-            return Err((
-                message,
-                format!("`{text}` has `count = {count}`: write `{text}*` for all of them, or `{text}1` for the first"),
-            ));
+        if let Some(count) = self.group(text) {
+            let members = || self.ids().filter(|id| self.fits(text, self.get(*id)));
+            let found: Vec<NodeId> = members().filter(|id| wanted(self.get(*id))).collect();
+            if found.is_empty() {
+                let kind = if members().any(|id| self.get(id).is_host()) { "hosts" } else { "switches" };
+                return Err((
+                    format!("`{text}` stands for {count} {kind}, and none is a {what}"),
+                    format!("the names are {}", listed(self.names(wanted))),
+                ));
+            }
+            return Ok(found);
         }
+        let message = format!("there is no {what} named `{text}`");
         let help = match suggest(text, self.names(&wanted)) {
             Some(near) => format!("did you mean `{near}`?"),
             None if self.list.is_empty() => "add it under [hosts] or [switches]".to_owned(),

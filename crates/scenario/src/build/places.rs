@@ -80,7 +80,7 @@ impl<'a> Places<'a> {
     pub fn queue(&self, port: u32) -> Option<[Path; 2]> {
         let [from, to] = self.ends(port);
         let node = self.node(from);
-        let found = Settings::find(self.whole, node, node.switch()?, self.nodes.name(to));
+        let found = Settings::find(self.whole, &self.nodes, node, node.switch()?, self.nodes.get(to));
         Some([found.discipline.path, found.buffer.path])
     }
     /// A node's own table.

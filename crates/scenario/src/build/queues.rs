@@ -44,18 +44,23 @@ impl<'a> Settings<'a> {
         Settings { buffer, discipline }
     }
     /// Those of the port of `node` towards `neighbour`, in a document that has been checked.
-    pub fn find(document: &'a Document, node: &Node<'a>, switch: &'a Switch, neighbour: &str) -> Settings<'a> {
-        let port = fitting(switch, neighbour).next();
+    pub fn find(
+        document: &'a Document,
+        nodes: &Nodes<'a>,
+        node: &Node<'a>,
+        switch: &'a Switch,
+        to: &Node<'a>,
+    ) -> Settings<'a> {
+        let port = fitting(nodes, switch, to).next();
         let port = port.map(|(key, port)| Set { value: port, path: port_path(node, key) });
         Settings::of(document, node, switch, port.as_ref())
     }
 }
 
-/// A switch's overrides for the port towards `neighbour`: the one by name, then those by pattern.
-fn fitting<'a>(switch: &'a Switch, neighbour: &str) -> impl Iterator<Item = (&'a str, &'a Port)> {
-    let fits = |pattern: &str| is_pattern(pattern) && Glob::new(pattern).is_ok_and(|glob| glob.matches(neighbour));
-    let patterns = switch.ports.iter().filter(move |(pattern, _)| fits(pattern));
-    switch.ports.get_key_value(neighbour).into_iter().chain(patterns).map(|(key, port)| (key.as_str(), port))
+/// A switch's overrides for the port towards `to`: the one by name, then those by pattern or group.
+fn fitting<'a>(nodes: &Nodes<'a>, switch: &'a Switch, to: &Node<'a>) -> impl Iterator<Item = (&'a str, &'a Port)> {
+    let others = switch.ports.iter().filter(|(key, _)| **key != to.name && nodes.fits(key, to));
+    switch.ports.get_key_value(&to.name).into_iter().chain(others).map(|(key, port)| (key.as_str(), port))
 }
 
 fn port_path(node: &Node<'_>, key: &str) -> Path {
@@ -130,7 +135,7 @@ impl<'a> Builder<'a> {
             }
             What::Switch(switch) => switch,
         };
-        let port = self.port(node, switch, &to.name, used);
+        let port = self.port(nodes, node, switch, to, used);
         let Settings { buffer, discipline } = Settings::of(self.document, node, switch, port.as_ref());
         self.selectable(&discipline, node, to);
         self.measurable(&buffer, node, switch);
@@ -143,17 +148,19 @@ impl<'a> Builder<'a> {
         QueuePlan { ring, shaper, ..queue_plan(discipline.value.clone(), &self.limits(&buffer, framing)) }
     }
 
-    /// The override for the port towards `neighbour`: the one by name, or the one by pattern.
+    /// The override for the port towards `neighbour`: the one by name, or the one by pattern or group.
     fn port(
         &mut self,
+        nodes: &Nodes<'a>,
         node: &Node<'a>,
         switch: &'a Switch,
-        neighbour: &str,
+        to: &Node<'a>,
         used: &mut BTreeSet<(&'a str, &'a str)>,
     ) -> Option<Set<'a, Port>> {
-        let found: Vec<_> = fitting(switch, neighbour).collect();
+        let found: Vec<_> = fitting(nodes, switch, to).collect();
         used.extend(found.iter().map(|(key, _)| (node.entry, *key)));
         let (first, port) = *found.first()?;
+        let neighbour = to.name.as_str();
         if let Some((second, _)) = found.get(1)
             && first != neighbour
         {

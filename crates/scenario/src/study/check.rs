@@ -6,6 +6,7 @@ use crate::complaint::Complaints;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use tailback_document::Path;
+use tailback_units::{parse_bytes, parse_duration, parse_rate};
 
 /// Version of the document that this program reads.
 const VERSION: u32 = 1;
@@ -160,10 +161,18 @@ fn range(range: &Range, at: &Path, complaints: &mut Complaints) {
         complaints.value(at.join(wrong), "neither a number nor a number with a unit", "write it such as \"1Mbit/s\"");
         return;
     };
-    if unit != other {
+    // Ends in different multiples of one unit are compared in its base unit.
+    let ends = match (multiple(unit), multiple(other)) {
+        _ if unit == other => Some((from, to)),
+        (Some((base, factor)), Some((same, others))) if base == same => Some((from * factor, to * others)),
+        _ => None,
+    };
+    let Some((from, to)) = ends else {
         let help = if unit.is_empty() { "write both as numbers".to_owned() } else { format!("write it in {unit}") };
         complaints.value(at.join("to"), "the ends have different units", help);
-    } else if from == to {
+        return;
+    };
+    if from == to {
         complaints.value(at.join("to"), "the ends are equal", "choose another end");
     } else if range.scale == Scale::Log && (from <= 0.0 || to <= 0.0) {
         let wrong = if from <= 0.0 { "from" } else { "to" };
@@ -173,6 +182,15 @@ fn range(range: &Range, at: &Path, complaints: &mut Complaints) {
             "choose an end above zero, or scale \"linear\"",
         );
     }
+}
+
+/// What a unit is a multiple of, and how much of it.
+fn multiple(unit: &str) -> Option<(&'static str, f64)> {
+    let one = format!("1{unit}");
+    let duration = || Some(("ps", parse_duration(&one).ok()?.0 as f64));
+    let rate = || Some(("bit/s", parse_rate(&one).ok()?.0 as f64));
+    let size = || Some(("B", parse_bytes(&one).ok()? as f64));
+    duration().or_else(rate).or_else(size)
 }
 
 /// Number and unit of an end; no unit for plain numbers.

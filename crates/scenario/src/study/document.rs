@@ -118,7 +118,7 @@ pub struct Range {
     /// One end: a number, or text with a unit such as "1Mbit/s". Two whole numbers give whole numbers.
     #[schemars(example = "1Mbit/s")]
     pub from: Value,
-    /// The other end, in the same unit.
+    /// The other end, in the same unit or another multiple of it, such as kB and MB; values between are in that of `from`.
     #[schemars(example = "8Mbit/s")]
     pub to: Value,
     /// Whether equal steps are equal differences or equal ratios.

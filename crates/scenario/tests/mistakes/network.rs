@@ -102,10 +102,16 @@ pub const MISTAKES: &[Mistake] = &[
     ),
     ("between = [\"core\", \"server\"]", "between = [\"core\", ‸\"printer\"]", "links[3].between[1]", "the names are"),
     (
-        "between = [\"h[12]\", \"floor1\"]",
-        "between = [‸\"h\", \"floor1\"]",
-        "links[0].between[0]",
-        "write `h*` for all of them",
+        "from = \"h*\"\nto = \"server\"",
+        "from = \"h*\"\nto = ‸\"floor\"",
+        "flows[0].to",
+        "`floor` stands for 2 switches, and none is a host",
+    ),
+    (
+        "ports = { server = { buffer = \"100kB\" } }",
+        "ports = { floor = { buffer = \"100kB\" }, ‸\"floor1*\" = { buffer = \"100kB\" } }",
+        "switches.core.ports.floor1*",
+        "narrow one of the patterns",
     ),
     (
         "between = [\"h[12]\", \"floor1\"]",

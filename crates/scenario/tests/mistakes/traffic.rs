@@ -6,7 +6,7 @@ pub const MISTAKES: &[Mistake] = &[
     // flows
     ("to = \"server\"", "to = ‸\"sever\"", "flows[0].to", "did you mean `server`?"),
     ("to = \"server\"", "to = ‸\"core\"", "flows[0].to", "neither sends nor receives"),
-    ("from = \"h*\"", "from = ‸\"h\"", "flows[0].from", "`h` has `count = 4`"),
+    ("from = \"h*\"", "from = ‸\"floor\"", "flows[0].from", "`floor` stands for 2 switches, and none is a host"),
     ("from = \"h*\"", "from = ‸\"floor*\"", "flows[0].from", "matches no host"),
     ("to = \"h1\"", "to = ‸\"server\"", "flows[1].to", "would send to itself"),
     ("to = \"server\"", "to = ‸\"h*\"", "flows[0].to", "write `pair = \"all\"`"),
@@ -18,6 +18,19 @@ pub const MISTAKES: &[Mistake] = &[
     ("class = 2", "start = ‸\"60s\"", "flows[0].start", "lengthen `run.duration`"),
     ("class = 2", "start = \"20s\"\nstop = ‸\"10s\"", "flows[0].stop", "stop it later"),
     ("burst = \"24kB\"", "burst = ‸\"0B\"", "flows[0].source.burst", ""),
+    // Nothing is said of what stands beside a kind that there is not.
+    (
+        "{ kind = \"uniform-uniform\", burst = \"24kB\", rate = \"3Mbit/s\" }",
+        "{ kind = ‸\"uniform-unifrom\", brust = \"24kB\" }",
+        "flows[0].source.kind",
+        "did you mean `uniform-uniform`?",
+    ),
+    (
+        "{ kind = \"cbr\", packet = \"200B\", rate = \"64kbit/s\" }",
+        "{ packet = 200, kind = ‸\"zzz\", rates = 7 }",
+        "flows[1].source.kind",
+        "the kinds are `",
+    ),
     (
         "class = 2",
         "marking = { meter = { kind = \"fixed\", colour = \"yellow\" }, police = ‸\"green\" }",

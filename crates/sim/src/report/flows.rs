@@ -50,6 +50,13 @@ pub struct FlowReport {
     pub reordered: u64,
     /// Losses by place and reason.
     pub drops: Vec<DropReport>,
+    /// Losses after the warm-up of packets born in it, which no counter of the flow holds; absent without any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub carried_drops: Vec<DropReport>,
+    /// Losses after the warm-up of its transport's acknowledgements, answers to the opening of connections included;
+    /// absent without any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ack_drops: Vec<DropReport>,
     /// Delay.
     pub delay: Delay,
     /// What its transport did, if it has one.

@@ -150,6 +150,8 @@ impl Rows {
             reason: why.to_string(),
             packets,
         };
+        let connection = self.transports.of(index as u32);
+        let acks = connection.map_or_else(Vec::new, |connection| self.ledger.ack_causes(connection as usize));
         FlowReport {
             name: plan.name().to_string(),
             group: plan.group.clone(),
@@ -163,8 +165,10 @@ impl Rows {
             in_network: account.in_network().into(),
             reordered: account.reordered,
             drops: self.ledger.causes(index).into_iter().map(drop).collect(),
+            carried_drops: self.ledger.carried_causes(index).into_iter().map(drop).collect(),
+            ack_drops: acks.into_iter().map(drop).collect(),
             delay: Delay::of(account.delivered.packets, account.delay_sum(), account.delay_max, delays),
-            transport: self.transports.of(index as u32).map(|connection| self.transport(connection as usize)),
+            transport: connection.map(|connection| self.transport(connection as usize)),
             colours: more.and_then(|more| more.colours.as_ref()).map(|by| Box::new(self.colours(index, by))),
             variation: variation.and_then(|v| VariationReport::of(v, 1)).map(Box::new),
         }

@@ -276,6 +276,7 @@ impl World {
                 crossbar.end_warmup();
             }
         }
+        self.ledger.end_warmup();
         if now > Time::ZERO {
             self.transports.end_warmup();
         }

@@ -1,0 +1,148 @@
+//! Whatever is lost stands in the tables: losses by flow, place and reason are those that the ports have counted.
+
+use std::collections::BTreeMap;
+use tailback_scenario::{Scenario, build};
+use tailback_sim::plan::Engine;
+use tailback_sim::{DropReport, Parts, Report, World};
+
+/// A rack whose hosts send to each other both ways, so that acknowledgements meet queues that mark data and drop what
+/// cannot be marked; a long line loses at random where it ends, also what was sent before the end of the warm-up.
+const RACK: &str = r#"tailback = 1
+run = { duration = "3s", warmup = "1s" }
+
+[network]
+discipline = { kind = "red", ecn = true, min = "6kB", max = "18kB", byte-mode = false }
+buffer = "100kB"
+
+[hosts]
+a = { count = 4 }
+b = { count = 4 }
+lossy = {}
+
+[switches]
+left = {}
+right = {}
+
+[[links]]
+between = ["a", "left"]
+rate = "100Mbit/s"
+
+[[links]]
+between = ["b", "right"]
+rate = "100Mbit/s"
+
+[[links]]
+between = ["lossy", "right"]
+rate = "100Mbit/s"
+loss = 0.2
+delay = "50ms"
+
+[[links]]
+between = ["left", "right"]
+rate = "40Mbit/s"
+delay = "2ms"
+
+[[flows]]
+name = "there"
+from = "a"
+to = "b"
+source = { kind = "bulk" }
+transport = { kind = "tcp", ecn = "classic" }
+
+[[flows]]
+name = "back"
+from = "b"
+to = "a"
+source = { kind = "bulk" }
+transport = { kind = "tcp", ecn = "classic" }
+
+[[flows]]
+name = "lost"
+from = "a1"
+to = "lossy"
+source = { kind = "bulk" }
+transport = { kind = "tcp" }
+
+[[flows]]
+name = "datagrams"
+from = "a2"
+to = "lossy"
+source = { kind = "poisson", packet = "500B", rate = "2Mbit/s" }
+"#;
+
+/// Packets by place and by whether they were lost on the line.
+type Places = BTreeMap<(String, bool), u64>;
+
+fn of_flows(report: &Report, lists: impl Fn(&tailback_sim::FlowReport) -> Vec<DropReport>) -> Places {
+    let mut places = Places::new();
+    for drop in report.flows.iter().flat_map(|flow| lists(&flow)) {
+        *places.entry((drop.place, drop.reason.starts_with("link"))).or_default() += drop.packets;
+    }
+    places
+}
+
+fn of_ports(report: &Report) -> Places {
+    let mut places = Places::new();
+    for port in &report.ports {
+        let queued: u64 = port.classes.iter().map(|class| class.dropped.packets).sum();
+        places.insert((port.name.clone(), false), queued);
+        places.insert((port.name.clone(), true), port.lost_on_line.packets);
+    }
+    places.retain(|_, packets| *packets > 0);
+    places
+}
+
+fn run(text: &str, engine: Engine) -> Report {
+    let scenario = Scenario::from_toml(text, "rack.toml").unwrap_or_else(|e| panic!("{e}"));
+    let mut world = World::new(build(&scenario, 1, Some(engine)));
+    world.run_to_end();
+    world.report()
+}
+
+#[test]
+fn losses_of_flows_and_of_their_acknowledgements_are_those_of_the_ports() {
+    for text in [RACK.to_owned(), RACK.replace("warmup = \"1s\"", "warmup = \"0s\"")] {
+        for engine in [Engine::Merged, Engine::Plain] {
+            let report = run(&text, engine);
+            let all =
+                |flow: &tailback_sim::FlowReport| [&flow.drops[..], &flow.carried_drops, &flow.ack_drops].concat();
+            assert_eq!(of_flows(&report, all), of_ports(&report), "{engine:?}");
+        }
+    }
+}
+
+#[test]
+fn acknowledgements_are_most_of_what_a_queue_that_marks_drops() {
+    let report = run(RACK, Engine::Merged);
+    let in_queues = |places: Places| places.iter().filter(|((_, on_line), _)| !on_line).map(|(_, n)| *n).sum::<u64>();
+    let acks = in_queues(of_flows(&report, |flow| flow.ack_drops.clone()));
+    let data = in_queues(of_flows(&report, |flow| flow.drops.clone()));
+    assert!(acks > 100 && acks > data, "{acks} acknowledgements, {data} packets of data");
+    let reasons: Vec<String> = report.flows.iter().flat_map(|flow| flow.ack_drops).map(|drop| drop.reason).collect();
+    assert!(reasons.iter().any(|reason| reason == "early drop"), "{reasons:?}");
+    assert!(reasons.iter().any(|reason| reason == "link loss"), "{reasons:?}");
+    // What a flow's transport tells is counted from the start, and what ports tell from the end of the warm-up.
+    for flow in report.flows.iter() {
+        let after: u64 = flow.ack_drops.iter().map(|drop| drop.packets).sum();
+        let whole = flow.transport.as_ref().map_or(0, |transport| transport.acks_lost);
+        assert!(after <= whole, "{}: {after} of {whole}", flow.name);
+    }
+    let whole = run(&RACK.replace("warmup = \"1s\"", "warmup = \"0s\""), Engine::Merged);
+    for flow in whole.flows.iter() {
+        let after: u64 = flow.ack_drops.iter().map(|drop| drop.packets).sum();
+        assert_eq!(after, flow.transport.as_ref().map_or(0, |transport| transport.acks_lost), "{}", flow.name);
+    }
+}
+
+#[test]
+fn parts_of_a_network_tell_the_same_losses() {
+    let scenario = Scenario::from_toml(RACK, "rack.toml").unwrap_or_else(|e| panic!("{e}"));
+    let parts = Parts::new(build(&scenario, 1, None), 2);
+    assert_eq!(parts.partition().parts(), 2);
+    let (mine, whole) = (parts.run_in_turn().report(), run(RACK, Engine::Merged));
+    let losses = |report: &Report| -> Vec<[Vec<DropReport>; 3]> {
+        report.flows.iter().map(|flow| [flow.drops, flow.carried_drops, flow.ack_drops]).collect()
+    };
+    assert_eq!(losses(&mine), losses(&whole));
+    assert!(losses(&whole).iter().any(|[_, carried, _]| !carried.is_empty()), "some were born in the warm-up");
+}
