@@ -9,8 +9,10 @@ fn in_units(value: f64, units: &[(&str, f64)]) -> String {
 
 /// Four significant digits, without zeros at the end.
 pub(super) fn digits(value: f64) -> String {
-    let whole = if value >= 1.0 { (value * 1.00005).log10() as usize + 1 } else { 1 };
-    let text = format!("{value:.*}", 4usize.saturating_sub(whole));
+    // Where the first digit stands when it has been rounded to four: 9.9999 is 10.
+    let scientific = format!("{value:.3e}");
+    let exponent: i32 = scientific.rsplit('e').next().and_then(|text| text.parse().ok()).unwrap_or(0);
+    let text = format!("{value:.*}", (3 - exponent).max(0) as usize);
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
@@ -49,5 +51,8 @@ mod tests {
         assert_eq!(seconds(0.000_4), "400us");
         assert_eq!(percent(0.634_44), "63.44%");
         assert_eq!(digits(12_345.6), "12346");
+        assert_eq!(digits(9.999_96), "10");
+        assert_eq!(digits(0.075_26), "0.07526");
+        assert_eq!(digits(0.0), "0");
     }
 }
