@@ -128,7 +128,7 @@ fn entries(node: &'static Value) -> Vec<&'static Value> {
 fn described(heading: &str, node: &'static Value) -> String {
     let mut text = format!("{heading}\n");
     let description = node.get("description").or_else(|| alternatives(node).first()?.get("description"));
-    for line in wrapped(description.and_then(Value::as_str).unwrap_or(""), 90) {
+    for line in wrapped(description.and_then(Value::as_str).unwrap_or(""), WIDTH - 2) {
         text.push_str(&format!("  {line}\n"));
     }
     let inner: Vec<&'static Value> =
@@ -164,7 +164,7 @@ fn parameters(table: &'static Value) -> String {
 fn line(name: &str, facts: &str, node: &Value) -> String {
     let facts = if facts.is_empty() { String::new() } else { format!("  ({facts})") };
     let description = node.get("description").and_then(Value::as_str).unwrap_or("");
-    let lines = wrapped(description, 84);
+    let lines = wrapped(description, WIDTH - 8);
     lines.into_iter().fold(format!("    {name}{facts}\n"), |text, line| format!("{text}        {line}\n"))
 }
 
@@ -236,6 +236,9 @@ fn is_null(node: &Value) -> bool {
 
 /// Formats that say how a program stores a number, not what a user writes.
 const MACHINE_FORMATS: [&str; 7] = ["uint8", "uint16", "uint32", "uint64", "double", "float", "uint"];
+
+/// Columns of a terminal as it opens, and of the explanations.
+const WIDTH: usize = 80;
 
 /// Lines of at most `width` letters; an empty line starts a new paragraph.
 fn wrapped(text: &str, width: usize) -> Vec<String> {

@@ -137,7 +137,7 @@ def _print(found: Reproduction) -> None:
     board = [
         [
             line.experiment,
-            _short(str(line.claim["headline"])),
+            str(line.claim["headline"]),
             measured_text(_table(line.claim["measured"])),
             str(line.claim["verdict"]),
         ]
@@ -151,16 +151,12 @@ def _print(found: Reproduction) -> None:
         for claim in entry.claims:
             data = claim.as_json(found.profile)
             measured = _table(data["measured"])
-            shown = [str(data["verdict"]), _short(claim.text), measured_text(measured), str(measured["n"])]
+            shown = [str(data["verdict"]), claim.text, measured_text(measured), str(measured["n"])]
             rows.append([entry.study.experiment.id, claim.id, *shown])
     columns_of_claims = ("experiment", "claim", "word", "text", "measured (worst point)", "n")
     screen.print(table("Claims, 99 % intervals", columns_of_claims, rows, words=4))
     screen.print(", ".join(f"{n} {word}" for word, n in found.words.items()))
     screen.print("asserted: " + ", ".join(f"{n} {kind}" for kind, n in found.counts.items() if kind != "reported"))
-
-
-def _short(text: str) -> str:
-    return text if len(text) < 72 else text[:70] + "…"
 
 
 def _table(value: object) -> dict[str, object]:

@@ -16,7 +16,7 @@ from tailback.cli.options import (
     settings_option,
     strict_option,
 )
-from tailback.cli.output import print_error, print_json, print_unchanged, print_warnings
+from tailback.cli.output import fitted, print_error, print_json, print_unchanged, print_warnings
 from tailback.errors import EXIT_OK, EXIT_SCENARIO, ScenarioError, UsageError
 from tailback.scenario import load, read_document
 
@@ -51,19 +51,19 @@ def list_(as_json: bool) -> None:
     for group, title in GROUPS.items():
         rows = [e for e in found if e.group == group and e.id not in ON_REQUEST]
         if rows:
-            click.echo(f"{title} (tailback reproduce {group})")
+            click.echo(fitted(f"{title} (tailback reproduce {group})"))
             for e in rows:
-                click.echo(f"  {e.id:16} {e.title}")
+                click.echo(fitted(f"  {e.id:16} {e.title}", hanging=17))
     click.echo("\nOn request only: not part of a group or of all (tailback reproduce ID)")
     for e in found:
         if e.id in ON_REQUEST:
-            click.echo(f"  {e.id:16} {e.title}")
+            click.echo(fitted(f"  {e.id:16} {e.title}", hanging=17))
     click.echo("\nBenchmark workloads (tailback bench NAME)")
     for name, text in WORKLOADS.items():
-        click.echo(f"  {name:16} {text}")
+        click.echo(fitted(f"  {name:16} {text}", hanging=17))
     click.echo("\nKinds (tailback explain NAME)")
     for what, kinds in tailback.names().items():
-        click.echo(f"  {what:16} {', '.join(kinds)}")
+        click.echo(fitted(f"  {what:16} {', '.join(kinds)}", hanging=17))
 
 
 @click.command(
@@ -156,4 +156,5 @@ def explain(name: str) -> None:
         near = get_close_matches(name, known, n=1)
         advice = f"; did you mean {near[0]}?" if near else "; `tailback list` shows what there is"
         raise UsageError(f"there is no kind or experiment {name!r}{advice}")
-    click.echo(text.rstrip())
+    # What is longer there, such as a list of kinds, belongs to a parameter, whose description stands further in.
+    click.echo(fitted(text.rstrip(), hanging=8))

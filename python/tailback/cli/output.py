@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,8 +29,10 @@ if TYPE_CHECKING:
 __all__ = [
     "console",
     "facts",
+    "fitted",
     "print_error",
     "print_json",
+    "print_line",
     "print_note",
     "print_unchanged",
     "print_warnings",
@@ -51,6 +55,34 @@ def visible(text: str) -> str:
     return _CONTROL.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
+_SOURCE = re.compile(r"\s*\d*\s*\|")
+"""A line of a file as an error shows it, whose carets stand below it."""
+
+
+def fitted(text: str, *, hanging: int = 2, error: bool = False) -> str:
+    """Return a text with lines that fit into the terminal, if stdout (or stderr, with `error`) is one.
+
+    Words stay whole; what is left of a line is `hanging` columns further to the right.
+    """
+    if not (sys.stderr if error else sys.stdout).isatty():
+        return text
+    width = shutil.get_terminal_size().columns
+    lines: list[str] = []
+    for line in text.splitlines():
+        if len(line) <= width or _SOURCE.match(line):
+            lines.append(line)
+            continue
+        indent = line[: len(line) - len(line.lstrip())]
+        further = indent + " " * hanging
+        lines += textwrap.wrap(line, width, subsequent_indent=further, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(lines)
+
+
+def print_line(text: str) -> None:
+    """Print a line of results on stdout, broken at words where a terminal is narrower."""
+    click.echo(fitted(visible(text)))
+
+
 def print_json(value: object) -> None:
     """Print JSON on stdout; not a number becomes null beforehand, since JSON has none."""
     click.echo(json.dumps(value, indent=2, allow_nan=False))
@@ -59,7 +91,7 @@ def print_json(value: object) -> None:
 def print_error(message: str) -> None:
     """Print an error on stderr."""
     label = click.style("error:", fg="red", bold=True) if _colour(sys.stderr.isatty()) else "error:"
-    click.echo(f"{label} {visible(message.rstrip())}", err=True)
+    click.echo(label + fitted(f"error: {visible(message.rstrip())}", error=True).removeprefix("error:"), err=True)
 
 
 _MOST_WARNINGS = 10
@@ -70,7 +102,8 @@ def print_warnings(warnings: Sequence[ScenarioWarning], *, said: Collection[Scen
     new = [warning for warning in dict.fromkeys(warnings) if warning not in said]
     label = click.style("warning:", fg="yellow", bold=True) if _colour(sys.stderr.isatty()) else "warning:"
     for warning in new[:_MOST_WARNINGS]:
-        click.echo(f"{label} {warning.rendered.removeprefix('warning: ').rstrip()}", err=True)
+        text = f"warning: {warning.rendered.removeprefix('warning: ').rstrip()}"
+        click.echo(label + fitted(text, error=True).removeprefix("warning:"), err=True)
     if len(new) > _MOST_WARNINGS:
         click.echo(f"{label} and {len(new) - _MOST_WARNINGS} more", err=True)
 
@@ -83,7 +116,7 @@ def print_unchanged(scenario: Scenario) -> None:
 
 def print_note(message: str) -> None:
     """Print something on stderr that is neither a result nor an error."""
-    click.echo(visible(message), err=True)
+    click.echo(fitted(visible(message), error=True), err=True)
 
 
 def _colour(is_terminal: bool) -> bool:

@@ -21,7 +21,7 @@ from tailback.cli.options import (
     seed_option,
     settings_option,
 )
-from tailback.cli.output import console, print_error, print_json, print_note, progress_bar, table
+from tailback.cli.output import console, print_error, print_json, print_line, print_note, progress_bar, table
 from tailback.errors import EXIT_CLAIM, EXIT_OK, EXIT_SCENARIO, OutputError, UsageError
 
 if TYPE_CHECKING:
@@ -269,4 +269,4 @@ def _print_verdict(made: Verdict) -> None:
     columns = ("group", "class", "offered", "delay", "99 %", "variation", "loss", "MOS", "target", "verdict")
     console().print(table(made.title, columns, rows, words=2))
     for sentence in made.sentences():
-        console().print(sentence, soft_wrap=True)
+        print_line(sentence)

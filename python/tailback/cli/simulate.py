@@ -27,6 +27,7 @@ from tailback.cli.output import (
     console,
     print_error,
     print_json,
+    print_line,
     print_note,
     print_unchanged,
     print_warnings,
@@ -167,8 +168,8 @@ def _print_run(result: Result, metrics: Sequence[str]) -> None:
     title = result.scenario.title or "run"
     warmup = result.warmup
     found = f"warm-up {warmup.seconds:.6g} s ({warmup.method})" if warmup.seconds is not None else ""
-    out.print(f"{title}: {n} replication{'s' if n > 1 else ''}, seeds from {result.base_seed}, {found}", soft_wrap=True)
-    out.print(f"digest {result.digest}", soft_wrap=True)
+    print_line(f"{title}: {n} replication{'s' if n > 1 else ''}, seeds from {result.base_seed}, {found}")
+    print_line(f"digest {result.digest}")
     estimates = result.estimates()
     seen = {e.measure.metric for e in estimates}
     for name in metrics:

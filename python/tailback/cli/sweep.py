@@ -26,6 +26,7 @@ from tailback.cli.output import (
     facts,
     print_error,
     print_json,
+    print_line,
     print_note,
     print_warnings,
     progress_bar,
@@ -36,6 +37,7 @@ from tailback.shown import digits, quantity
 
 if TYPE_CHECKING:
     from tailback.executors import ExecutorName
+    from tailback.measures import Measure
     from tailback.study import Sweep
 
 __all__ = ["sweep"]
@@ -223,8 +225,25 @@ def _print(found: Sweep, as_json: bool, metrics: Sequence[str]) -> None:
     console().print(table(title, (*found.paths, *map(str, shown)), body, words=len(found.paths)))
     if len(points) > _MOST_ROWS:
         print_note(f"and {len(points) - _MOST_ROWS} more points")
+    if found.mechanisms:
+        _print_differences(found, shown)
     if found.directory is not None and not found.interrupted and not found.failures:
-        console().print(f"digest {found.digest}", soft_wrap=True)
+        print_line(f"digest {found.digest}")
+
+
+def _print_differences(found: Sweep, shown: Sequence[Measure]) -> None:
+    """Print how the mechanisms differ from the first one, paired by replication; a star where it is beyond chance."""
+    first, axes = next(iter(found.mechanisms)), found.paths[:-1]
+    cells: dict[tuple[str, ...], dict[Measure, str]] = {}
+    for c in found.differences(shown):
+        star = " *" if c.is_significant else "  "
+        name = (*(str(value) for _, value in c.point), c.mechanism)
+        cells.setdefault(name, {})[c.measure] = quantity(c.difference, c.measure, c.resolution) + star
+    body = [[*name, *(found_here.get(measure, "") for measure in shown)] for name, found_here in cells.items()]
+    if body:
+        title = f"Differences from {first}, paired by seed; * beyond chance"
+        headings = (*axes, "mechanism", *(f"{measure}  " for measure in shown))
+        console().print(table(title, headings, body[:_MOST_ROWS], words=len(found.paths)))
 
 
 def _status(directory: Path, as_json: bool) -> int:

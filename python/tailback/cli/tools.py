@@ -11,7 +11,7 @@ import click
 
 from tailback import _native
 from tailback.cli.options import DURATION, RATE, SETTINGS, SIZE, Written, json_option
-from tailback.cli.output import console, print_json, table
+from tailback.cli.output import console, print_json, print_line, table
 from tailback.errors import RunError, UsageError
 
 __all__ = ["bench", "completion", "headroom"]
@@ -102,7 +102,7 @@ def headroom(
         rows.append([f"for {links} link{'s' if links > 1 else ''}", "", f"{form.bytes * links} B"])
         console().print(table(form.source, ("term", "formula", "bytes"), rows, words=2))
         if buffer is not None:
-            console().print(_threshold(form.bytes * links, buffer), soft_wrap=True)
+            print_line(_threshold(form.bytes * links, buffer))
 
 
 def _threshold(need: int, size: int) -> str:

@@ -17,7 +17,7 @@ from tailback.cli.options import (
     settings_option,
     threads_option,
 )
-from tailback.cli.output import console, print_json, print_note, progress_bar, table
+from tailback.cli.output import console, print_json, print_line, print_note, progress_bar, table
 from tailback.errors import EXIT_CLAIM, EXIT_OK, OutputError
 
 __all__ = ["tune"]
@@ -106,12 +106,12 @@ def tune(
         console().print(table("", ("target", "mean", f"{100 * found.confidence:.4g}% interval", ""), rows))
         how = f"all {found.tried} candidates" if found.is_exhaustive else f"{found.tried} chosen candidates"
         line = f"cost {found.cost:.6g}; {how} tried; confirmed by {found.replications} fresh replications"
-        console().print(line, soft_wrap=True)
+        print_line(line)
         for attempt in found.attempts:
             if attempt is not found.best:
                 values = ", ".join(f"{path} = {value}" for path, value in attempt.settings.items())
                 doubts = "; ".join(f"{c.target.text} {c.state}" for c in attempt.checks if c.state != "met")
-                console().print(f"not confirmed: {values} ({doubts})", soft_wrap=True)
+                print_line(f"not confirmed: {values} ({doubts})")
     if out is not None:
         try:
             out.write_text(scenario.set(dict(found.settings)).to_toml(), encoding="utf-8")

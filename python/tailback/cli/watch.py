@@ -16,7 +16,7 @@ from tailback.cli.options import (
     settings_option,
     threads_option,
 )
-from tailback.cli.output import console, print_json, progress_bar, table
+from tailback.cli.output import console, print_json, print_line, progress_bar, table
 from tailback.errors import EXIT_CLAIM, EXIT_OK
 
 __all__ = ["watch"]
@@ -117,5 +117,5 @@ def watch(
             if forecast.factor is None
             else f"breaks at {forecast.factor:.3g} times the rate of {together}"
         )
-        console().print(f"forecast: the target of {name} {words}", soft_wrap=True)
+        print_line(f"forecast: the target of {name} {words}")
     return EXIT_OK if kept else EXIT_CLAIM
