@@ -218,7 +218,10 @@ def to_bytes(figure: Figure, kind: Literal["svg", "png", "pdf"], about: str = ""
 def run_figure(
     metrics: pl.DataFrame, series: pl.DataFrame, nodes: pl.DataFrame, title: str, confidence: float
 ) -> Figure:
-    """Draw a run: throughput, loss and mean delay of each group, and the longest queues over time if sampled."""
+    """Draw a run: throughput, loss and mean delay of each group, and over time what was sampled.
+
+    That is the longest queues, and the windows of flows with `probe`.
+    """
     import polars as pl
 
     groups = metrics.filter(pl.col("scope") == "group")
@@ -228,7 +231,16 @@ def run_figure(
     switches = nodes.filter(pl.col("kind") == "switch")["node"].unique().to_list()
     if switches:
         queues = queues.filter(pl.col("name").str.split("->").list.first().is_in(switches))
-    rows = 2 if len(queues) else 1
+    windows = series.filter(pl.col("quantity") == "window_segments")
+    below = [
+        (found, *about)
+        for found, *about in (
+            (queues, 1e-3, "queue (kB)", "longest queues"),
+            (windows, 1.0, "window (segments)", "largest windows"),
+        )
+        if len(found)
+    ]
+    rows = 1 + len(below)
     figure = new(3, rows, width=4.0, height=max(2.0, 0.35 * len(names) + 1.2))
     panels = (
         ("throughput", 1e-6, "throughput (Mbit/s)"),
@@ -246,8 +258,10 @@ def run_figure(
         figure.suptitle(
             f"{title or 'Run'}: {n} replications, bars are {confidence:.0%} intervals", x=0.01, ha="left", fontsize=11
         )
-        if rows == 2:
-            _queues(figure, queues)
+        for axes in figure.axes[3:]:
+            axes.remove()
+        for row, (found, scale, label, legend) in enumerate(below, start=1):
+            _over_time(figure, row, found, scale, label, legend)
     return figure
 
 
@@ -264,20 +278,20 @@ def _dots(axes: Axes, intervals: Mapping[str, Interval], label: str) -> None:
     axes.set_xlabel(label)
 
 
-def _queues(figure: Figure, queues: pl.DataFrame) -> None:
-    """The four longest queues of the first replication, across the lower row."""
+def _over_time(figure: Figure, row: int, samples: pl.DataFrame, scale: float, label: str, legend: str) -> None:
+    """The four with the largest samples of the first replication, across a row."""
     import polars as pl
 
     grid = figure.axes[0].get_gridspec()
     assert grid is not None
-    for axes in figure.axes[3:]:
-        axes.remove()
-    axes = figure.add_subplot(grid[1, :])
-    first = queues.filter(pl.col("replication") == pl.col("replication").min())
+    axes = figure.add_subplot(grid[row, :])
+    first = samples.filter(pl.col("replication") == pl.col("replication").min())
     longest = first.group_by("name").agg(pl.col("value").max()).sort("value", "name", descending=[True, False])
     for index, name in enumerate(longest["name"].head(4)):
         rows = first.filter(pl.col("name") == name)
-        axes.plot(rows["time_s"], rows["value"] / 1e3, color=COLOURS[index], linewidth=0.9, label=name)
-    finish(axes, x="time (s)", y="queue (kB)")
+        axes.plot(rows["time_s"], rows["value"] * scale, color=COLOURS[index], linewidth=0.9, label=name)
+    finish(axes, x="time (s)", y=label)
     axes.set_xlim(0, float(first["time_s"].tail(1).item()))
-    axes.legend(title="longest queues\nof replication 0", loc="upper left", bbox_to_anchor=(1.0, 1.0), title_fontsize=9)
+    axes.legend(
+        title=f"{legend}\nof replication 0", loc="upper left", bbox_to_anchor=(1.0, 1.0), title_fontsize=9
+    )

@@ -90,8 +90,9 @@ def wide_intervals(
 ) -> list[ScenarioWarning]:
     """Return a warning about the widest interval of loss, delay and throughput, if it is too wide to tell.
 
-    How many replications would be needed follows from n = (z s / h)², s being the standard deviation over replications,
-    h a tenth of the mean, and z the quantile of the normal distribution (Law, Simulation Modeling and Analysis, 4.5).
+    How many replications would be needed is the least n with t(n - 1) s / √n ≤ h, s being the standard deviation over
+    replications, h a tenth of the mean, and t Student's quantile (Law, Simulation Modeling and Analysis, 4.5). With the
+    normal quantile in its place, few replications would seem to be enough that are not.
     """
     if "wide-interval" in accepted:
         return []
@@ -111,14 +112,24 @@ def wide_intervals(
     share, estimate = worst
     n = estimate.interval.n
     # share is t s / (√n mean).
-    z_over_t = NormalDist().inv_cdf(0.5 + confidence / 2) / t_quantile(confidence, n - 1)
-    needed = math.ceil(n * (z_over_t * share / _WIDTH) ** 2)
+    deviation = share * math.sqrt(n) / t_quantile(confidence, n - 1)
+    needed = _replications(deviation, confidence)
     mean = estimate.interval.mean
     message = (
         f"the interval of `{estimate.measure}` is too wide to tell: {mean:.3g} ± {share:.0%} of it from {n} "
         f"replications; about {needed} would bring it to ± {_WIDTH:.0%}"
     )
     return [made("wide-interval", message, f"run longer, or more often: --reps {needed}")]
+
+
+def _replications(deviation: float, confidence: float) -> int:
+    """Return the least number of replications whose interval has `_WIDTH`; `deviation` is a share of the mean, too."""
+    normal = NormalDist().inv_cdf(0.5 + confidence / 2)
+    # Student's quantile is above the normal one, so that fewer than this are never enough.
+    n = max(2, math.ceil((normal * deviation / _WIDTH) ** 2))
+    while t_quantile(confidence, n - 1) * deviation > _WIDTH * math.sqrt(n):
+        n += 1
+    return n
 
 
 def accepted(run_config: Mapping[str, object]) -> frozenset[str]:
