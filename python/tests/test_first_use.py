@@ -1,0 +1,198 @@
+"""The first steps of the documentation, in a terminal of 80 columns: every command works, and nothing is cut."""
+
+from __future__ import annotations
+
+import doctest
+import fcntl
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "first-steps.md"
+COLUMNS = 80
+SECONDS = 120
+"""What a command may take on a busy machine; an idle one needs a few seconds for the slowest."""
+
+_BLOCK = re.compile(r"^```(console|pycon)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_SECTION = "section of the page: "
+
+
+@dataclass
+class Step:
+    """A command of the page, or its Python of a section, and the lines that the page shows below it."""
+
+    command: str
+    expected: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a terminal showed, and the exit code."""
+
+    text: str
+    code: int
+
+
+@cache
+def sections() -> dict[str, list[tuple[str, str]]]:
+    """The blocks of each section, by its heading."""
+    parts = re.split(r"^## (\d+\. .*)$", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    return {
+        heading: [(match[1], match[2]) for match in _BLOCK.finditer(text)]
+        for heading, text in zip(parts[::2], parts[1::2], strict=True)
+    }
+
+
+def commands(heading: str) -> list[Step]:
+    steps: list[Step] = []
+    for kind, body in sections()[heading]:
+        goes_on = False
+        for line in body.splitlines() if kind == "console" else ():
+            if goes_on:
+                steps[-1].command += f"\n{line}"
+            elif line.startswith("$ "):
+                steps.append(Step(line[2:]))
+            else:
+                steps[-1].expected.append(line)
+                continue
+            goes_on = line.endswith("\\")
+    return steps
+
+
+def examples(heading: str) -> list[doctest.Example]:
+    """The Python of a section."""
+    bodies = [body for kind, body in sections()[heading] if kind == "pycon"]
+    return [example for body in bodies for example in doctest.DocTestParser().get_examples(body)]
+
+
+def in_terminal(command: list[str], folder: Path) -> Shown:
+    """Run a command whose input, output and errors are a terminal of 80 columns."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, COLUMNS, 0, 0))
+    env = {name: value for name, value in os.environ.items() if name not in {"COLUMNS", "LINES", "NO_COLOR"}}
+    env |= {"TERM": "xterm", "PATH": f"{folder / '.bin'}:{os.environ['PATH']}"}
+    process = subprocess.Popen(
+        command, cwd=folder, env=env, stdin=slave, stdout=slave, stderr=slave, start_new_session=True
+    )
+    os.close(slave)
+    seen = b""
+    end = time.monotonic() + SECONDS
+    try:
+        while select.select([master], [], [], max(0.0, end - time.monotonic()))[0]:
+            try:
+                part = os.read(master, 65536)
+            except OSError:  # Linux says so when the last writer is gone, others with an empty read.
+                break
+            if not part:
+                break
+            seen += part
+        code = process.wait(timeout=max(1.0, end - time.monotonic()))
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        os.close(master)
+    text = _ESCAPE.sub("", seen.decode()).replace("\r\n", "\n")
+    # A bar of progress is drawn over itself, and gone at the end.
+    lines = (line.rpartition("\r")[2] for line in text.split("\n"))
+    return Shown("\n".join(line for line in lines if "━" not in line), code)
+
+
+@pytest.fixture(scope="module", params=["bash", "zsh"])
+def shell(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    if shutil.which(name) is None:
+        pytest.skip(f"{name} is not installed")
+    return name
+
+
+def workplace(folder: Path) -> Path:
+    """A copy of the page's files, with this interpreter's `tailback` on the path."""
+    shutil.copytree(ROOT / "docs" / "examples", folder)
+    program = folder / ".bin" / "tailback"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m tailback "$@"\n', encoding="utf-8")
+    program.chmod(0o755)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def folder(shell: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One folder for all steps of a shell, which go on from each other."""
+    return workplace(tmp_path_factory.mktemp(shell) / "files")
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What the page's Python prints, by section: one session, in the order of the page."""
+    folder = workplace(tmp_path_factory.mktemp("python") / "files")
+    lines = [
+        line
+        for heading in sections()
+        for line in (
+            f"print({_SECTION + heading!r})",
+            *(f"exec(compile({example.source!r}, '<page>', 'single'))" for example in examples(heading)),
+        )
+    ]
+    (folder / "session.py").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    shown = in_terminal([sys.executable, "session.py"], folder)
+    assert shown.code == 0, shown.text
+    parts = re.split(f"^{_SECTION}(.*)$", shown.text, flags=re.MULTILINE)[1:]
+    return dict(zip(parts[::2], parts[1::2], strict=True))
+
+
+def check(text: str, expected: list[str]) -> None:
+    """All that the page shows is there, whole, in lines that fit."""
+    assert "Traceback" not in text
+    assert "…" not in text
+    assert "..." not in text
+    for line in text.split("\n"):
+        assert len(line) <= COLUMNS, line
+    flat = " ".join(text.split())
+    words = set(flat.split())
+    for line in expected:
+        # Tables are parted between columns, never within a cell; only sentences are broken into lines.
+        for cell in re.split(r"\s{2,}", line.strip()):
+            if not cell or set(cell) <= {"─"}:
+                continue
+            is_sentence = len(cell.split()) > 3 and not re.search(r"\d", cell)
+            assert cell in flat or (is_sentence and set(cell.split()) <= words), f"{cell!r} is not in\n{text}"
+
+
+def test_there_are_twenty_steps_and_each_has_something_to_run() -> None:
+    assert [heading.partition(".")[0] for heading in sections()] == [str(n) for n in range(1, 21)]
+    for heading in sections():
+        assert commands(heading) or examples(heading), heading
+
+
+@pytest.mark.parametrize("heading", [heading for heading in sections() if commands(heading)])
+def test_the_commands_work_in_a_terminal_of_80_columns(shell: str, heading: str, folder: Path) -> None:
+    # Without the shell's own start files: nobody's settings count here.
+    start = [shell, "--norc", "-c"] if shell == "bash" else [shell, "-f", "-c"]
+    for step in commands(heading):
+        shown = in_terminal([*start, step.command], folder)
+        assert shown.code == 0, f"{step.command}\n{shown.text}"
+        check(shown.text, step.expected)
+
+
+@pytest.mark.parametrize("heading", [heading for heading in sections() if examples(heading)])
+def test_the_python_prints_what_the_page_says(heading: str, session: dict[str, str]) -> None:
+    expected = "".join(example.want for example in examples(heading)).splitlines()
+    assert expected
+    assert [line.rstrip() for line in session[heading].strip().splitlines()] == expected
+    check(session[heading], expected)
