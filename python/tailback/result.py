@@ -189,7 +189,7 @@ class Result:
             ) from None
 
     def plot(self) -> Figure:
-        """Draw loss and delay of each group with intervals, and queues over time if they were sampled."""
+        """Draw loss and delay of each group with intervals, and what was sampled over time (`plot.run_figure`)."""
         from tailback.plot import run_figure
 
         return run_figure(self.metrics, self.series, self.nodes, self.scenario.title, self.confidence)

@@ -51,7 +51,14 @@ def test_windows_of_every_congestion_control_are_a_table_and_a_figure(control: s
     assert set(rows) == {samples}
     result.write(tmp_path / "run")
     assert (tmp_path / "run" / "series.parquet").exists()
-    assert len(result.plot().axes) >= 4
+    # Three panels in the upper row, then queues and windows; the windows drawn are those of the table.
+    drawn = {axes.get_ylabel(): axes for axes in result.plot().axes}
+    assert "queue (kB)" in drawn
+    lines = drawn["window (segments)"].get_lines()
+    found = flows.filter(flows["quantity"] == "window_segments")
+    assert {str(line.get_label()) for line in lines} == set(found["name"])
+    for line in lines:
+        assert list(line.get_ydata()) == list(found.filter(found["name"] == str(line.get_label()))["value"])
 
 
 def test_meters_of_probed_flows_are_in_the_table() -> None:

@@ -139,12 +139,17 @@ def estimate(metric: str, values: list[float]) -> Estimate:
 
 
 def test_an_interval_that_is_too_wide_says_how_many_replications_it_takes() -> None:
-    # Mean 2, s = 1, n = 3: half width 4.303/sqrt(3) = 2.484, 124 % of the mean. For a tenth, h = 0.2 and
-    # (1.960 x 1 / 0.2)^2 = 96.04 replications.
+    # Mean 2, s = 1, n = 3: half width 4.303/sqrt(3) = 2.484, 124 % of the mean. For a tenth, h = 0.2:
+    # 98 replications have 1.98472/sqrt(98) = 0.20049, 99 have 1.98447/sqrt(99) = 0.19945.
     [warning] = wide_intervals([estimate("loss", [1.0, 2.0, 3.0])], 0.95)
     assert warning.name == "wide-interval"
     assert "`loss[data]`" in warning.message
-    assert "± 124% of it from 3 replications; about 97 would" in warning.message
+    assert "± 124% of it from 3 replications; about 99 would" in warning.message
+    # Mean 1, s = 0.1414, n = 2: 12.706/sqrt(2) s = 127 %. 10 have 2.2622 s/sqrt(10) = 0.1012, 11 have
+    # 2.2281 s/sqrt(11) = 0.0950. By the normal quantile (1.960 s / 0.1)^2 = 7.7 would seem to do.
+    [warning] = wide_intervals([estimate("loss", [0.9, 1.1])], 0.95)
+    assert "± 127% of it from 2 replications; about 11 would" in warning.message
+    assert "--reps 11" in (warning.suggestion or "")
     # Mean 10: 25 %.
     assert wide_intervals([estimate("delay", [9.0, 10.0, 11.0])], 0.95) == []
     # Mean 5: 49.7 %, and mean 4.9: 50.7 %.

@@ -330,7 +330,7 @@ def compare(
 def plot(what: Path, out: Path | None, allow_files: bool) -> None:
     """Draw a run directory, or the network of a scenario file.
 
-    Of a run directory: throughput, loss and delay per group, and queues over time if sampled. Of a scenario: nodes,
+    Of a run directory: throughput, loss and delay per group, and over time, if sampled, queues and the windows of flows with `probe`. Of a scenario: nodes,
     links with rates, delays and buffers, and which way flows go.
     """
     from tailback.errors import UsageError
