@@ -292,6 +292,4 @@ def _over_time(figure: Figure, row: int, samples: pl.DataFrame, scale: float, la
         axes.plot(rows["time_s"], rows["value"] * scale, color=COLOURS[index], linewidth=0.9, label=name)
     finish(axes, x="time (s)", y=label)
     axes.set_xlim(0, float(first["time_s"].tail(1).item()))
-    axes.legend(
-        title=f"{legend}\nof replication 0", loc="upper left", bbox_to_anchor=(1.0, 1.0), title_fontsize=9
-    )
+    axes.legend(title=f"{legend}\nof replication 0", loc="upper left", bbox_to_anchor=(1.0, 1.0), title_fontsize=9)
