@@ -232,14 +232,9 @@ def run_figure(
     if switches:
         queues = queues.filter(pl.col("name").str.split("->").list.first().is_in(switches))
     windows = series.filter(pl.col("quantity") == "window_segments")
-    below = [
-        (found, *about)
-        for found, *about in (
-            (queues, 1e-3, "queue (kB)", "longest queues"),
-            (windows, 1.0, "window (segments)", "largest windows"),
-        )
-        if len(found)
-    ]
+    below = [(queues, 1e-3, "queue (kB)", "longest queues")] if len(queues) else []
+    if len(windows):
+        below.append((windows, 1.0, "window (segments)", "largest windows"))
     rows = 1 + len(below)
     figure = new(3, rows, width=4.0, height=max(2.0, 0.35 * len(names) + 1.2))
     panels = (
@@ -260,8 +255,8 @@ def run_figure(
         )
         for axes in figure.axes[3:]:
             axes.remove()
-        for row, (found, scale, label, legend) in enumerate(below, start=1):
-            _over_time(figure, row, found, scale, label, legend)
+        for row, (samples, scale, label, legend) in enumerate(below, start=1):
+            _over_time(figure, row, samples, scale, label, legend)
     return figure
 
 
@@ -292,6 +287,4 @@ def _over_time(figure: Figure, row: int, samples: pl.DataFrame, scale: float, la
         axes.plot(rows["time_s"], rows["value"] * scale, color=COLOURS[index], linewidth=0.9, label=name)
     finish(axes, x="time (s)", y=label)
     axes.set_xlim(0, float(first["time_s"].tail(1).item()))
-    axes.legend(
-        title=f"{legend}\nof replication 0", loc="upper left", bbox_to_anchor=(1.0, 1.0), title_fontsize=9
-    )
+    axes.legend(title=f"{legend}\nof replication 0", loc="upper left", bbox_to_anchor=(1.0, 1.0), title_fontsize=9)

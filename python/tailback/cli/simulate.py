@@ -330,8 +330,8 @@ def compare(
 def plot(what: Path, out: Path | None, allow_files: bool) -> None:
     """Draw a run directory, or the network of a scenario file.
 
-    Of a run directory: throughput, loss and delay per group, and over time, if sampled, queues and the windows of flows with `probe`. Of a scenario: nodes,
-    links with rates, delays and buffers, and which way flows go.
+    Of a run directory: throughput, loss and delay per group, and over time, if sampled, queues and the windows of flows
+    with `probe`. Of a scenario: nodes, links with rates, delays and buffers, and which way flows go.
     """
     from tailback.errors import UsageError
     from tailback.rundir import read_manifest, read_table, write_file
