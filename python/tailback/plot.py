@@ -232,14 +232,9 @@ def run_figure(
     if switches:
         queues = queues.filter(pl.col("name").str.split("->").list.first().is_in(switches))
     windows = series.filter(pl.col("quantity") == "window_segments")
-    below = [
-        (found, *about)
-        for found, *about in (
-            (queues, 1e-3, "queue (kB)", "longest queues"),
-            (windows, 1.0, "window (segments)", "largest windows"),
-        )
-        if len(found)
-    ]
+    below = [(queues, 1e-3, "queue (kB)", "longest queues")] if len(queues) else []
+    if len(windows):
+        below.append((windows, 1.0, "window (segments)", "largest windows"))
     rows = 1 + len(below)
     figure = new(3, rows, width=4.0, height=max(2.0, 0.35 * len(names) + 1.2))
     panels = (
@@ -260,8 +255,8 @@ def run_figure(
         )
         for axes in figure.axes[3:]:
             axes.remove()
-        for row, (found, scale, label, legend) in enumerate(below, start=1):
-            _over_time(figure, row, found, scale, label, legend)
+        for row, (samples, scale, label, legend) in enumerate(below, start=1):
+            _over_time(figure, row, samples, scale, label, legend)
     return figure
 
 
