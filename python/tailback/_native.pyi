@@ -167,6 +167,7 @@ def import_router(
     interface: str | None = None,
     policy: str | None = None,
     rate_bps: int | None = None,
+    overhead: str | None = None,
     title: str | None = None,
     duration: str | None = None,
 ) -> str:

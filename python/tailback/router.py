@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Literal, TypeAlias, cast
 
 from tailback import _native
@@ -24,6 +24,7 @@ __all__ = [
     "ConfigurationError",
     "Imported",
     "Language",
+    "Link",
     "Notice",
     "export_configuration",
     "import_configuration",
@@ -33,7 +34,7 @@ __all__ = [
 Language: TypeAlias = Literal["mqc", "tc"]
 """Cisco's modular QoS command line, or Linux traffic control."""
 
-Level: TypeAlias = Literal["error", "unsupported", "warning", "ignored"]
+Level: TypeAlias = Literal["error", "unsupported", "assumed", "warning", "ignored"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,8 @@ class Notice:
     source: Literal["configuration", "traffic", "scenario", "export"]
     """What the line is of; `scenario` and `export` are about what was made of the configuration."""
     level: Level
-    """`error` leaves nothing to run; `unsupported` parts were left out; `ignored` ones have no effect on queues."""
+    """`error` leaves nothing to run; `unsupported` parts were left out; `assumed` values are not in the configuration;
+    `ignored` parts have no effect on queues."""
     line: int
     """From 1; 0 for the whole."""
     column: int
@@ -53,12 +55,36 @@ class Notice:
     message: str
     advice: str | None = None
     """What to write instead, or what to do about it."""
+    affects: bool = False
+    """Whether it is about a part of the configuration that can change the result of the simulated interface."""
+    file: str = ""
+    """Name of the file that the line is of; empty where the text came from elsewhere."""
 
     def __str__(self) -> str:
         place = f"{self.line}:{self.column}: " if self.line else ""
         text = f"  [{self.text}]" if self.text else ""
         advice = f"; {self.advice}" if self.advice else ""
-        return f"{self.source}:{place or ' '}{self.level}: {self.message}{text}{advice}"
+        return f"{self.file or self.source}:{place or ' '}{self.level}: {self.message}{text}{advice}"
+
+    def as_json(self) -> dict[str, object]:
+        """Plain values."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """The line that the simulated interface sends to."""
+
+    rate_bps: int
+    """Its rate."""
+    base_bps: int
+    """The rate of which percentages of the policy are parts: the interface's `bandwidth`, else that of the line."""
+    origin: str
+    """Where the rate is from, such as "by the kind of interface"."""
+    overhead: str
+    """Name of the link layer whose bytes shapers, policers and guarantees count beside layer 3."""
+    overhead_bytes: int
+    """These bytes of each packet."""
 
 
 @dataclass(frozen=True)
@@ -73,8 +99,8 @@ class Imported:
     """The groups of flows in each class, by the class's name."""
     interface: str
     """The interface that the scenario is about."""
-    rate_bps: int
-    """Rate of its link."""
+    link: Link | None
+    """Its line; None where there is an error."""
     policies: Table = field(repr=False, default_factory=dict)
     """What was understood: ports, policies, class maps and access lists."""
 
@@ -82,6 +108,16 @@ class Imported:
     def errors(self) -> list[Notice]:
         """The remarks that leave nothing to run."""
         return [notice for notice in self.notices if notice.level == "error"]
+
+    @property
+    def assumptions(self) -> list[Notice]:
+        """Values that the configuration does not state and that decide the result."""
+        return [notice for notice in self.notices if notice.level == "assumed" and notice.affects]
+
+    @property
+    def not_simulated(self) -> list[Notice]:
+        """Parts of what the interface does, or may do, that the scenario does not have."""
+        return [notice for notice in self.notices if notice.level == "unsupported" and notice.affects]
 
     def check(self) -> Scenario:
         """Return the scenario; raises ConfigurationError with all errors."""
@@ -117,8 +153,11 @@ def import_configuration(
     interface: str | None = None,
     policy: str | None = None,
     rate: str | None = None,
+    overhead: str | None = None,
     title: str | None = None,
     duration: str | None = None,
+    file: str = "",
+    traffic_file: str = "",
 ) -> Imported:
     """Make a scenario of a configuration.
 
@@ -128,17 +167,21 @@ def import_configuration(
         traffic: The traffic table as CSV text. Default: made up of what the classes are guaranteed, which is noted.
         interface: The interface to simulate. Default: the only one with a policy.
         policy: The policy to simulate, where no interface names it.
-        rate: Rate of the interface's link, such as "10Mbit/s". Default: what the configuration says.
+        rate: Rate of the line behind the interface, such as "10Mbit/s". Default: what the configuration says.
+        overhead: What shapers, policers and guarantees count of a packet beside layer 3: "none", "ethernet", "dot1q",
+            "mpls", "ppp", "pppoe", or a number of bytes from 0 to 255. Default: by the kind of interface.
         title: Title of the scenario.
         duration: Length of a run, such as "20s".
+        file: Name of the configuration's file, for notices.
+        traffic_file: Name of the table's file, for notices.
 
     """
     rate_bps = None if rate is None else _native.parse_rate(rate)
-    found = json.loads(_native.import_router(language, text, traffic, interface, policy, rate_bps, title, duration))
+    found = json.loads(_native.import_router(language, text, traffic, interface, policy, rate_bps, overhead, title, duration))
     notices = [
-        *_notices("configuration", found["configuration_report"]),
-        *_notices("traffic", found["traffic_report"]),
-        *_notices("scenario", found["scenario_report"]),
+        *_notices("configuration", found["configuration_report"], file),
+        *_notices("traffic", found["traffic_report"], traffic_file),
+        *_notices("scenario", found["scenario_report"], file),
     ]
     document = found["document"]
     failed = document is None or any(notice.level == "error" for notice in notices)
@@ -148,7 +191,7 @@ def import_configuration(
         notices=notices,
         classes={row["class"]: row["groups"] for row in found["classes"]},
         interface=found["interface"] or "",
-        rate_bps=found["rate_bps"] or 0,
+        link=None if found["link"] is None else _link(found["link"]),
         policies=found["config"],
     )
 
@@ -166,5 +209,12 @@ def translate_configuration(from_: Language, text: str, to: Language) -> Configu
     return Configuration(found["text"], notices)
 
 
-def _notices(source: Literal["configuration", "traffic", "scenario", "export"], rows: list[object]) -> list[Notice]:
-    return [Notice(source=source, **cast(dict[str, str], row)) for row in rows]  # type: ignore[arg-type]
+def _link(row: Table) -> Link:
+    overhead = row["overhead"]
+    return Link(row["rate"], row["base"], row["origin"], overhead["name"], overhead["counted"])
+
+
+def _notices(
+    source: Literal["configuration", "traffic", "scenario", "export"], rows: list[object], file: str = ""
+) -> list[Notice]:
+    return [Notice(source=source, file=file, **cast(dict[str, str], row)) for row in rows]  # type: ignore[arg-type]

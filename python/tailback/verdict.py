@@ -15,17 +15,21 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 from tailback import _native, quality
 from tailback.errors import OutputError
 from tailback.parallel import Progress
 from tailback.report import Report
 from tailback.result import Result
-from tailback.router import Imported
+from tailback.router import Imported, Notice
 from tailback.running import run
 from tailback.stats import Interval, mean_interval
 
-__all__ = ["Row", "Verdict", "draw", "judge", "service"]
+__all__ = ["Outcome", "Row", "Verdict", "draw", "judge", "service"]
+
+Outcome: TypeAlias = Literal["survives", "fails", "as-far-as-understood"]
+"""`as-far-as-understood`: no group misses a target, and a part of the judged policy is not simulated."""
 
 _TERMINAL_S = 0.05
 """Coding, packetisation and play-out of a telephone, beside the network."""
@@ -112,11 +116,22 @@ class Verdict:
     rows: Sequence[Row]
     result: Result
     least_mos: float
+    assumptions: Sequence[Notice] = ()
+    """Values that the configuration does not state."""
+    not_simulated: Sequence[Notice] = ()
+    """Parts of the judged policy that the simulation does not have."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """The answer in a word."""
+        if any(row.misses for row in self.rows):
+            return "fails"
+        return "as-far-as-understood" if self.not_simulated else "survives"
 
     @property
     def survives(self) -> bool:
-        """Whether no group misses a target."""
-        return not any(row.misses for row in self.rows)
+        """Whether no group misses a target, and the simulation honours all that the policy says."""
+        return self.outcome == "survives"
 
     def sentences(self) -> list[str]:
         """The answer in words."""
@@ -128,11 +143,20 @@ class Verdict:
             said = [f"Voice does not survive: {bad}."]
         elif any(row.doubts for row in voice):
             said = ["Voice is at its limit: raise --reps or --duration to tell."]
+        elif self.not_simulated:
+            said = ["Voice survives as far as the configuration is understood."]
         else:
             said = ["Voice survives."]
         others = [row for row in self.rows if row.misses and row.service != 0]
         if others:
             said.append("So do not: " + ", ".join(f"{row.group} ({', '.join(row.misses)})" for row in others) + ".")
+        if self.not_simulated:
+            lines = sorted({notice.line for notice in self.not_simulated if notice.line})
+            named = f" (lines {', '.join(map(str, lines))})" if lines else ""
+            said.append(
+                f"{len(self.not_simulated)} remarks are about parts of this policy that are not simulated{named}: "
+                "the router may do otherwise."
+            )
         confidence = self.result.confidence
         said.append(
             f"{len(self.result.reports)} replications of {self.result.scenario.run_config['duration']}, "
@@ -144,6 +168,9 @@ class Verdict:
         """Plain values."""
         return {
             "survives": self.survives,
+            "outcome": self.outcome,
+            "assumptions": [notice.as_json() for notice in self.assumptions],
+            "not_simulated": [notice.as_json() for notice in self.not_simulated],
             "rows": [row.as_json() for row in self.rows],
             "sentences": self.sentences(),
             "digest": self.result.digest,
@@ -182,8 +209,15 @@ def judge(
     classes = {group: name for name, groups in found.classes.items() for group in groups}
     groups = dict.fromkeys(flow["group"] for flow in result.reports[0].data["flows"])
     rows = [_row(result, group, classes.get(group, ""), further_s, codec, least_mos) for group in groups]
-    title = f"{found.interface}, {found.rate_bps / 1e6:.6g} Mbit/s"
-    return Verdict(title, rows, result, least_mos)
+    return Verdict(_title(found), rows, result, least_mos, found.assumptions, found.not_simulated)
+
+
+def _title(found: Imported) -> str:
+    link = found.link
+    if link is None:
+        return found.interface
+    counted = f", {link.overhead_bytes} B of {link.overhead} counted" if link.overhead_bytes else ", layer 3 counted"
+    return f"{found.interface}, {link.rate_bps / 1e6:.6g} Mbit/s {link.origin}{counted}"
 
 
 def _row(result: Result, group: str, class_: str, further_s: float, codec: str, least_mos: float) -> Row:

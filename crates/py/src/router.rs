@@ -4,7 +4,7 @@ use crate::panics::whole;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::json;
-use tailback_router::{Imported, Options, Report, Traffic, lift, lower, mqc, tc};
+use tailback_router::{Imported, Options, Overhead, Report, Traffic, lift, lower, mqc, tc};
 
 /// How a language is read, and how it is written.
 type Language = (fn(&str) -> Imported, fn(&tailback_router::ir::Config) -> tailback_router::Exported);
@@ -19,7 +19,7 @@ fn language(name: &str) -> PyResult<Language> {
 
 /// Reads a configuration and makes a scenario of it; both and the reports as JSON.
 #[pyfunction]
-#[pyo3(signature = (language, text, traffic = None, interface = None, policy = None, rate_bps = None, title = None, duration = None))]
+#[pyo3(signature = (language, text, traffic = None, interface = None, policy = None, rate_bps = None, overhead = None, title = None, duration = None))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 pub fn import_router(
     language: &str,
@@ -28,18 +28,29 @@ pub fn import_router(
     interface: Option<String>,
     policy: Option<String>,
     rate_bps: Option<u64>,
+    overhead: Option<&str>,
     title: Option<String>,
     duration: Option<String>,
 ) -> PyResult<String> {
     whole(|| {
         let (import, _) = self::language(language)?;
-        let Imported { config, report } = import(text);
+        let overhead = overhead
+            .map(|text| {
+                Overhead::named(text).ok_or_else(|| {
+                    PyValueError::new_err(format!(
+                        "there is no overhead `{text}`; use none, ethernet, dot1q, mpls, ppp, pppoe, or 0 to 255 bytes"
+                    ))
+                })
+            })
+            .transpose()?;
+        let Imported { config, mut report } = import(text);
         let (traffic, table) = traffic.map_or_else(|| (Traffic::default(), Report::default()), Traffic::from_csv);
-        let options = Options { interface, policy, rate: rate_bps, title, duration };
+        let options = Options { interface, policy, rate: rate_bps, overhead, title, duration };
         // An erroneous configuration gives no scenario: what it would do is not known.
         let lowered = (!report.has_errors() && !table.has_errors()).then(|| {
             let mut lowered = lower(&config, &traffic, &options);
             lowered.report.quote(text);
+            report.settle(&lowered.reached);
             lowered
         });
         let value = json!({
@@ -50,7 +61,7 @@ pub fn import_router(
             "document": lowered.as_ref().and_then(|lowered| lowered.document.clone()),
             "classes": lowered.as_ref().map_or_else(Vec::new, |lowered| lowered.classes.clone()),
             "interface": lowered.as_ref().map(|lowered| lowered.interface.clone()),
-            "rate_bps": lowered.as_ref().map(|lowered| lowered.rate),
+            "link": lowered.as_ref().and_then(|lowered| lowered.link.clone()),
         });
         Ok(value.to_string())
     })

@@ -16,8 +16,8 @@ mod report;
 pub mod tc;
 
 pub use lift::lift;
-pub use lower::{Lowered, Membership, Model, Options, Row, Traffic, lower};
-pub use report::{Level, Notice, Place, Report};
+pub use lower::{Link, Lowered, Membership, Model, Options, Overhead, Row, Traffic, lower};
+pub use report::{Level, Notice, Place, Report, Scope};
 
 /// A configuration that was read, and what there is to say about it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

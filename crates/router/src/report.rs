@@ -2,6 +2,7 @@
 
 use core::fmt;
 use serde::Serialize;
+use std::collections::BTreeSet;
 
 /// Where something was written, from 1. It is no part of what the thing means: all places are equal, so that two
 /// configurations are equal when they say the same in different lines.
@@ -34,6 +35,9 @@ pub enum Level {
     Error,
     /// A line or a part of one that was not understood, or that has no counterpart here: it was left out.
     Unsupported,
+    /// A value that decides the result and that the configuration does not state was assumed: a link rate, a default of the
+    /// platform, the bytes of the link layer.
+    Assumed,
     /// Understood, with a doubt or an approximation that is named.
     Warning,
     /// Understood, and without effect on queues: a description, a host name, an address.
@@ -46,10 +50,27 @@ impl Level {
         match self {
             Level::Error => "error",
             Level::Unsupported => "unsupported",
+            Level::Assumed => "assumed",
             Level::Warning => "warning",
             Level::Ignored => "ignored",
         }
     }
+}
+
+/// The part of a configuration that a remark is about. Only remarks on parts that the judged port reaches can change its result.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scope {
+    /// The configuration as a whole: any port may be affected.
+    #[default]
+    Everything,
+    /// An interface.
+    Port(String),
+    /// A policy, with its classes.
+    Policy(String),
+    /// A named condition.
+    ClassMap(String),
+    /// An access list.
+    AccessList(String),
 }
 
 /// One remark.
@@ -68,6 +89,12 @@ pub struct Notice {
     /// What to write instead, or what to do about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
+    /// The part of the configuration that it is about.
+    #[serde(skip)]
+    pub scope: Scope,
+    /// Whether it is about something that can change the result of the judged port. True until [`Report::settle`] has found
+    /// that the port does not reach the part that the remark is about; never true of [`Level::Ignored`].
+    pub affects: bool,
 }
 
 impl fmt::Display for Notice {
@@ -88,6 +115,9 @@ impl fmt::Display for Notice {
 #[serde(transparent)]
 pub struct Report {
     notices: Vec<Notice>,
+    /// The part that remarks are about from now on.
+    #[serde(skip)]
+    scope: Scope,
 }
 
 impl Report {
@@ -100,7 +130,21 @@ impl Report {
             text: String::new(),
             message: message.into(),
             advice: advice.map(str::to_owned),
+            scope: self.scope.clone(),
+            affects: level != Level::Ignored,
         });
+    }
+    /// Remarks from now on are about that part.
+    pub fn enter(&mut self, scope: Scope) {
+        self.scope = scope;
+    }
+    /// Tells the remarks that can change the result of a port from the others: those on parts that `reached` does not hold
+    /// cannot.
+    pub fn settle(&mut self, reached: &BTreeSet<Scope>) {
+        for notice in &mut self.notices {
+            let reaches = notice.scope == Scope::Everything || reached.contains(&notice.scope);
+            notice.affects = notice.affects && reaches;
+        }
     }
     /// Adds an error.
     pub fn error(&mut self, at: Place, message: impl Into<String>, advice: &str) {
@@ -113,6 +157,10 @@ impl Report {
     /// Adds what was left out.
     pub fn unsupported(&mut self, at: Place, message: impl Into<String>, advice: Option<&str>) {
         self.add(Level::Unsupported, at, message, advice);
+    }
+    /// Adds a value that was assumed.
+    pub fn assumed(&mut self, at: Place, message: impl Into<String>, advice: &str) {
+        self.add(Level::Assumed, at, message, Some(advice));
     }
     /// Adds what has no effect on queues.
     pub fn ignored(&mut self, at: Place, message: impl Into<String>) {

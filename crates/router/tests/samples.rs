@@ -35,8 +35,8 @@ fn snapshot(imported: &Imported) -> String {
     for port in &config.ports {
         let _ = writeln!(
             out,
-            "port {} rate {:?} ring {:?} hold {:?} input {:?}",
-            port.name, port.rate, port.ring, port.hold, port.input
+            "port {} {:?} rate {:?} bandwidth {:?} ring {:?} hold {:?} input {:?}",
+            port.name, port.medium, port.rate, port.bandwidth, port.ring, port.hold, port.input
         );
         let _ = writeln!(out, "  {}", class_line(&port.root));
     }

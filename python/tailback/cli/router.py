@@ -40,6 +40,12 @@ rate_option = click.option(
     "--rate", type=RATE_TEXT, help="Rate of the interface, such as 10Mbit/s, where the configuration is silent."
 )
 
+overhead_option = click.option(
+    "--overhead",
+    metavar="KIND",
+    help="Link layer that rates count: none, ethernet, dot1q, mpls, ppp, pppoe, or bytes; default: by the interface.",
+)
+
 
 def _read(path: Path) -> str:
     try:
@@ -50,15 +56,33 @@ def _read(path: Path) -> str:
 
 
 def _import(
-    language: Language, file: Path, traffic: Path | None, interface: str | None, policy: str | None, rate: str | None
+    language: Language,
+    file: Path,
+    traffic: Path | None,
+    interface: str | None,
+    policy: str | None,
+    rate: str | None,
+    overhead: str | None,
 ) -> Imported:
     from tailback.router import import_configuration
 
     table = None if traffic is None else _read(traffic)
     title = f"{file.name} ({language})"
-    return import_configuration(
-        language, _read(file), traffic=table, interface=interface, policy=policy, rate=rate, title=title
-    )
+    try:
+        return import_configuration(
+            language,
+            _read(file),
+            traffic=table,
+            interface=interface,
+            policy=policy,
+            rate=rate,
+            overhead=overhead,
+            title=title,
+            file=file.name,
+            traffic_file="" if traffic is None else traffic.name,
+        )
+    except ValueError as error:
+        raise UsageError(str(error)) from None
 
 
 def _show(notices: Sequence[Notice], *, quiet: bool) -> None:
@@ -83,7 +107,8 @@ def _json(found: Imported) -> dict[str, object]:
     return {
         "language": found.language,
         "interface": found.interface,
-        "rate_bps": found.rate_bps,
+        "rate_bps": None if found.link is None else found.link.rate_bps,
+        "link": None if found.link is None else asdict(found.link),
         "classes": {name: list(groups) for name, groups in found.classes.items()},
         "notices": [asdict(notice) for notice in found.notices],
         "policies": found.policies,
@@ -105,6 +130,7 @@ Examples:
 @interface_option
 @policy_option
 @rate_option
+@overhead_option
 @traffic_option
 @click.option("--out", type=click.Path(path_type=Path), help="Where to write the scenario; default: stdout.")
 @json_option
@@ -115,6 +141,7 @@ def import_(
     interface: str | None,
     policy: str | None,
     rate: str | None,
+    overhead: str | None,
     traffic: Path | None,
     out: Path | None,
     as_json: bool,
@@ -125,7 +152,7 @@ def import_(
     What was not understood is on stderr, with line and column. Exit code 3: the configuration contradicts itself, or a
     router would refuse it.
     """
-    found = _import(language, file, traffic, interface, policy, rate)
+    found = _import(language, file, traffic, interface, policy, rate, overhead)
     if as_json:
         print_json(_json(found))
     else:
@@ -194,7 +221,8 @@ Examples:
   tailback verdict tc shaper.sh --traffic traffic.csv --network-delay 30ms --codec g.729a --plot verdict.png
 
 \b
-Exit codes: 0 every class keeps its targets, 5 one does not, 3 the configuration cannot be used.""",
+Exit codes: 0 every class keeps its targets, 5 one does not, or a line of the judged policy is not simulated;
+3 the configuration cannot be used.""",
 )
 @language
 @click.argument("file", metavar="FILE", type=click.Path(exists=True, dir_okay=False, path_type=Path))
@@ -202,6 +230,7 @@ Exit codes: 0 every class keeps its targets, 5 one does not, 3 the configuration
 @interface_option
 @policy_option
 @rate_option
+@overhead_option
 @click.option(
     "--network-delay", type=DURATION_TEXT, default="0s", show_default=True, help="One-way delay of the rest of the way."
 )
@@ -226,6 +255,7 @@ def verdict(
     interface: str | None,
     policy: str | None,
     rate: str | None,
+    overhead: str | None,
     network_delay: str,
     codec: str,
     least_mos: float,
@@ -239,7 +269,7 @@ def verdict(
     """Will my voice survive? Delay, loss and jitter of each class against its targets, with a plot."""
     from tailback.verdict import draw, judge
 
-    found = _import(language, file, traffic, interface, policy, rate)
+    found = _import(language, file, traffic, interface, policy, rate, overhead)
     if not as_json:
         _show([notice for notice in found.notices if notice.level != "error"], quiet=quiet)
     found.check()

@@ -10,8 +10,8 @@ mod policy;
 pub use matching::{AccessEntry, AccessList, ClassMap, Header, Match, Net, PortRange};
 pub use names::{application_ports, port_named, protocol_name, protocol_named, service_port};
 pub use policy::{
-    Act, By, Class, CodeLimit, Fair, FqCodel, Gred, GredProfile, HtbClass, Limit, Mark, Police, Policy, Port, Priority,
-    Profile, Queue, Red, Rule, Scheduler, Sfq, Shape, Share, Timed, Wred,
+    Act, By, Class, CodeLimit, Fair, FqCodel, Gred, GredProfile, HtbClass, Limit, Mark, Medium, Police, Policy, Port,
+    Priority, Profile, Queue, Red, Rule, Scheduler, Sfq, Shape, Share, Timed, Wred,
 };
 
 use serde::Serialize;

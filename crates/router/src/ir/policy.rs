@@ -10,9 +10,15 @@ use serde::Serialize;
 pub struct Port {
     /// Its name, such as `Serial0/0` or `eth0`.
     pub name: String,
-    /// Rate in bit/s, where the configuration tells it.
+    /// What kind of line it sends to, by its name and encapsulation.
+    pub medium: Medium,
+    /// Rate of the line in bit/s, where its name, `speed` or `clock rate` tells it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<u64>,
+    /// The rate in bit/s of which percentages are parts, where the configuration states one apart from that of the line
+    /// (IOS `bandwidth`); it slows nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bandwidth: Option<u64>,
     /// Length of the transmit ring behind the scheduler, in packets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ring: Option<u32>,
@@ -33,6 +39,27 @@ pub struct Port {
     /// Where it was written.
     #[serde(skip)]
     pub at: Place,
+}
+
+/// A kind of line, which tells the bytes that the link layer adds to a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Medium {
+    /// The name does not tell it.
+    #[default]
+    Unknown,
+    /// Ethernet without a tag.
+    Ethernet,
+    /// Ethernet with an IEEE 802.1Q tag.
+    Dot1q,
+    /// A serial line with Cisco's HDLC or PPP (RFC 1662).
+    Serial,
+    /// PPP over Ethernet (RFC 2516).
+    Pppoe,
+    /// Permanent virtual circuit of ATM with AAL5 (RFC 2684).
+    Atm,
+    /// IP in IP, GRE, IPsec, WireGuard and others whose outer header the policy does not count.
+    Tunnel,
 }
 
 /// Classes and who is served when.
@@ -221,6 +248,24 @@ pub struct Shape {
     /// Whether the excess burst may leave in every interval ("peak").
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub peak: bool,
+}
+
+impl Shape {
+    /// The rate in bit/s that packets leave at, for a base of so many bit/s. Peak shaping sends committed and excess burst in
+    /// each interval, so its rate is the committed one times 1 + Be/Bc (Cisco IOS Quality of Service Solutions Command
+    /// Reference, `shape (policy-map class)`); where the bursts are not stated they are equal.
+    pub fn bps(self, base: u64) -> Option<u64> {
+        let rate = self.rate.of(base)?;
+        if !self.peak {
+            return Some(rate);
+        }
+        let (committed, excess) = match (self.burst.filter(|burst| *burst > 0), self.excess) {
+            (Some(committed), Some(excess)) => (committed, excess),
+            _ => (1, 1),
+        };
+        let whole = u128::from(rate) * (u128::from(committed) + u128::from(excess)) / u128::from(committed);
+        u64::try_from(whole).ok()
+    }
 }
 
 /// A policer: one rate and up to three colours, or two rates (RFC 2697, RFC 2698).

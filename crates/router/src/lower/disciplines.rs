@@ -9,6 +9,8 @@ use serde_json::{Map, Value, json};
 const CISCO_LIMIT: u64 = 64;
 /// Packets that wait in a queue of Linux by default (txqueuelen).
 const LINUX_LIMIT: u64 = 1000;
+/// No limit: a class around a policy has no queue of its own, only the queues within drop.
+const NO_LIMIT: u64 = 1_000_000;
 /// Deepest nesting that is followed; routers allow three levels.
 const DEEPEST: usize = 8;
 /// Most classes of a scenario's port, all levels together.
@@ -17,7 +19,7 @@ const MOST: usize = 1000;
 impl Lower<'_> {
     /// What a class does with its packets: shaper, policy or queue, and the limit. `rate` is what it shares, in bit/s.
     pub(super) fn inside(&mut self, class: &Class, rate: u64, depth: usize) -> Option<Value> {
-        let shape = class.shape.and_then(|shape| Some((shape.rate.of(rate)?, shape)));
+        let shape = class.shape.and_then(|shape| Some((shape.bps(rate)?, shape)));
         let inner = self.queue(class, shape.map_or(rate, |(shaped, _)| shaped), depth);
         let Some((shaped, shape)) = shape else { return inner };
         let mut made = json!({ "kind": "shaper", "rate": bits(shaped) });
@@ -109,7 +111,7 @@ impl Lower<'_> {
                 }
                 let mut made = self.priority(policy, first, rate, depth);
                 if let (Some(inner), Some(levels)) = (inner, made.get_mut("levels").and_then(Value::as_array_mut)) {
-                    levels.push(json!({ "name": "rest", "limit": packets(LINUX_LIMIT), "discipline": inner }));
+                    levels.push(json!({ "name": "rest", "limit": packets(NO_LIMIT), "discipline": inner }));
                     made["default"] = json!("rest");
                 }
                 Some(made)
@@ -180,20 +182,30 @@ impl Lower<'_> {
     fn share(&mut self, class: &Class, rate: u64, one: &mut Value) -> Option<u64> {
         if let Some(priority) = class.priority {
             let mut own = json!({});
-            put(&mut own, "rate", priority.rate.map(written));
+            put(&mut own, "rate", priority.rate.map(|share| self.written(share, rate)));
             put(&mut own, "burst", priority.burst.map(|bytes| self.burst(bytes)));
             put(&mut own, "level", Some(priority.level).filter(|level| *level > 1));
             one["priority"] = own;
             return priority.rate.and_then(|share| share.of(rate));
         }
         match class.bandwidth {
-            Some(share @ (Share::Rate(_) | Share::Percent(_))) => one["bandwidth"] = json!(written(share)),
+            Some(share @ (Share::Rate(_) | Share::Percent(_))) => one["bandwidth"] = json!(self.written(share, rate)),
             Some(Share::RemainingPercent(percent)) => one["remaining"] = json!(percent),
             Some(Share::RemainingRatio(ratio)) => one["remaining"] = json!(ratio),
             // A class that is only shaped takes part in what others leave, with the least weight.
             None => one["remaining"] = json!(1),
         }
         class.bandwidth.and_then(|share| share.of(rate))
+    }
+
+    /// A share as documents write it; `rate` is what it is a part of.
+    fn written(&self, share: Share, rate: u64) -> String {
+        match share {
+            Share::Rate(rate) => bits(rate),
+            Share::Percent(_) if self.absolute => bits(share.of(rate).unwrap_or(rate).max(1)),
+            Share::Percent(percent) | Share::RemainingPercent(percent) => format!("{percent}%"),
+            Share::RemainingRatio(ratio) => ratio.to_string(),
+        }
     }
 
     fn limit(&mut self, class: &Class, rate: u64, usual: u64) -> String {
@@ -203,6 +215,19 @@ impl Lower<'_> {
                 format!("class `{}`: limits of single code points are not simulated", class.name),
                 "use random-detect",
             );
+        }
+        if matches!(class.queue, Queue::Policy(_)) {
+            if class.limit.is_some() {
+                self.report.warning(
+                    class.at,
+                    format!(
+                        "class `{}`: its limit has no effect, since only the queues of the policy within hold packets",
+                        class.name
+                    ),
+                    "limit the classes within",
+                );
+            }
+            return packets(NO_LIMIT);
         }
         match class.limit {
             Some(Limit::Packets(n)) => packets(n.max(1)),
@@ -305,14 +330,6 @@ impl Lower<'_> {
 /// What the shares within a class refer to: the class's own rate if it has one, else what it is a part of.
 fn base_of(class: &Class, rate: u64) -> u64 {
     if class.bandwidth.is_some_and(|share| share.of(rate).is_some()) { 0 } else { rate }
-}
-
-fn written(share: Share) -> String {
-    match share {
-        Share::Rate(rate) => bits(rate),
-        Share::Percent(percent) | Share::RemainingPercent(percent) => format!("{percent}%"),
-        Share::RemainingRatio(ratio) => ratio.to_string(),
-    }
 }
 
 fn put(table: &mut Value, key: &str, value: Option<impl serde::Serialize>) {

@@ -95,7 +95,7 @@ pub(super) fn example(config: &Config, port: &Port, rate: u64) -> Traffic {
         let Some(policy) = config.policy(name) else { break };
         root = Some(policy);
         let [only] = policy.classes.as_slice() else { break };
-        rate = only.shape.and_then(|shape| shape.rate.of(rate)).unwrap_or(rate);
+        rate = only.shape.and_then(|shape| shape.bps(rate)).unwrap_or(rate);
         queue = &only.queue;
     }
     let mut left = rate;

@@ -3,16 +3,20 @@
 
 mod conditions;
 mod disciplines;
+mod link;
 mod membership;
 mod police;
+mod reach;
 mod traffic;
 
-use crate::Report;
 use crate::ir::{Class, Config, Mark, Port, Queue, Scheduler};
+use crate::{Report, Scope};
 use conditions::Conditions;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
 
+pub use link::{Link, Overhead};
 pub use membership::Membership;
 pub use traffic::{Model, Row, Traffic};
 
@@ -23,8 +27,10 @@ pub struct Options {
     pub interface: Option<String>,
     /// The policy, where no interface names it.
     pub policy: Option<String>,
-    /// Rate of the link in bit/s; absent, that of the interface.
+    /// Rate of the line in bit/s; absent, that of the interface.
     pub rate: Option<u64>,
+    /// Bytes of the link layer; absent, those of the kind of interface.
+    pub overhead: Option<Overhead>,
     /// Title of the scenario.
     pub title: Option<String>,
     /// How long to simulate, such as `20s`.
@@ -42,8 +48,11 @@ pub struct Lowered {
     pub report: Report,
     /// Interface that it is about.
     pub interface: String,
-    /// Rate of its link in bit/s.
-    pub rate: u64,
+    /// Its line; none if there is nothing to simulate.
+    pub link: Option<Link>,
+    /// The parts of the configuration that can change the result, for [`Report::settle`].
+    #[serde(skip)]
+    pub reached: BTreeSet<Scope>,
 }
 
 /// Packets that wait at an interface without queues of its own (Ethernet's hold queue).
@@ -59,21 +68,30 @@ struct Lower<'a> {
     legacy: bool,
     /// Classes so far.
     classes: usize,
+    /// Whether percentages are of another rate than that of the line or the shaper, and so are written as rates.
+    absolute: bool,
 }
 
 /// Makes a scenario of a port of the configuration.
 pub fn lower(config: &Config, traffic: &Traffic, options: &Options) -> Lowered {
     let mut report = Report::default();
-    let port = chosen(config, options, &mut report);
-    let nothing = |report| Lowered { document: None, classes: Vec::new(), report, interface: String::new(), rate: 0 };
-    let Some(port) = port else { return nothing(report) };
-    let Some(rate) = options.rate.or(port.rate).or_else(|| guess(&port, config)) else {
-        report.error(port.at, format!("the rate of `{}` is not known", port.name), "add `bandwidth`, or give --rate");
-        return nothing(report);
+    let nothing = |report, reached| Lowered {
+        document: None,
+        classes: Vec::new(),
+        report,
+        interface: String::new(),
+        link: None,
+        reached,
     };
+    let Some(port) = chosen(config, options, &mut report) else { return nothing(report, BTreeSet::new()) };
+    let reached = reach::of(&port, &[&port], config);
+    let Some(link) = link::link(&port, config, options.rate, options.overhead, &mut report) else {
+        return nothing(report, reached);
+    };
+    let rate = link.rate;
     let mut made = traffic.clone();
     if made.rows.is_empty() {
-        made = membership::example(config, &port, rate);
+        made = membership::example(config, &port, link.base);
         report.warning(
             crate::Place::default(),
             "there is no traffic table: each class sends nine tenths of what it is guaranteed, the default class more than is left",
@@ -88,11 +106,13 @@ pub fn lower(config: &Config, traffic: &Traffic, options: &Options) -> Lowered {
         largest: made.rows.iter().map(|row| row.packet).max().unwrap_or(1500).max(1500),
         legacy: false,
         classes: 0,
+        absolute: false,
     };
-    let port_table = lower.port(&port, rate);
+    let port_table = lower.port(&port, &link);
     let maps = lower.conditions.maps(&mut lower.report);
-    let document = document(&made, options, &port, rate, port_table, maps);
-    Lowered { document: Some(document), classes, report: lower.report, interface: port.name, rate }
+    let framing = link.overhead.framing(lower.largest);
+    let document = document(&made, options, &port, rate, port_table, framing, maps);
+    Lowered { document: Some(document), classes, report: lower.report, interface: port.name, link: Some(link), reached }
 }
 
 /// The port that the options mean.
@@ -171,23 +191,6 @@ fn chosen(config: &Config, options: &Options, report: &mut Report) -> Option<Por
     }
 }
 
-/// A rate where the configuration names none: that of the shaper at the root, or of the classes of HTB.
-fn guess(port: &Port, config: &Config) -> Option<u64> {
-    let shaped = |class: &Class| class.shape.and_then(|shape| shape.rate.of(0)).filter(|rate| *rate > 0);
-    if let Some(rate) = shaped(&port.root) {
-        return Some(rate);
-    }
-    let Queue::Policy(name) = &port.root.queue else { return None };
-    let policy = config.policy(name)?;
-    match policy.scheduler {
-        Scheduler::Htb => {
-            let top = policy.classes.iter().filter(|class| class.parent.is_none()).filter_map(|class| class.htb);
-            top.map(|htb| htb.ceil.unwrap_or(htb.rate)).max()
-        }
-        _ => policy.classes.iter().find_map(shaped),
-    }
-}
-
 /// Whether anything writes into packets.
 fn marks(config: &Config) -> bool {
     use crate::ir::Act;
@@ -203,14 +206,17 @@ fn marks(config: &Config) -> bool {
 
 impl Lower<'_> {
     /// The table of the switch's port.
-    fn port(&mut self, port: &Port, rate: u64) -> Value {
+    fn port(&mut self, port: &Port, link: &Link) -> Value {
+        let rate = link.base;
         let mut table = json!({});
         if let Some(ring) = port.ring {
             table["ring"] = json!(ring);
         }
         // A policy that only shapes becomes the port's shaper, so that what is within counts in its rate.
         let mut root = port.root.clone();
-        let mut shared = rate;
+        let mut shared = link.base;
+        // What the engine takes percentages of is the line or the shaper.
+        self.absolute = link.base != link.rate;
         if let Queue::Policy(name) = &port.root.queue
             && let Some(policy) = self.conditions.config.policy(name)
             && policy.scheduler == Scheduler::ClassBased
@@ -223,9 +229,10 @@ impl Lower<'_> {
             root = only.clone();
         }
         if let Some(shape) = root.shape.take()
-            && let Some(shaped) = shape.rate.of(rate)
+            && let Some(shaped) = shape.bps(rate)
         {
             shared = shaped;
+            self.absolute = false;
             let mut shaper = json!({ "rate": bits(shaped) });
             if let Some(burst) = shape.burst {
                 shaper["burst"] =
@@ -283,6 +290,7 @@ fn document(
     port: &Port,
     rate: u64,
     table: Value,
+    framing: Value,
     maps: Map<String, Value>,
 ) -> Value {
     let offered =
@@ -297,8 +305,8 @@ fn document(
         "tailback": 1,
         "title": title,
         "run": { "duration": options.duration.as_deref().unwrap_or("20s"), "warmup": "2s", "replications": 5, "delay-variation": true },
-        // Rates of routers count layer-3 packets, and so does the table.
-        "network": { "framing": "none", "buffer": "unlimited" },
+        // The table of traffic is of layer 3; rates of routers count what `framing` says.
+        "network": { "framing": framing, "buffer": "unlimited" },
         "hosts": { "src": {}, "sink": {} },
         "switches": { "ce": { "ports": { "sink": table } } },
         "links": [

@@ -48,7 +48,7 @@ impl Lower<'_> {
                 made.extend(self.police(police, when.clone(), rate, class.at));
             }
             if let crate::ir::Queue::Policy(inner) = &class.queue {
-                let own = class.shape.and_then(|shape| shape.rate.of(rate)).or_else(|| class.bandwidth?.of(rate));
+                let own = class.shape.and_then(|shape| shape.bps(rate)).or_else(|| class.bandwidth?.of(rate));
                 made.extend(self.conditioners(inner, own.unwrap_or(rate), Some(when), depth + 1));
             }
         }

@@ -40,7 +40,7 @@ pub(super) fn adapt(config: &Config) -> (Config, Report) {
         }
         port.root = root;
         // What classes are guaranteed must fit: the rate that token buckets at the root add up to.
-        if port.rate.is_none()
+        if port.rate.or(port.bandwidth).is_none()
             && let Queue::Policy(name) = &port.root.queue
             && let Some(policy) = config.policy(name)
         {

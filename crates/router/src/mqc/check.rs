@@ -243,7 +243,7 @@ fn attached<'a>(port: &'a Port, config: &'a Config, report: &mut Report, reached
     }
     let reservable = u64::from(port.reservable.unwrap_or(100));
     // Each policy is walked at most once for each level and port.
-    let mut level: Vec<(&str, Option<u64>)> = vec![(root, port.rate)];
+    let mut level: Vec<(&str, Option<u64>)> = vec![(root, port.bandwidth.or(port.rate))];
     for depth in 0.. {
         let mut next: Vec<(&str, Option<u64>)> = Vec::new();
         let mut seen = BTreeSet::new();
@@ -264,7 +264,7 @@ fn attached<'a>(port: &'a Port, config: &'a Config, report: &mut Report, reached
             sums(policy, base, if depth == 0 { reservable } else { 100 }, report);
             for class in &policy.classes {
                 if let Queue::Policy(child) = &class.queue {
-                    let shaped = class.shape.and_then(|shape| shape.rate.of(base?));
+                    let shaped = class.shape.and_then(|shape| shape.bps(base?));
                     let own = class.bandwidth.and_then(|share| share.of(base?));
                     next.push((child, shaped.or(own).or(base)));
                     if class.shape.is_none()

@@ -4,7 +4,7 @@ use super::adapt::adapt;
 use super::legacy::{LEVELS, policy_name};
 use crate::Exported;
 use crate::ir::{
-    AccessEntry, AccessList, Act, By, Class, ClassMap, Config, Limit, Mark, Match, Net, Police, Policy, Port,
+    AccessEntry, AccessList, Act, By, Class, ClassMap, Config, Limit, Mark, Match, Medium, Net, Police, Policy, Port,
     PortRange, Queue, Scheduler, Shape, Share, Wred, protocol_name,
 };
 use core::fmt::Write as _;
@@ -404,8 +404,19 @@ fn priority_list(out: &mut String, policy: &Policy, report: &mut crate::Report) 
 
 fn interface(out: &mut String, port: &Port, report: &mut crate::Report) {
     line!(out, "interface {}", port.name);
-    if let Some(rate) = port.rate {
-        line!(out, " bandwidth {}", rate.div_ceil(1000));
+    if let Some(rate) = port.rate.filter(|_| port.rate != super::interface::kind(&port.name).1) {
+        match port.medium {
+            Medium::Ethernet | Medium::Dot1q if rate.is_multiple_of(1_000_000) => {
+                line!(out, " speed {}", rate / 1_000_000);
+            }
+            Medium::Serial => line!(out, " clock rate {rate}"),
+            // A name that is not a router's.
+            _ if port.bandwidth.is_none() => line!(out, " bandwidth {}", rate.div_ceil(1000)),
+            _ => {}
+        }
+    }
+    if let Some(bandwidth) = port.bandwidth {
+        line!(out, " bandwidth {}", bandwidth.div_ceil(1000));
     }
     if let Some(encapsulation) = &port.encapsulation {
         line!(out, " encapsulation {encapsulation}");

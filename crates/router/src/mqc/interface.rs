@@ -3,7 +3,7 @@
 use super::policy_map::{kilobits, no_random_detect, random_detect};
 use super::words::{Cursor, Trouble};
 use super::{Known, Mode, Reader};
-use crate::ir::{Class, Fair, Port, Queue};
+use crate::ir::{Class, Fair, Medium, Port, Queue};
 
 const COMMANDS: [&str; 46] = [
     "service-policy",
@@ -77,8 +77,8 @@ impl Reader {
             };
         }
         let index = found.unwrap_or_else(|| {
-            let rate = usual_rate(&name);
-            self.config.ports.push(Port { name, rate, at, ..Port::default() });
+            let (medium, rate) = kind(&name);
+            self.config.ports.push(Port { name, medium, rate, at, ..Port::default() });
             self.config.ports.len() - 1
         });
         self.mode = Mode::Interface(index);
@@ -119,10 +119,12 @@ impl Reader {
                     (false, true) => own.root.queue = Queue::Fifo,
                 }
             }
-            "bandwidth" if negative => own.rate = usual_rate(&own.name),
+            "bandwidth" if negative => own.bandwidth = None,
             "bandwidth" => {
                 let _ = cursor.one_of(&["inherit"]);
-                own.rate = Some(kilobits(cursor)?);
+                let rate = kilobits(cursor)?;
+                cursor.finish()?;
+                own.bandwidth = Some(rate);
             }
             "speed" => {
                 if let Some(word) = cursor.take()
@@ -134,7 +136,8 @@ impl Reader {
             "clock" => {
                 let _ = cursor.expect(&["rate"])?;
                 let rate = cursor.bits_per_second()?;
-                own.rate = own.rate.or(Some(rate));
+                cursor.finish()?;
+                own.rate = Some(rate);
             }
             "fair-queue" if negative => own.root.queue = Queue::Fifo,
             "fair-queue" => {
@@ -166,7 +169,13 @@ impl Reader {
                 let number = if cursor.is_done() { 0 } else { cursor.small("number of the priority list", 1, 16)? };
                 own.root.queue = if negative { Queue::Fifo } else { Queue::Policy(super::legacy::policy_name(number)) };
             }
-            "encapsulation" => own.encapsulation = Some(cursor.rest()).filter(|_| !negative),
+            "encapsulation" => {
+                let text = cursor.rest().to_ascii_lowercase();
+                if text.starts_with("dot1q") && own.medium == Medium::Ethernet {
+                    own.medium = if negative { Medium::Ethernet } else { Medium::Dot1q };
+                }
+                own.encapsulation = Some(text).filter(|_| !negative);
+            }
             "traffic-shape" | "rate-limit" | "custom-queue-list" | "frame-relay" | "pvc" | "vbr-nrt" | "ubr"
             | "switchport" | "mls" | "dsl" | "queue-limit" | "tx-queue-limit" => {
                 return Err(Trouble::unsupported(at, format!("`{keyword}` on an interface")));
@@ -185,22 +194,45 @@ impl Reader {
     }
 }
 
-/// bit/s of an interface by the kind that its name begins with.
-fn usual_rate(name: &str) -> Option<u64> {
-    const USUAL: [(&str, u64); 9] = [
-        ("ten", 10_000_000_000),
-        ("te", 10_000_000_000),
-        ("fo", 40_000_000_000),
-        ("hu", 100_000_000_000),
-        ("gi", 1_000_000_000),
-        ("fa", 100_000_000),
-        ("ethernet", 10_000_000),
-        // A serial interface that says nothing is taken as a T1.
-        ("se", 1_544_000),
-        ("mu", 1_544_000),
-    ];
+/// Kinds of interfaces by how their names begin, with the rate of the line where the name tells it. `Ethernet` is 10 Mbit/s on
+/// old routers and anything on NX-OS and EOS: it tells no rate.
+const KINDS: [(&str, Medium, Option<u64>); 27] = [
+    ("twentyfivegig", Medium::Ethernet, Some(25_000_000_000)),
+    ("twe", Medium::Ethernet, Some(25_000_000_000)),
+    ("twogigabit", Medium::Ethernet, Some(2_500_000_000)),
+    ("tw", Medium::Ethernet, Some(2_500_000_000)),
+    ("fivegigabit", Medium::Ethernet, Some(5_000_000_000)),
+    ("fi", Medium::Ethernet, Some(5_000_000_000)),
+    ("tengig", Medium::Ethernet, Some(10_000_000_000)),
+    ("te", Medium::Ethernet, Some(10_000_000_000)),
+    ("fortygig", Medium::Ethernet, Some(40_000_000_000)),
+    ("fourhundredgig", Medium::Ethernet, Some(400_000_000_000)),
+    ("fou", Medium::Ethernet, Some(400_000_000_000)),
+    ("fo", Medium::Ethernet, Some(40_000_000_000)),
+    ("hundredgig", Medium::Ethernet, Some(100_000_000_000)),
+    ("hu", Medium::Ethernet, Some(100_000_000_000)),
+    ("gi", Medium::Ethernet, Some(1_000_000_000)),
+    ("fa", Medium::Ethernet, Some(100_000_000)),
+    ("et", Medium::Ethernet, None),
+    ("port-channel", Medium::Ethernet, None),
+    ("po", Medium::Ethernet, None),
+    ("bundle-ether", Medium::Ethernet, None),
+    ("vlan", Medium::Ethernet, None),
+    ("se", Medium::Serial, None),
+    ("mu", Medium::Serial, None),
+    ("atm", Medium::Atm, None),
+    ("tu", Medium::Tunnel, None),
+    ("dialer", Medium::Pppoe, None),
+    ("di", Medium::Pppoe, None),
+];
+
+/// What the name of an interface tells.
+pub(super) fn kind(name: &str) -> (Medium, Option<u64>) {
     let lower = name.to_ascii_lowercase();
-    USUAL.iter().find(|(prefix, _)| lower.starts_with(prefix)).map(|(_, rate)| *rate)
+    KINDS
+        .iter()
+        .find(|(prefix, ..)| lower.starts_with(prefix))
+        .map_or((Medium::Unknown, None), |(_, medium, rate)| (*medium, *rate))
 }
 
 impl Port {

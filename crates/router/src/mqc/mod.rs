@@ -18,7 +18,7 @@ mod words;
 pub(crate) use words::HIGHEST_RATE;
 
 use crate::ir::Config;
-use crate::{Imported, Report};
+use crate::{Imported, Report, Scope};
 use words::{Cursor, Pick, Trouble, pick, split};
 
 pub use export::export;
@@ -31,6 +31,7 @@ pub fn import(text: &str) -> Imported {
         reader.line(line, number);
     }
     let Reader { mut config, mut report, lists, .. } = reader;
+    report.enter(Scope::Everything);
     legacy::resolve(&lists, &mut config, &mut report);
     check::check(&config, &mut report);
     report.quote(text);
@@ -99,6 +100,7 @@ impl Reader {
             self.report.unsupported(first.at, format!("`{}` without a command", first.text), None);
             return;
         }
+        self.enter();
         // A mode that does not know the command leaves it to the one outside, and only a command that is known there
         // leaves the mode.
         let mut mode = Some(self.mode.clone());
@@ -121,6 +123,22 @@ impl Reader {
             let message = format!("the command `{}` is not known", cursor.peek().map_or("", |word| word.text));
             self.report.unsupported(cursor.at(), message, None);
         }
+    }
+
+    /// Remarks on this line are about what the lines before have opened.
+    fn enter(&mut self) {
+        let scope = match self.mode {
+            Mode::Global | Mode::Foreign(_) => None,
+            Mode::ClassMap(map) => self.config.class_maps.get(map).map(|map| Scope::ClassMap(map.name.clone())),
+            Mode::Policy(policy) | Mode::Class(policy, _) | Mode::Police(policy, _) => {
+                self.config.policies.get(policy).map(|policy| Scope::Policy(policy.name.clone()))
+            }
+            Mode::AccessList(list) => {
+                self.config.access_lists.get(list).map(|list| Scope::AccessList(list.name.clone()))
+            }
+            Mode::Interface(port) => self.config.ports.get(port).map(|port| Scope::Port(port.name.clone())),
+        };
+        self.report.enter(scope.unwrap_or_default());
     }
 
     fn trouble(&mut self, trouble: Trouble) {

@@ -2,7 +2,8 @@
 
 use crate::Report;
 use crate::ir::{
-    Act, Class, Config, Fair, HtbClass, Limit, Match, Police, Policy, Queue, Red, Rule, Scheduler, Sfq, Share, Wred,
+    Act, Class, Config, Fair, HtbClass, Limit, Match, Medium, Police, Policy, Queue, Red, Rule, Scheduler, Sfq, Share,
+    Wred,
 };
 
 /// Bytes of a packet by which thresholds in packets become thresholds in bytes.
@@ -21,7 +22,7 @@ pub(super) fn adapt(config: &Config) -> (Config, Report) {
     let mut maker = Maker { config, made: Config::default(), report: Report::default(), classes: 0 };
     for port in &config.ports {
         let mut own = port.clone();
-        let rate = port.rate.unwrap_or(USUAL_RATE);
+        let rate = port.bandwidth.or(port.rate).unwrap_or(USUAL_RATE);
         if let Some(ring) = port.ring {
             maker.report.warning(
                 port.at,
@@ -36,7 +37,8 @@ pub(super) fn adapt(config: &Config) -> (Config, Report) {
         if let Some(hold) = port.hold.filter(|_| own.root.limit.is_none() && own.root.queue == Queue::Fifo) {
             own.root.limit = Some(Limit::Packets(u64::from(hold)));
         }
-        (own.rate, own.ring, own.hold, own.reservable, own.encapsulation) = (None, None, None, None, None);
+        (own.rate, own.bandwidth, own.ring, own.hold) = (None, None, None, None);
+        (own.reservable, own.encapsulation, own.medium) = (None, None, Medium::Unknown);
         own.root = maker.class(&own.root, rate, &port.name, 0);
         maker.made.ports.push(own);
     }
@@ -59,7 +61,7 @@ impl Maker<'_> {
     /// A class whose inner queue is one of Linux, and whose policy is one that is written on `device`.
     fn class(&mut self, class: &Class, rate: u64, device: &str, depth: usize) -> Class {
         let mut made = class.clone();
-        let rate = class.shape.and_then(|shape| shape.rate.of(rate)).unwrap_or(rate);
+        let rate = class.shape.and_then(|shape| shape.bps(rate)).unwrap_or(rate);
         if let Some(shape) = &mut made.shape {
             shape.rate = Share::Rate(rate);
             if let Some(Limit::Packets(packets)) = made.limit
@@ -216,7 +218,7 @@ impl Maker<'_> {
                     .unwrap_or(left)
                     .max(1000)
             });
-            let ceil = class.shape.and_then(|shape| shape.rate.of(rate)).unwrap_or(rate);
+            let ceil = class.shape.and_then(|shape| shape.bps(rate)).unwrap_or(rate);
             let strict = class.priority.map(|priority| u32::from(priority.level.saturating_sub(1)));
             let lowest = if strict.is_some() { strict } else { Some(2) };
             let prio = lowest.filter(|_| policy.classes.iter().any(|class| class.priority.is_some()));

@@ -3,7 +3,7 @@
 use super::qdisc::{Kind, Qdisc};
 use super::{Device, Handle, Parent, Tables};
 use crate::Report;
-use crate::ir::{Class, Config, Match, Policy, Port, Queue, Rule, Scheduler};
+use crate::ir::{Class, Config, Match, Medium, Policy, Port, Queue, Rule, Scheduler};
 
 /// The policies of all devices.
 pub(super) fn build(tables: &Tables, report: &mut Report) -> Config {
@@ -24,10 +24,36 @@ pub(super) fn build(tables: &Tables, report: &mut Report) -> Config {
         if let Some(root) = device.root() {
             let mut class = Class { at: root.at, ..Class::default() };
             fill(&mut class, name, device, root, report);
-            config.ports.push(Port { name: name.clone(), root: class, at: root.at, ..Port::default() });
+            config.ports.push(Port {
+                name: name.clone(),
+                medium: medium(name),
+                root: class,
+                at: root.at,
+                ..Port::default()
+            });
         }
     }
     config
+}
+
+/// The kind of line behind a device, by how the kernel and systemd name devices.
+fn medium(name: &str) -> Medium {
+    const KINDS: [(&str, Medium); 12] = [
+        ("eth", Medium::Ethernet),
+        ("en", Medium::Ethernet),
+        ("wl", Medium::Ethernet),
+        ("lan", Medium::Ethernet),
+        ("wan", Medium::Ethernet),
+        ("ifb", Medium::Ethernet),
+        ("br", Medium::Ethernet),
+        ("bond", Medium::Ethernet),
+        ("veth", Medium::Ethernet),
+        ("ppp", Medium::Tunnel),
+        ("tun", Medium::Tunnel),
+        ("wg", Medium::Tunnel),
+    ];
+    // A VLAN device strips the tag before its disciplines see the frame, so it counts as any other.
+    KINDS.iter().find(|(prefix, _)| name.starts_with(prefix)).map_or(Medium::Unknown, |(_, medium)| *medium)
 }
 
 fn policy_name(device: &str, major: u16) -> String {

@@ -1,0 +1,221 @@
+//! The line behind the port: its rate, what percentages are parts of, and the bytes that the link layer adds. Nothing is guessed
+//! without a word: what the configuration does not state is asked for, or assumed and said so.
+
+use crate::Report;
+use crate::ir::{Class, Config, Medium, Policy, Port, Queue, Scheduler};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+/// The line that a policy sends to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Link {
+    /// Rate of the line in bit/s.
+    pub rate: u64,
+    /// What percentages of the policy are parts of, bit/s.
+    pub base: u64,
+    /// Where the rate is from, in a phrase such as "by `--rate`".
+    pub origin: String,
+    /// What the link layer adds to a packet.
+    pub overhead: Overhead,
+}
+
+/// Bytes that the link layer adds to a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Overhead {
+    /// What to call it.
+    pub name: &'static str,
+    /// Bytes of a packet that shapers, policers and guarantees count beyond layer 3.
+    pub counted: u16,
+    /// Shorter frames are padded to this, in bytes.
+    pub least: u16,
+    /// Bytes on the line beyond those counted.
+    pub line: u16,
+}
+
+impl Overhead {
+    /// Layer 3 alone.
+    pub const NONE: Overhead = Overhead { name: "layer 3", counted: 0, least: 0, line: 0 };
+    /// Routers and Linux count addresses and type of an Ethernet frame (14 B), not its check sequence: `show policy-map
+    /// interface` of IOS shows a ping of 100 B as "1 packets, 114 bytes", and `skb->len` at a Linux device is the same. The line
+    /// carries 4 B of check sequence, 8 B of preamble and 12 B of gap more (IEEE 802.3).
+    pub const ETHERNET: Overhead = Overhead { name: "Ethernet", counted: 14, least: 60, line: 24 };
+    /// An IEEE 802.1Q tag has 4 B.
+    pub const DOT1Q: Overhead = Overhead { name: "Ethernet with a tag", counted: 18, least: 64, line: 24 };
+    /// One MPLS label has 4 B (RFC 3032).
+    pub const MPLS: Overhead = Overhead { name: "Ethernet with one label", counted: 18, least: 60, line: 24 };
+    /// PPP in HDLC-like framing: address, control and protocol have 4 B; check sequence and flag 3 B more on the line (RFC
+    /// 1662). Cisco's HDLC has the same lengths.
+    pub const PPP: Overhead = Overhead { name: "PPP or HDLC", counted: 4, least: 0, line: 3 };
+    /// 6 B of PPPoE and 2 B of PPP in an Ethernet frame (RFC 2516).
+    pub const PPPOE: Overhead = Overhead { name: "PPP over Ethernet", counted: 22, least: 60, line: 24 };
+
+    /// Of that name, or that many bytes counted and on the line.
+    pub fn named(text: &str) -> Option<Overhead> {
+        match text {
+            "none" => Some(Overhead::NONE),
+            "ethernet" => Some(Overhead::ETHERNET),
+            "dot1q" => Some(Overhead::DOT1Q),
+            "mpls" => Some(Overhead::MPLS),
+            "ppp" => Some(Overhead::PPP),
+            "pppoe" => Some(Overhead::PPPOE),
+            digits => {
+                let counted = digits.parse::<u16>().ok().filter(|bytes| *bytes <= 255)?;
+                Some(if counted == 0 {
+                    Overhead::NONE
+                } else {
+                    Overhead { name: "as stated", counted, least: 0, line: 0 }
+                })
+            }
+        }
+    }
+
+    fn of(medium: Medium) -> Overhead {
+        match medium {
+            Medium::Ethernet => Overhead::ETHERNET,
+            Medium::Dot1q => Overhead::DOT1Q,
+            Medium::Serial => Overhead::PPP,
+            Medium::Pppoe => Overhead::PPPOE,
+            Medium::Unknown | Medium::Tunnel | Medium::Atm => Overhead::NONE,
+        }
+    }
+
+    /// `network.framing` of a scenario whose largest packet has `largest` bytes.
+    pub(super) fn framing(self, largest: u64) -> Value {
+        if self == Overhead::NONE {
+            return json!("none");
+        }
+        json!({
+            "mtu": format!("{}B", largest.max(1500)),
+            "header": format!("{}B", self.counted),
+            "min-frame": format!("{}B", self.least),
+            "overhead": format!("{}B", self.line),
+        })
+    }
+}
+
+/// Rate of a serial line about which a configuration says nothing: IOS takes it as a T1.
+const T1: u64 = 1_544_000;
+/// How much faster than the shaper in front of it a line is taken to be, where nothing tells its rate.
+const FASTER: u64 = 10;
+
+/// The line of a port; an error in the report if its rate is not known.
+pub(super) fn link(
+    port: &Port,
+    config: &Config,
+    rate: Option<u64>,
+    overhead: Option<Overhead>,
+    report: &mut Report,
+) -> Option<Link> {
+    let overhead = overhead.unwrap_or_else(|| assumed_overhead(port, report));
+    let shaped = shaped(&port.root, config);
+    let made = |rate: u64, origin: String| Link { rate, base: port.bandwidth.unwrap_or(rate), origin, overhead };
+    if let Some(rate) = rate {
+        return Some(made(rate, "by --rate".to_owned()));
+    }
+    if let Some(rate) = port.rate {
+        if port.bandwidth.is_some_and(|bandwidth| bandwidth < rate) && shaped.is_none() && queues(port, config) {
+            report.warning(
+                port.at,
+                format!(
+                    "`bandwidth` does not slow `{}`, which sends at {}: its queues fill above that rate only, and a slower line \
+                     behind it drops without regard to classes",
+                    port.name,
+                    megabits(rate)
+                ),
+                "shape class-default to the rate of the line, with this policy within; or give the line's rate with --rate",
+            );
+        }
+        return Some(made(rate, "by the kind of interface".to_owned()));
+    }
+    if let Some(bandwidth) = port.bandwidth {
+        let message = format!(
+            "the line of `{}` is taken to have the rate of its `bandwidth`, {}",
+            port.name,
+            megabits(bandwidth)
+        );
+        report.assumed(port.at, message, "give the line's rate with --rate if it differs");
+        return Some(made(bandwidth, "as its `bandwidth`".to_owned()));
+    }
+    if port.medium == Medium::Serial {
+        report.assumed(
+            port.at,
+            format!("the line of `{}` is taken as a T1, 1.544 Mbit/s, as by a router", port.name),
+            "give the line's rate with --rate",
+        );
+        return Some(made(T1, "as of a T1".to_owned()));
+    }
+    if let Some(shaped) = shaped {
+        let rate = shaped.saturating_mul(FASTER);
+        let message = format!(
+            "the rate of `{}` is not stated: it is taken as {}, {FASTER} times that of the shaper in front of it",
+            port.name,
+            megabits(rate)
+        );
+        report.assumed(port.at, message, "give the line's rate with --rate");
+        return Some(made(rate, format!("{FASTER} times its shaper")));
+    }
+    report.error(
+        port.at,
+        format!("the rate of `{}` is not known", port.name),
+        "give it with --rate, such as --rate 10Mbit/s: neither the name of the interface nor a shaper in front of all \
+         packets tells it",
+    );
+    None
+}
+
+fn assumed_overhead(port: &Port, report: &mut Report) -> Overhead {
+    let overhead = Overhead::of(port.medium);
+    let advice = "state it with --overhead ethernet, dot1q, mpls, ppp, pppoe, or a number of bytes";
+    let message = match port.medium {
+        Medium::Unknown => format!("nothing tells the link layer of `{}`: packets count with layer 3 alone", port.name),
+        Medium::Tunnel => format!("packets of `{}` count without the headers that the tunnel adds", port.name),
+        Medium::Atm => format!("packets of `{}` count without the headers and the padding of ATM cells", port.name),
+        _ => format!("each packet of `{}` counts with {} B of {} more", port.name, overhead.counted, overhead.name),
+    };
+    report.assumed(port.at, message, advice);
+    overhead
+}
+
+/// The rate of a shaper in front of all packets of a port, bit/s; none if some can go around it.
+pub(super) fn shaped(root: &Class, config: &Config) -> Option<u64> {
+    let own = |class: &Class| class.shape.and_then(|shape| shape.bps(0)).filter(|rate| *rate > 0);
+    if let Some(rate) = own(root) {
+        return Some(rate);
+    }
+    let Queue::Policy(name) = &root.queue else { return None };
+    let policy = config.policy(name)?;
+    match policy.scheduler {
+        Scheduler::Htb => one_top_class(policy),
+        // A policy of one class, which is the default: nothing goes around it.
+        Scheduler::ClassBased => match policy.classes.as_slice() {
+            [only] if Some(&only.name) == policy.default.as_ref() => own(only),
+            _ => None,
+        },
+        Scheduler::Priority | Scheduler::Drr | Scheduler::Ets => None,
+    }
+}
+
+/// The ceiling of the only class of HTB below its root, if the default class is within it: then nothing goes around it.
+fn one_top_class(policy: &Policy) -> Option<u64> {
+    let _ = policy.default.as_ref()?;
+    let mut top = policy.classes.iter().filter(|class| class.parent.is_none());
+    let (Some(only), None) = (top.next(), top.next()) else { return None };
+    only.htb.map(|htb| htb.ceil.unwrap_or(htb.rate).max(htb.rate)).filter(|rate| *rate > 0)
+}
+
+fn queues(port: &Port, config: &Config) -> bool {
+    let Queue::Policy(name) = &port.root.queue else { return false };
+    config.policy(name).is_some_and(|policy| {
+        policy.classes.iter().any(|class| class.bandwidth.is_some() || class.priority.is_some() || class.wred.is_some())
+    })
+}
+
+fn megabits(rate: u64) -> String {
+    if rate >= 1_000_000_000 && rate.is_multiple_of(100_000_000) {
+        format!("{} Gbit/s", rate as f64 / 1e9)
+    } else {
+        format!("{} Mbit/s", rate as f64 / 1e6)
+    }
+}

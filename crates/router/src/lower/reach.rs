@@ -1,0 +1,59 @@
+//! What a port reaches: only remarks about these parts of the configuration can change its result.
+
+use crate::Scope;
+use crate::ir::{Config, Match, Policy, Port, Queue};
+use std::collections::BTreeSet;
+
+/// The parts of the configuration that decide what becomes of the packets of a port, itself included.
+pub(super) fn of(port: &Port, inputs: &[&Port], config: &Config) -> BTreeSet<Scope> {
+    let mut walk = Walk { config, found: BTreeSet::new() };
+    let _ = walk.found.insert(Scope::Port(port.name.clone()));
+    if let Queue::Policy(name) = &port.root.queue {
+        walk.policy(name);
+    }
+    for input in inputs {
+        let _ = walk.found.insert(Scope::Port(input.name.clone()));
+        if let Some(name) = &input.input {
+            walk.policy(name);
+        }
+    }
+    walk.found
+}
+
+struct Walk<'a> {
+    config: &'a Config,
+    found: BTreeSet<Scope>,
+}
+
+impl Walk<'_> {
+    fn policy(&mut self, name: &str) {
+        let Some(policy) = self.config.policy(name) else { return };
+        if !self.found.insert(Scope::Policy(policy.name.clone())) {
+            return;
+        }
+        let Policy { rules, classes, .. } = policy;
+        rules.iter().for_each(|rule| self.condition(&rule.when));
+        for class in classes {
+            if let Queue::Policy(inner) = &class.queue {
+                self.policy(inner);
+            }
+        }
+    }
+
+    fn condition(&mut self, when: &Match) {
+        match when {
+            Match::ClassMap(name) => {
+                let Some(map) = self.config.class_map(name) else { return };
+                if self.found.insert(Scope::ClassMap(name.clone())) {
+                    map.conditions.iter().for_each(|one| self.condition(one));
+                }
+            }
+            Match::AccessList(name) => {
+                let _ = self.found.insert(Scope::AccessList(name.clone()));
+            }
+            Match::Not(inner) => self.condition(inner),
+            Match::All(all) | Match::AnyOf(all) => all.iter().for_each(|one| self.condition(one)),
+            _ => {}
+        }
+    }
+}
