@@ -442,3 +442,58 @@ def test_a_round_trip_of_the_table_is_in_the_path():
     assert any("without a round trip" in notice.message for notice in told.assumptions)
     refused = import_configuration("mqc", text, traffic=table.format("61s"))
     assert any("is no round trip" in notice.message for notice in refused.errors)
+
+
+# --- What looks wrong before anything runs ---
+
+
+def warned(text: str, traffic: str = TRAFFIC, language: str = "mqc", **options) -> list[str]:
+    found = import_configuration(language, text, traffic=traffic, **options)
+    return [notice.message for notice in found.notices if notice.level == "warning"]
+
+
+def test_a_class_that_no_packet_can_reach_is_warned_of():
+    both = """
+class-map match-all VOICE
+ match dscp ef
+ match dscp cs5
+class-map match-any WIDE
+ match dscp af31 af32
+class-map NARROW
+ match dscp af31
+policy-map WAN
+ class VOICE
+  priority 300
+ class WIDE
+  bandwidth 300
+ class NARROW
+  bandwidth 100
+interface Serial0/0
+ bandwidth 2000
+ service-policy output WAN
+"""
+    found = warned(both)
+    assert any("class `VOICE` of `WAN` never gets a packet: no code point" in message for message in found)
+    assert any("class `NARROW` of `WAN` never gets a packet" in m and "go to WIDE before it" in m for m in found)
+    assert not any("class `WIDE`" in message for message in found)
+    mended = both.replace("match-all", "match-any").replace("class WIDE\n  bandwidth 300\n ", "")
+    assert not any("never gets a packet" in message for message in warned(mended))
+    # What an access list decides is not told from code points.
+    listed = both.replace("match dscp cs5", "match access-group 101").replace("match-all", "match-any")
+    listed += "access-list 101 permit udp any any\n"
+    assert not any("`VOICE`" in message and "never" in message for message in warned(listed))
+
+
+def test_priority_that_nothing_limits_or_that_is_less_than_its_flows_need_is_warned_of():
+    # 10 calls of 80 kbit/s, 4 B of HDLC for each 200 B: 816 kbit/s.
+    assert any("800 kbit/s of priority, and its flows send 816 kbit/s" in m for m in warned(LLQ.format(kilobits=800)))
+    assert not any("of priority" in message for message in warned(LLQ.format(kilobits=816)))
+    assert not any("of priority" in message for message in warned(LLQ.format(kilobits=800), overhead="0"))
+    unlimited = LLQ.format(kilobits=800).replace("priority 800", "priority")
+    assert any("priority without a rate" in message for message in warned(unlimited))
+    policed = LLQ.format(kilobits=800).replace("priority 800", "priority\n  police 900000")
+    assert not any("priority" in message for message in warned(policed))
+    # Within a shaper the percentage is of the shaped rate: 20 % of 2 Mbit/s are 400 kbit/s.
+    nested = (CASES / "mqc/23-site.txt").read_text()
+    table = "name,dscp,rate,packet,count,model,destination\nvoice,ef,80kbit/s,200,5,cbr,10.1.0.5\n"
+    assert any("400 kbit/s of priority, and its flows send 428 kbit/s" in message for message in warned(nested, table))

@@ -4,6 +4,7 @@
 mod conditions;
 mod disciplines;
 mod link;
+mod lint;
 mod membership;
 mod police;
 mod reach;
@@ -108,6 +109,7 @@ pub fn lower(config: &Config, traffic: &Traffic, options: &Options) -> Lowered {
         );
     }
     membership::code_points(&mut made, config, &port, &mut report);
+    lint::lint(config, &port, &made, &link, &mut report);
     let classes = membership::of(&made, config, &port, &mut report);
     let mut lower = Lower {
         conditions: Conditions::new(config, &made, marks(config)),
