@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, cast
 
 from tailback import _native
 from tailback.errors import EXIT_SCENARIO, TailbackError
@@ -97,6 +97,8 @@ class Imported:
     notices: Sequence[Notice]
     classes: Mapping[str, Sequence[str]]
     """The groups of flows in each class, by the class's name."""
+    targets: Mapping[str, str]
+    """What the traffic table's column `target` says, by the name of the group."""
     interface: str
     """The interface that the scenario is about."""
     link: Link | None
@@ -197,6 +199,7 @@ def import_configuration(
         scenario=None if failed else Scenario.from_document(document).check(),
         notices=notices,
         classes={row["class"]: row["groups"] for row in found["classes"]},
+        targets=found["targets"],
         interface=found["interface"] or "",
         link=None if found["link"] is None else _link(found["link"]),
         policies=found["config"],
@@ -216,7 +219,7 @@ def translate_configuration(from_: Language, text: str, to: Language) -> Configu
     return Configuration(found["text"], notices)
 
 
-def _link(row: Table) -> Link:
+def _link(row: Mapping[str, Any]) -> Link:
     overhead = row["overhead"]
     return Link(row["rate"], row["base"], row["origin"], overhead["name"], overhead["counted"])
 

@@ -70,6 +70,11 @@ pub fn import_router(
             "scenario_report": lowered.as_ref().map_or_else(Report::default, |lowered| lowered.report.clone()),
             "document": lowered.as_ref().and_then(|lowered| lowered.document.clone()),
             "classes": lowered.as_ref().map_or_else(Vec::new, |lowered| lowered.classes.clone()),
+            "targets": traffic
+                .rows
+                .iter()
+                .filter_map(|row| Some((row.name.clone(), row.target.clone()?)))
+                .collect::<std::collections::BTreeMap<_, _>>(),
             "interface": lowered.as_ref().map(|lowered| lowered.interface.clone()),
             "link": lowered.as_ref().and_then(|lowered| lowered.link.clone()),
         });

@@ -25,6 +25,9 @@ from tailback.cli.output import console, print_error, print_json, print_line, pr
 from tailback.errors import EXIT_CLAIM, EXIT_OK, EXIT_SCENARIO, OutputError, UsageError
 
 if TYPE_CHECKING:
+    from tailback.capacity import Capacity
+    from tailback.objectives import Bounds
+    from tailback.parallel import Progress
     from tailback.router import Imported, Language, Notice
     from tailback.verdict import Verdict
 
@@ -252,6 +255,14 @@ Exit codes: 0 every class keeps its targets, 5 one does not, or a line of the ju
     help="Of the calls.",
 )
 @click.option("--least-mos", type=click.FloatRange(1, 4.5), default=3.6, show_default=True, help="A call is bad below.")
+@click.option(
+    "--bounds",
+    type=click.Choice(["y.1541", "g.114"]),
+    default="y.1541",
+    show_default=True,
+    help="Whose limit of one-way delay holds for voice: 100 ms or 150 ms.",
+)
+@click.option("--until-breaks", metavar="GROUP", help="Also find how many flows of that group fit.")
 @click.option("--plot", type=click.Path(path_type=Path), default=Path("verdict.png"), show_default=True)
 @click.option("--duration", help="Length of a run, such as 60s.")
 @seed_option
@@ -270,6 +281,8 @@ def verdict(
     network_delay: str,
     codec: str,
     least_mos: float,
+    bounds: Bounds,
+    until_breaks: str | None,
     plot: Path,
     duration: str | None,
     seed: int | None,
@@ -278,28 +291,39 @@ def verdict(
     quiet: bool,
 ) -> int:
     """Will my voice survive? Delay, loss and jitter of each class against its targets, with a plot."""
+    from tailback.capacity import most_flows
     from tailback.verdict import draw, judge
 
     found = _import(language, file, traffic, interface, policy, rate, overhead, platform)
     if not as_json:
         _show([notice for notice in found.notices if notice.level != "error"], quiet=quiet)
     found.check()
-    with progress_bar(file.name, quiet=quiet) as progress:
-        made = judge(
+
+    def judged(found: Imported, progress: Progress | None = None) -> Verdict:
+        return judge(
             found,
             network_delay=network_delay,
             codec=codec,
             least_mos=least_mos,
+            bounds=bounds,
             duration=duration,
             seed=seed,
             replications=reps,
             progress=progress,
         )
+
+    with progress_bar(file.name, quiet=quiet) as progress:
+        made = judged(found, progress)
+    fits = None if until_breaks is None else most_flows(found, until_breaks, judged)
     draw(made, plot)
     if as_json:
-        print_json({**made.as_json(), "notices": [asdict(notice) for notice in found.notices], "plot": str(plot)})
+        capacity = {} if fits is None else {"until_breaks": fits.as_json()}
+        notices = [asdict(notice) for notice in found.notices]
+        print_json({**made.as_json(), **capacity, "notices": notices, "plot": str(plot)})
     else:
         _print_verdict(made)
+        if fits is not None:
+            _print_capacity(fits)
         if not quiet:
             print_note(f"written: {plot}")
     return EXIT_OK if made.survives else EXIT_CLAIM
@@ -311,3 +335,11 @@ def _print_verdict(made: Verdict) -> None:
     console().print(table(made.title, columns, rows, words=2))
     for sentence in made.sentences():
         print_line(sentence)
+
+
+def _print_capacity(fits: Capacity) -> None:
+    columns = ("flows", "delay", "99 %", "variation", "loss", "MOS", "verdict")
+    cells = [(count, row.cells()) for count, row in fits.tried]
+    rows = [[str(count), *text[3:8], text[9]] for count, text in cells]
+    console().print(table(f"How many {fits.group} fit", columns, rows))
+    print_line(fits.sentence())

@@ -152,5 +152,16 @@ pub(super) fn example(config: &Config, port: &Port, rate: u64) -> Traffic {
 
 fn made_up(name: String, dscp: u8, rate: u64, packet: u64) -> Row {
     let header = Header { dscp, ..Header::default() };
-    Row { name, header, class: None, rate, packet, count: 1, model: Model::Poisson, at: Place::default() }
+    Row {
+        name,
+        header,
+        class: None,
+        rate,
+        packet,
+        count: 1,
+        model: Model::Poisson,
+        rtt: 0,
+        target: None,
+        at: Place::default(),
+    }
 }

@@ -5,6 +5,7 @@ mod conditions;
 mod disciplines;
 mod input;
 mod link;
+mod lint;
 mod membership;
 mod police;
 mod reach;
@@ -110,6 +111,15 @@ pub fn lower(config: &Config, traffic: &Traffic, options: &Options) -> Lowered {
             "give a table with --traffic",
         );
     }
+    let endless: Vec<&str> =
+        made.rows.iter().filter(|row| row.model == Model::Tcp && row.rtt == 0).map(|row| row.name.as_str()).collect();
+    if !endless.is_empty() {
+        report.assumed(
+            crate::Place::default(),
+            format!("transfers without a round trip beside the queue's: {}", endless.join(", ")),
+            "state it in the table's column `rtt`: with none they fill any rate",
+        );
+    }
     membership::code_points(&mut made, config, &port, &mut report);
     let named: Vec<(usize, String)> =
         made.rows.iter().enumerate().filter_map(|(index, row)| Some((index, row.class.clone()?))).collect();
@@ -119,6 +129,7 @@ pub fn lower(config: &Config, traffic: &Traffic, options: &Options) -> Lowered {
         made.rows.iter_mut().for_each(|row| row.header.qos_group = row.header.qos_group.or(Some(0)));
     }
     let reached = reach::of(&port, &inputs.ports, config);
+    lint::lint(config, &port, &made, &link, &mut report);
     let classes = membership::of(&made, config, &port, &mut report);
     membership::moved(&named, &made, &classes, config, &port, &mut report);
     let mut lower = Lower {
@@ -332,6 +343,19 @@ fn document(
         .into_iter()
         .find(|access| *access >= offered.max(rate).saturating_mul(5))
         .unwrap_or(10_000_000_000_000);
+    // Each group has a host of its own, so that no group waits for another before the policy.
+    let mut hosts = json!({ "sink": {} });
+    let mut links = Vec::new();
+    for row in &traffic.rows {
+        hosts[host(row)] = json!({});
+        let mut link = json!({ "between": [host(row), "ce"], "rate": bits(access) });
+        if row.rtt > 0 {
+            // Half of the round trip; the way back has the same.
+            link["delay"] = json!(format!("{}ps", row.rtt / 2));
+        }
+        links.push(link);
+    }
+    links.push(json!({ "between": ["ce", "sink"], "rate": bits(rate) }));
     let title = options.title.clone().unwrap_or_else(|| format!("Policy of {}", port.name));
     let mut made = json!({
         "tailback": 1,
@@ -339,12 +363,9 @@ fn document(
         "run": { "duration": options.duration.as_deref().unwrap_or("20s"), "warmup": "2s", "replications": 5, "delay-variation": true },
         // The table of traffic is of layer 3; rates of routers count what `framing` says.
         "network": { "framing": framing, "buffer": "unlimited" },
-        "hosts": { "src": {}, "sink": {} },
+        "hosts": hosts,
         "switches": { "ce": { "ports": { "sink": table } } },
-        "links": [
-            { "between": ["src", "ce"], "rate": bits(access) },
-            { "between": ["ce", "sink"], "rate": bits(rate) },
-        ],
+        "links": links,
         "flows": traffic.rows.iter().map(flow).collect::<Vec<_>>(),
     });
     if !maps.is_empty() {
@@ -353,9 +374,14 @@ fn document(
     made
 }
 
+/// Name of the host that sends a row's flows.
+fn host(row: &Row) -> String {
+    format!("from-{}", row.name)
+}
+
 fn flow(row: &Row) -> Value {
     let packet = format!("{}B", row.packet);
-    let mut made = json!({ "name": row.name, "from": "src", "to": "sink", "count": row.count, "dscp": conditions::dscp(row.header.dscp) });
+    let mut made = json!({ "name": row.name, "from": host(row), "to": "sink", "count": row.count, "dscp": conditions::dscp(row.header.dscp) });
     match row.model {
         Model::Cbr => {
             made["source"] = json!({ "kind": "cbr", "packet": packet, "rate": bits(row.rate), "wander": 0.1 })

@@ -5,7 +5,7 @@ use crate::{Place, Report};
 use core::net::IpAddr;
 use serde::Serialize;
 use tailback_diffserv::Dscp;
-use tailback_units::{parse_bytes, parse_rate};
+use tailback_units::{parse_bytes, parse_duration, parse_rate};
 
 /// What is sent, group by group.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -33,6 +33,11 @@ pub struct Row {
     pub count: u32,
     /// In what rhythm they send.
     pub model: Model,
+    /// Round trip without queues in picoseconds; 0 where the table does not state it.
+    pub rtt: u64,
+    /// What its delay, variation, loss and quality are held against, as written; absent, what its code point is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
     /// Where the row stands.
     #[serde(skip)]
     pub at: Place,
@@ -53,7 +58,7 @@ pub enum Model {
     Tcp,
 }
 
-const COLUMNS: [&str; 18] = [
+const COLUMNS: [&str; 20] = [
     "name",
     "dscp",
     "class",
@@ -72,7 +77,11 @@ const COLUMNS: [&str; 18] = [
     "vlan",
     "input",
     "match",
+    "target",
+    "rtt",
 ];
+/// Longest round trip that is taken: 60 s, in picoseconds.
+const LONGEST: u64 = 60_000_000_000_000;
 /// Most rows, and most flows of a row, that are taken.
 const MOST: usize = 10_000;
 
@@ -254,7 +263,15 @@ fn row(fields: &[(&str, &str)], at: Place) -> Result<Row, Wrong> {
             .unwrap_or_default(),
     };
     let class = get("class").filter(|_| dscp.is_none()).map(str::to_owned);
-    Ok(Row { name: name.to_owned(), header, class, rate, packet, count, model, at })
+    let rtt = get("rtt").map_or(Ok(0), round_trip)?;
+    let target = get("target").map(str::to_ascii_lowercase);
+    Ok(Row { name: name.to_owned(), header, class, rate, packet, count, model, rtt, target, at })
+}
+
+/// A round trip of at most [`LONGEST`].
+fn round_trip(text: &str) -> Result<u64, Wrong> {
+    let found = parse_duration(text).ok().map(|rtt| rtt.0).filter(|ps| *ps <= LONGEST);
+    found.ok_or_else(|| (format!("`{text}` is no round trip"), "write it such as 40ms, at most 60s".to_owned()))
 }
 
 /// A rate with a unit, or a bare number of bit/s.

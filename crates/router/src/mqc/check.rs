@@ -68,16 +68,6 @@ fn references(config: &Config, report: &mut Report) {
             let message = format!("the class map `{}` has no conditions, so it is about nothing", map.name);
             report.warning(map.at, message, "add a `match` line");
         }
-        let sets: Vec<&Vec<u8>> = map
-            .conditions
-            .iter()
-            .filter_map(|condition| if let Match::Dscp(values) = condition { Some(values) } else { None })
-            .collect();
-        if map.all && sets.len() > 1 && !(0..64).any(|code| sets.iter().all(|values| values.contains(&code))) {
-            let message =
-                format!("no packet has all code points of the class map `{}`, so it is about nothing", map.name);
-            report.warning(map.at, message, "write them on one line, or use match-any");
-        }
     }
     for map in in_cycles(config) {
         report.error(map.1, format!("the class map `{}` contains itself", map.0), "break the cycle");
