@@ -170,6 +170,7 @@ def import_router(
     overhead: str | None = None,
     title: str | None = None,
     duration: str | None = None,
+    platform: str | None = None,
 ) -> str:
     """Read a configuration ("mqc" or "tc") and a traffic table; the scenario, the policies and the reports as JSON."""
 

@@ -158,6 +158,7 @@ def import_configuration(
     overhead: str | None = None,
     title: str | None = None,
     duration: str | None = None,
+    platform: str | None = None,
     file: str = "",
     traffic_file: str = "",
 ) -> Imported:
@@ -174,13 +175,17 @@ def import_configuration(
             "mpls", "ppp", "pppoe", or a number of bytes from 0 to 255. Default: by the kind of interface.
         title: Title of the scenario.
         duration: Length of a run, such as "20s".
+        platform: Whose defaults hold where a Cisco configuration is silent: "classic" (IOS before 12.4(20)T), "hqf"
+            (later), "xe", "xr", "nxos" or "arista". Default: what the text's words tell, else "hqf".
         file: Name of the configuration's file, for notices.
         traffic_file: Name of the table's file, for notices.
 
     """
     rate_bps = None if rate is None else _native.parse_rate(rate)
     found = json.loads(
-        _native.import_router(language, text, traffic, interface, policy, rate_bps, overhead, title, duration)
+        _native.import_router(
+            language, text, traffic, interface, policy, rate_bps, overhead, title, duration, platform
+        )
     )
     notices = [
         *_notices("configuration", found["configuration_report"], file),

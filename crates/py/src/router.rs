@@ -4,7 +4,7 @@ use crate::panics::whole;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::json;
-use tailback_router::{Imported, Options, Overhead, Report, Traffic, lift, lower, mqc, tc};
+use tailback_router::{Imported, Options, Overhead, Platform, Report, Traffic, lift, lower, mqc, tc};
 
 /// How a language is read, and how it is written.
 type Language = (fn(&str) -> Imported, fn(&tailback_router::ir::Config) -> tailback_router::Exported);
@@ -19,7 +19,7 @@ fn language(name: &str) -> PyResult<Language> {
 
 /// Reads a configuration and makes a scenario of it; both and the reports as JSON.
 #[pyfunction]
-#[pyo3(signature = (language, text, traffic = None, interface = None, policy = None, rate_bps = None, overhead = None, title = None, duration = None))]
+#[pyo3(signature = (language, text, traffic = None, interface = None, policy = None, rate_bps = None, overhead = None, title = None, duration = None, platform = None))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 pub fn import_router(
     language: &str,
@@ -31,6 +31,7 @@ pub fn import_router(
     overhead: Option<&str>,
     title: Option<String>,
     duration: Option<String>,
+    platform: Option<&str>,
 ) -> PyResult<String> {
     whole(|| {
         let (import, _) = self::language(language)?;
@@ -43,9 +44,18 @@ pub fn import_router(
                 })
             })
             .transpose()?;
+        let platform = platform
+            .map(|text| {
+                Platform::named(text).ok_or_else(|| {
+                    PyValueError::new_err(format!(
+                        "there is no platform `{text}`; use classic, hqf, xe, xr, nxos or arista"
+                    ))
+                })
+            })
+            .transpose()?;
         let Imported { config, mut report } = import(text);
         let (traffic, table) = traffic.map_or_else(|| (Traffic::default(), Report::default()), Traffic::from_csv);
-        let options = Options { interface, policy, rate: rate_bps, overhead, title, duration };
+        let options = Options { interface, policy, rate: rate_bps, overhead, title, duration, platform };
         // An erroneous configuration gives no scenario: what it would do is not known.
         let lowered = (!report.has_errors() && !table.has_errors()).then(|| {
             let mut lowered = lower(&config, &traffic, &options);

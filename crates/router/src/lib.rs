@@ -17,6 +17,7 @@ pub mod tc;
 
 pub use lift::lift;
 pub use lower::{Link, Lowered, Membership, Model, Options, Overhead, Row, Traffic, lower};
+pub use mqc::Platform;
 pub use report::{Level, Notice, Place, Report, Scope};
 
 /// A configuration that was read, and what there is to say about it.

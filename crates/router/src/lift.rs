@@ -2,7 +2,7 @@
 
 use crate::ir::{
     By, Class, ClassMap, Config, Fair, FqCodel, HtbClass, Limit, Match, Policy, Port, Priority, Profile, Queue, Red,
-    Rule, Scheduler, Sfq, Shape, Share, Timed, Wred,
+    Rule, Scheduler, Sfq, Shape, Share, Timed, Unit, Wred,
 };
 use crate::{Imported, Place, Report};
 use serde_json::Value;
@@ -514,7 +514,13 @@ fn wred(table: &Value) -> Wred {
             packets.and_then(|n| u32::try_from(n).ok())
         };
         if let (Some(code), Some(min), Some(max)) = (code, number("min"), number("max")) {
-            profiles.push(Profile { code: Some(code), min, max, denominator: number("denominator") });
+            profiles.push(Profile {
+                code: Some(code),
+                min,
+                max,
+                unit: Unit::Packets,
+                denominator: number("denominator"),
+            });
         }
     }
     profiles.sort_by_key(|profile| profile.code);

@@ -48,6 +48,11 @@ overhead_option = click.option(
     metavar="KIND",
     help="Link layer that rates count: none, ethernet, dot1q, mpls, ppp, pppoe, or bytes; default: by the interface.",
 )
+platform_option = click.option(
+    "--platform",
+    type=click.Choice(["classic", "hqf", "xe", "xr", "nxos", "arista"]),
+    help="Whose defaults hold where a Cisco configuration is silent; default: by its words, else hqf (IOS 15).",
+)
 
 
 def _read(path: Path) -> str:
@@ -66,6 +71,7 @@ def _import(
     policy: str | None,
     rate: str | None,
     overhead: str | None,
+    platform: str | None,
 ) -> Imported:
     from tailback.router import import_configuration
 
@@ -80,6 +86,7 @@ def _import(
             policy=policy,
             rate=rate,
             overhead=overhead,
+            platform=platform,
             title=title,
             file=file.name,
             traffic_file="" if traffic is None else traffic.name,
@@ -134,6 +141,7 @@ Examples:
 @policy_option
 @rate_option
 @overhead_option
+@platform_option
 @traffic_option
 @click.option("--out", type=click.Path(path_type=Path), help="Where to write the scenario; default: stdout.")
 @json_option
@@ -145,6 +153,7 @@ def import_(
     policy: str | None,
     rate: str | None,
     overhead: str | None,
+    platform: str | None,
     traffic: Path | None,
     out: Path | None,
     as_json: bool,
@@ -155,7 +164,7 @@ def import_(
     What was not understood is on stderr, with line and column. Exit code 3: the configuration contradicts itself, or a
     router would refuse it.
     """
-    found = _import(language, file, traffic, interface, policy, rate, overhead)
+    found = _import(language, file, traffic, interface, policy, rate, overhead, platform)
     if as_json:
         print_json(_json(found))
     else:
@@ -234,6 +243,7 @@ Exit codes: 0 every class keeps its targets, 5 one does not, or a line of the ju
 @policy_option
 @rate_option
 @overhead_option
+@platform_option
 @click.option(
     "--network-delay", type=DURATION_TEXT, default="0s", show_default=True, help="One-way delay of the rest of the way."
 )
@@ -267,6 +277,7 @@ def verdict(
     policy: str | None,
     rate: str | None,
     overhead: str | None,
+    platform: str | None,
     network_delay: str,
     codec: str,
     least_mos: float,
@@ -283,7 +294,7 @@ def verdict(
     from tailback.capacity import most_flows
     from tailback.verdict import draw, judge
 
-    found = _import(language, file, traffic, interface, policy, rate, overhead)
+    found = _import(language, file, traffic, interface, policy, rate, overhead, platform)
     if not as_json:
         _show([notice for notice in found.notices if notice.level != "error"], quiet=quiet)
     found.check()

@@ -7,11 +7,11 @@ mod matching;
 mod names;
 mod policy;
 
-pub use matching::{AccessEntry, AccessList, ClassMap, Header, Match, Net, PortRange};
+pub use matching::{AccessEntry, AccessList, ClassMap, Header, Match, Net, Net6, PortRange, same_interface};
 pub use names::{application_ports, port_named, protocol_name, protocol_named, service_port};
 pub use policy::{
     Act, By, Class, CodeLimit, Fair, FqCodel, Gred, GredProfile, HtbClass, Limit, Mark, Medium, Police, Policy, Port,
-    Priority, Profile, Queue, Red, Rule, Scheduler, Sfq, Shape, Share, Timed, Wred,
+    Priority, Profile, Queue, Red, Rule, Scheduler, Sfq, Shape, Share, Timed, Unit, Wred,
 };
 
 use serde::Serialize;
@@ -28,6 +28,9 @@ pub struct Config {
     pub policies: Vec<Policy>,
     /// Interfaces.
     pub ports: Vec<Port>,
+    /// Whose words it has, where that is evident.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub platform: Option<crate::mqc::Platform>,
 }
 
 impl Config {

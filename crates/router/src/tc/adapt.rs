@@ -417,7 +417,13 @@ fn conjunctions(when: &Match, config: &Config, depth: usize, budget: &mut usize)
             let one = |ports| vec![Match::IpProtocol(protocol), ports];
             Some(vec![one(Match::SourcePort(range)), one(Match::DestinationPort(range))])
         }
-        Match::QosGroup(_) | Match::InputInterface(_) | Match::Not(_) => None,
+        Match::QosGroup(_)
+        | Match::TrafficClass(_)
+        | Match::Vlan(_)
+        | Match::Source6(_)
+        | Match::Destination6(_)
+        | Match::InputInterface(_)
+        | Match::Not(_) => None,
     }
 }
 

@@ -283,7 +283,7 @@ fn queue_text(class: &Class) -> Option<String> {
         Queue::Fifo => match class.limit? {
             Limit::Packets(n) => format!("pfifo limit {n}"),
             Limit::Bytes(n) => format!("bfifo limit {n}"),
-            Limit::Microseconds(_) => return None,
+            Limit::Microseconds(_) | Limit::Percent(_) => return None,
         },
         Queue::Sfq(sfq) => {
             let word = |word: &str, value: Option<u64>| value.map_or_else(String::new, |n| format!(" {word} {n}"));
