@@ -28,8 +28,13 @@ pub enum Match {
     Cos(Vec<u8>),
     /// A number that was given inside the router.
     QosGroup(u32),
-    /// A firewall mark.
-    FirewallMark(u32),
+    /// A firewall mark: its bits under the mask.
+    FirewallMark {
+        /// What the bits under the mask are.
+        value: u32,
+        /// Which bits count.
+        mask: u32,
+    },
     /// What the access list of that name or number permits.
     AccessList(String),
     /// An application or protocol by its name.
@@ -163,6 +168,8 @@ pub struct Header {
     pub source: Option<u32>,
     /// Receiver's address.
     pub destination: Option<u32>,
+    /// Firewall mark that it comes with.
+    pub mark: Option<u32>,
     /// Sender's port.
     pub source_port: Option<u16>,
     /// Receiver's port.
@@ -195,7 +202,8 @@ impl Match {
             }
             Match::Experimental(values) => header.experimental.map(|exp| values.contains(&exp)),
             Match::Cos(values) => header.cos.map(|cos| values.contains(&cos)),
-            Match::QosGroup(_) | Match::FirewallMark(_) | Match::InputInterface(_) => None,
+            Match::FirewallMark { value, mask } => header.mark.map(|mark| mark & mask == *value),
+            Match::QosGroup(_) | Match::InputInterface(_) => None,
             Match::AccessList(name) => {
                 let list = config.access_list(name)?;
                 for entry in &list.entries {

@@ -104,6 +104,12 @@ impl<'a> Conditions<'a> {
                     let text = format!("{when:?} {}", row.name);
                     if self.unknown.insert(text) {
                         let message = format!("the row `{}` does not say enough to judge {}", row.name, plain(when));
+                        if marked(when) {
+                            let advice = "it is taken not to hold: add a column `mark` to the table, or the firewall's lines \
+                                          that set marks to the script";
+                            report.unsupported(at, message, Some(advice));
+                            continue;
+                        }
                         report.warning(
                             at,
                             message,
@@ -139,6 +145,16 @@ pub(super) fn dscp(code: u8) -> String {
     tailback_diffserv::Dscp::new(code).map_or_else(|| code.to_string(), |dscp| dscp.to_string())
 }
 
+/// Whether it asks for a firewall mark.
+fn marked(when: &Match) -> bool {
+    match when {
+        Match::FirewallMark { .. } => true,
+        Match::Not(inner) => marked(inner),
+        Match::All(all) | Match::AnyOf(all) => all.iter().any(marked),
+        _ => false,
+    }
+}
+
 fn plain(when: &Match) -> String {
     match when {
         Match::AccessList(name) => format!("the access list `{name}`"),
@@ -146,7 +162,7 @@ fn plain(when: &Match) -> String {
         Match::ClassMap(name) => format!("the class map `{name}`"),
         Match::Cos(_) => "the class of service".to_owned(),
         Match::QosGroup(_) => "the QoS group".to_owned(),
-        Match::FirewallMark(_) => "the firewall mark".to_owned(),
+        Match::FirewallMark { .. } => "the firewall mark".to_owned(),
         Match::InputInterface(name) => format!("the input interface `{name}`"),
         _ => "protocol, addresses and ports".to_owned(),
     }

@@ -53,7 +53,7 @@ pub enum Model {
     Tcp,
 }
 
-const COLUMNS: [&str; 15] = [
+const COLUMNS: [&str; 16] = [
     "name",
     "dscp",
     "class",
@@ -69,6 +69,7 @@ const COLUMNS: [&str; 15] = [
     "application",
     "exp",
     "cos",
+    "mark",
 ];
 /// Most rows, and most flows of a row, that are taken.
 const MOST: usize = 10_000;
@@ -225,12 +226,25 @@ fn row(fields: &[(&str, &str)], at: Place) -> Result<Row, Wrong> {
         protocol: protocol.or((model == Model::Tcp).then_some(6)),
         source: address("source")?,
         destination: address("destination")?,
+        mark: get("mark").map(|text| mark(text).ok_or_else(wrong_mark)).transpose()?,
         source_port: port("source-port")?,
         destination_port: port("destination-port")?,
         application: get("application").map(str::to_ascii_lowercase),
     };
     let class = get("class").filter(|_| dscp.is_none()).map(str::to_owned);
     Ok(Row { name: name.to_owned(), header, class, rate, packet, count, model, at })
+}
+
+/// A firewall mark, decimal or hexadecimal.
+fn mark(text: &str) -> Option<u32> {
+    match text.strip_prefix("0x") {
+        Some(digits) => u32::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
+    }
+}
+
+fn wrong_mark() -> Wrong {
+    ("`mark` is no firewall mark".to_owned(), "write a number such as 10 or 0x10".to_owned())
 }
 
 /// A rate with a unit, or a bare number of bit/s.
