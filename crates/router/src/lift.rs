@@ -159,12 +159,16 @@ impl Lifting<'_> {
                 let perturb =
                     text(inside, "perturb").and_then(|text| parse_duration(text).ok()).map(|d| d.0 / 1_000_000_000_000);
                 let divisor = inside.get("buckets").and_then(Value::as_u64);
-                class.queue = Queue::Sfq(Sfq { quantum: size(inside, "quantum"), perturb, divisor, depth: None });
+                class.queue = Queue::Sfq(Sfq { quantum: size(inside, "quantum"), perturb, divisor, ..Sfq::default() });
             }
             "fq-codel" => {
                 let flows = inside.get("buckets").and_then(Value::as_u64);
-                class.queue =
-                    Queue::FqCodel(FqCodel { flows, quantum: size(inside, "quantum"), law: timed(inside, "interval") });
+                class.queue = Queue::FqCodel(FqCodel {
+                    flows,
+                    quantum: size(inside, "quantum"),
+                    law: timed(inside, "interval"),
+                    ..FqCodel::default()
+                });
             }
             "fq-pie" => {
                 class.queue = Queue::FqPie(inside.get("pie").map_or_else(Timed::default, |law| timed(law, "update")))
@@ -278,6 +282,7 @@ impl Lifting<'_> {
                 cburst: size(table, "cburst"),
                 prio: table.get("prio").and_then(Value::as_u64).and_then(|n| u32::try_from(n).ok()),
                 quantum: size(table, "quantum"),
+                ..HtbClass::default()
             });
         }
         if let Some(inside) = table.get("discipline").filter(|inside| !inside.is_null()) {
@@ -483,7 +488,12 @@ fn shape(table: &Value) -> Option<Shape> {
 
 fn timed(table: &Value, interval: &str) -> Timed {
     let us = |key: &str| text(table, key).and_then(|text| parse_duration(text).ok()).map(|d| d.0 / 1_000_000);
-    Timed { target: us("target"), interval: us(interval), ecn: table.get("ecn").and_then(Value::as_bool) }
+    Timed {
+        target: us("target"),
+        interval: us(interval),
+        ecn: table.get("ecn").and_then(Value::as_bool),
+        ..Timed::default()
+    }
 }
 
 fn red(table: &Value) -> Red {
@@ -491,11 +501,10 @@ fn red(table: &Value) -> Red {
         min: size(table, "min"),
         max: size(table, "max"),
         avpkt: size(table, "mean-packet"),
-        burst: None,
         probability: table.get("max-p").and_then(Value::as_f64).map(|p| (p * 1e6).round() as u32),
-        bandwidth: None,
         ecn: table.get("ecn").and_then(Value::as_bool).unwrap_or(false),
         adaptive: table.get("adaptive").is_some_and(|adaptive| !adaptive.is_null()),
+        ..Red::default()
     }
 }
 

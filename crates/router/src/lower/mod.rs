@@ -74,6 +74,10 @@ struct Lower<'a> {
     legacy: bool,
     /// Classes so far.
     classes: usize,
+    /// Rate of the line in bit/s.
+    line: u64,
+    /// Bytes of the link layer that buffers count of each packet.
+    header: u16,
     /// Whether percentages are of another rate than that of the line or the shaper, and so are written as rates.
     absolute: bool,
     /// Whose defaults hold where the configuration is silent.
@@ -138,6 +142,8 @@ pub fn lower(config: &Config, traffic: &Traffic, options: &Options) -> Lowered {
         largest: made.rows.iter().map(|row| row.packet).max().unwrap_or(1500).max(1500),
         legacy: false,
         classes: 0,
+        line: rate,
+        header: link.overhead.counted,
         absolute: false,
         platform,
         defaults: BTreeSet::new(),

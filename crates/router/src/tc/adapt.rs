@@ -364,9 +364,8 @@ fn red(wred: &Wred, limit: Option<Limit>) -> (Red, u64) {
         avpkt: Some(PACKET),
         burst: Some((2 * u64::from(min) + u64::from(max)) / 3 + 1),
         probability: Some(1_000_000 / denominator),
-        bandwidth: None,
         ecn: wred.ecn,
-        adaptive: false,
+        ..Red::default()
     };
     (red, limit)
 }
@@ -383,7 +382,7 @@ fn conjunctions(when: &Match, config: &Config, depth: usize, budget: &mut usize)
         Match::Dscp(values) => Some(values.iter().map(|value| vec![Match::Dscp(vec![*value])]).collect()),
         Match::Precedence(values) => Some(values.iter().map(|value| vec![Match::Precedence(vec![*value])]).collect()),
         Match::DsField { .. }
-        | Match::FirewallMark(_)
+        | Match::FirewallMark { .. }
         | Match::IpProtocol(_)
         | Match::SourcePort(_)
         | Match::DestinationPort(_) => Some(vec![vec![when.clone()]]),

@@ -151,12 +151,13 @@ impl Writer<'_> {
                 let prio = htb.prio.map_or_else(String::new, |prio| format!(" prio {prio}"));
                 line!(
                     self.out,
-                    "tc class add dev {device} parent {parent} classid {} htb rate {}{ceil}{}{}{prio}{}",
+                    "tc class add dev {device} parent {parent} classid {} htb rate {}{ceil}{}{}{prio}{}{}",
                     class.name,
                     bits(htb.rate),
                     size("burst", htb.burst),
                     size("cburst", htb.cburst),
-                    size("quantum", htb.quantum)
+                    size("quantum", htb.quantum),
+                    super::counting::words(htb.counts)
                 );
             } else if policy.scheduler == Scheduler::Drr {
                 let quantum = class.quantum.map_or_else(String::new, |bytes| format!(" quantum {bytes}"));
@@ -180,8 +181,9 @@ impl Writer<'_> {
         let police = rule.police.as_ref().map_or_else(String::new, police_text);
         let head = format!("tc filter add dev {device} parent {major:x}: protocol ip prio {prio}");
         let tail = format!("{police} flowid {}", rule.class);
-        if let [Match::FirewallMark(mark)] = conditions {
-            line!(self.out, "{head} handle {mark} fw{tail}");
+        if let [Match::FirewallMark { value, mask }] = conditions {
+            let mask = if *mask == u32::MAX { String::new() } else { format!("/{mask:#x}") };
+            line!(self.out, "{head} handle {value}{mask} fw{tail}");
             return;
         }
         if conditions.is_empty() {

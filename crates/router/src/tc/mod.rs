@@ -3,17 +3,24 @@
 //! A script is read command by command (`shell`), each changes the tables of a device (`qdisc`, `class`, `filter`) as the
 //! kernel would, and at the end the tables become policies (`build`).
 
+mod action;
 mod adapt;
 mod args;
 mod build;
 mod class;
+mod counting;
 mod export;
 mod filter;
+mod marking;
+mod netfilter;
 mod qdisc;
+mod queues;
+mod rules;
 mod shell;
+mod u32;
 mod units;
 
-use crate::{Imported, Report};
+use crate::{Imported, Report, Scope};
 use args::{Args, Trouble};
 use shell::{Shell, Word};
 use std::collections::BTreeMap;
@@ -27,6 +34,7 @@ pub fn import(text: &str) -> Imported {
     let mut shell = Shell::new(text);
     while let Some(words) = shell.command(&mut report) {
         command(&words, &mut tables, &mut report);
+        report.enter(Scope::Everything);
     }
     let config = build::build(&tables, &mut report);
     report.quote(text);
@@ -59,6 +67,8 @@ struct Tables {
     devices: BTreeMap<String, Device>,
     /// In the order in which they first occur.
     order: Vec<String>,
+    /// What the firewall writes into packets.
+    firewall: netfilter::Rules,
 }
 
 /// The tables of a device.
@@ -82,7 +92,10 @@ impl Device {
         while let Some(major) = left.pop() {
             self.qdiscs.retain(|qdisc| qdisc.major != major);
             self.classes.retain(|class| class.id.major != major);
-            self.filters.retain(|filter| filter.parent.major != major);
+            self.filters.retain(|filter| filter.hook != filter::Hook::Qdisc(major));
+            if major == u16::MAX {
+                self.filters.retain(|filter| matches!(filter.hook, filter::Hook::Qdisc(_)));
+            }
             let below = |qdisc: &&qdisc::Qdisc| matches!(qdisc.parent, Parent::Class(handle) if handle.major == major);
             left.extend(self.qdiscs.iter().filter(below).map(|qdisc| qdisc.major));
         }
@@ -99,9 +112,9 @@ impl Tables {
 }
 
 /// Commands without an effect on queues.
-const HARMLESS: [&str; 20] = [
-    "echo", "modprobe", "set", "exit", "sleep", "true", ":", "printf", "return", "shift", "cd", "test", "[", "[[",
-    "lsmod", "depmod", "source", ".", "trap", "unset",
+const HARMLESS: [&str; 23] = [
+    "ip", "ifconfig", "ethtool", "echo", "modprobe", "set", "exit", "sleep", "true", ":", "printf", "return", "shift",
+    "cd", "test", "[", "[[", "lsmod", "depmod", "source", ".", "trap", "unset",
 ];
 /// Words that open or close what is not followed.
 const CONTROL: [&str; 12] =
@@ -129,6 +142,14 @@ fn command(words: &[Word], tables: &mut Tables, report: &mut Report) {
                 report.error(at, message, advice.as_deref().unwrap_or("see tc(8)"));
             }
         }
+    } else if name.starts_with("iptables") {
+        tables.firewall.iptables(rest, first.at, report);
+    } else if name.starts_with("ip6tables") {
+        report.assumed(first.at, "all packets are taken to be of IPv4: rules for IPv6 are about none", "judge IPv4");
+    } else if name == "nft" {
+        tables.firewall.nft(rest, first.at, report);
+    } else if rest.iter().any(|word| word.text == "txqueuelen" || word.text == "qlen") {
+        report.unsupported(first.at, "the length of a device's queue: 1000 packets are used", Some("write `limit`"));
     } else if CONTROL.contains(&name) {
         let advice = "the commands within are read as if they stood alone";
         report.unsupported(first.at, format!("`{name}` is not followed"), Some(advice));
