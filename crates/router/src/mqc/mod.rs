@@ -11,6 +11,7 @@ mod class_map;
 mod export;
 mod interface;
 mod legacy;
+mod paste;
 mod police;
 mod policy_map;
 mod words;
@@ -22,6 +23,7 @@ use crate::{Imported, Report, Scope};
 use words::{Cursor, Pick, Trouble, pick, split};
 
 pub use export::export;
+pub use paste::paste;
 
 /// Reads a configuration. It never fails: what was not understood is in the report, line by line.
 pub fn import(text: &str) -> Imported {
