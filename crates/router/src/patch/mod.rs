@@ -83,6 +83,13 @@ fn import(language: Language, text: &str) -> Imported {
     }
 }
 
+/// The rate in bit/s of the line that a text states.
+fn stated(reading: &Reading<'_>, text: &str) -> Option<u64> {
+    let options = Options { rate: None, ..reading.options.clone() };
+    let lowered = lower(&import(reading.language, text).config, &reading.traffic, &options);
+    lowered.link.map(|link| link.rate)
+}
+
 /// The text of a configuration with the values of a scenario that was made of it. `scenario` is in its canonical form, as
 /// `canonical` gives it for any document (none for one that makes no sense). `traffic` and `options` are those of the import; the
 /// line's rate is taken from the scenario where the text does not tell it.
@@ -116,7 +123,8 @@ pub fn patch(
     let line = values::line_rate(scenario, PORT.0, PORT.1);
     let rates = match options.rate {
         Some(rate) => vec![Some(rate)],
-        None => vec![None, line],
+        // A rate that the text does not state was given at the import, rather than tuned: a line is what there is.
+        None => vec![line, None],
     };
     let mut refused: Option<Patched> = None;
     for rate in rates {
@@ -125,11 +133,11 @@ pub fn patch(
         let mut search = Search::new(original, &reading, traffic.is_some(), WORK / original.len().max(2_000));
         match search.run(&wanted) {
             Outcome::Found { text, changes, mut report } => {
-                if rate.is_some() && options.rate.is_none() {
+                if options.rate.is_none() && rate.is_some() && stated(&reading, original) != rate {
                     report.warning(
                         nowhere,
-                        "the text does not state the rate of the scenario's line, which is taken from the scenario",
-                        "give --rate as at the import",
+                        "the line of the scenario has another rate than the text states, and it is not written",
+                        "give --rate as at the import, or change the line in the text",
                     );
                 }
                 return Patched { text, changes, report };

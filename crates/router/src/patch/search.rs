@@ -1,6 +1,6 @@
 //! Finds the words that decide the values that differ, and the numbers to write there.
 
-use super::tokens::{Token, tokens};
+use super::tokens::{Language, Token, tokens};
 use super::values::{Leaf, Unit, Values, differences, without_flows};
 use super::{Change, Reading};
 use crate::{Place, Report};
@@ -98,7 +98,7 @@ impl<'a> Search<'a> {
                 (Some(Leaf::Quantity(a, _)), Some(Leaf::Quantity(b, value))) if a == b => {
                     let _ = numbers.insert(path.to_owned(), (*b, *value));
                 }
-                _ => refuse(&mut report, path, old, new),
+                _ => refuse(&mut report, self.reading.language, path, old, new),
             }
         }
         if report.has_errors() {
@@ -126,7 +126,7 @@ impl<'a> Search<'a> {
             .flat_map(|effect| effect.slopes.keys().map(String::as_str))
             .collect();
         for path in paths.iter().filter(|path| !told.contains(*path) && !also.contains(*path)) {
-            refuse(&mut report, path, base.get(*path), wanted.get(*path));
+            refuse(&mut report, self.reading.language, path, base.get(*path), wanted.get(*path));
         }
         if self.left.get() == 0 {
             let advice = "export from the part of it that has the policy and the interface";
@@ -332,7 +332,7 @@ impl<'a> Search<'a> {
             let own = chosen.iter().find(|(_, sought)| sought.path == path);
             let place = own.and_then(|(index, _)| self.tokens.get(*index)).map(|t| Place::new(t.line, t.column));
             let (Some(Leaf::Quantity(_, value)), Some(Leaf::Quantity(_, goal))) = (is, should) else {
-                refuse(&mut report, path, is, should);
+                refuse(&mut report, self.reading.language, path, is, should);
                 continue;
             };
             let shown = |leaf: Option<&Leaf>| leaf.map_or_else(|| "nothing".to_owned(), Leaf::text);
@@ -360,7 +360,7 @@ impl<'a> Search<'a> {
                     "judge the text again",
                 );
             } else {
-                refuse(&mut report, path, is, should);
+                refuse(&mut report, self.reading.language, path, is, should);
             }
         }
         if report.has_errors() {
@@ -430,19 +430,55 @@ fn effect(moved: &[(&str, Option<&Leaf>, Option<&Leaf>)], by: f64) -> Option<Eff
     (!slopes.is_empty()).then_some(Effect { slopes })
 }
 
-fn refuse(report: &mut Report, path: &str, old: Option<&Leaf>, new: Option<&Leaf>) {
+/// The error about a value that no word of the text decides, with what to do about it.
+fn refuse(report: &mut Report, language: Language, path: &str, old: Option<&Leaf>, new: Option<&Leaf>) {
     let shown = |leaf: Option<&Leaf>| leaf.map_or_else(|| "nothing".to_owned(), |leaf| format!("`{}`", leaf.text()));
     let message = format!(
-        "`{path}` is {} in the scenario, {} by the text, and no number of the text decides it",
+        "`{path}` is {} in the scenario and {} by the text, where no single number decides it",
         shown(new),
         shown(old)
     );
+    let numbers = matches!(old, None | Some(Leaf::Quantity(..))) && matches!(new, Some(Leaf::Quantity(..)));
     let advice = match (old, new) {
-        (Some(Leaf::Quantity(..)), Some(Leaf::Quantity(..))) => {
-            "it is a default, or given in another unit: state it in the text as the scenario counts it, import that, and tune again"
+        _ if numbers && stating(language, path).is_some() => {
+            format!(
+                "it is a default there: write {}, import that, and tune it",
+                stating(language, path).unwrap_or_default()
+            )
         }
-        (None, Some(Leaf::Quantity(..))) => "state it in the text, import that, and tune again",
-        _ => "make this change in the text by hand, and import it again",
+        (Some(Leaf::Quantity(a, _)), Some(Leaf::Quantity(b, _))) if a != b => {
+            "give the scenario a value in the unit of the text".to_owned()
+        }
+        _ if numbers => "state it in the text, import that, and tune it".to_owned(),
+        _ => "make this change in the text by hand, and import it".to_owned(),
     };
-    report.error(Place::default(), message, advice);
+    report.error(Place::default(), message, &advice);
+}
+
+/// The command that states what is a default otherwise.
+fn stating(language: Language, path: &str) -> Option<&'static str> {
+    let key = path.rsplit('.').next().unwrap_or_default();
+    let within = |part: &str| path.contains(part);
+    Some(match (language, key) {
+        (_, "rate") if path == "line.rate" => "the line's rate with --rate",
+        (Language::Mqc, "limit") => "`queue-limit 64 packets` into the class",
+        (Language::Mqc, "buffer" | "hold") => "`hold-queue 40 out` into the interface",
+        (Language::Mqc, "exponent") => "`random-detect exponential-weighting-constant 9` into the class",
+        (Language::Mqc, "min" | "max" | "denominator") => {
+            "`random-detect dscp CODE MIN MAX DENOMINATOR` into the class"
+        }
+        (Language::Mqc, "burst") if within("priority") => "`priority RATE BURST` with the burst in bytes",
+        (Language::Mqc, "burst" | "cbs" | "ebs" | "pbs") if within("conditioners") => {
+            "`police cir RATE bc BYTES be BYTES` with the bursts"
+        }
+        (Language::Mqc, "burst") => "`shape average RATE BURST` with the burst in bits",
+        (Language::Mqc, "remaining") => "`bandwidth remaining ratio 1` into the class",
+        (Language::Mqc, "queues") => "`fair-queue 256` into the class",
+        (Language::Tc, "limit") => {
+            "`tc qdisc add … parent CLASS pfifo limit 1000`, or `limit` behind the discipline that is there"
+        }
+        (Language::Tc, "ceil" | "burst" | "cburst" | "prio" | "quantum") => "it behind `htb rate …` of the class",
+        (Language::Tc, _) => "it behind the discipline that it is of",
+        _ => return None,
+    })
 }
