@@ -177,7 +177,7 @@ def import_router(
 def translate_router(from_: str, text: str, to: str) -> str:
     """Write a configuration in another language; text and reports as JSON."""
 
-def export_router(language: str, document: str, port: str | None = None) -> str:
+def export_router(language: str, document: str, port: str | None = None, name: str | None = None) -> str:
     """Write the policy of a port of a scenario, given as canonical JSON; text and report as JSON."""
 
 def patch_router(

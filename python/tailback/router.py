@@ -250,6 +250,7 @@ def export_configuration(
     rate: str | None = None,
     overhead: str | None = None,
     file: str = "",
+    name: str | None = None,
 ) -> Configuration:
     """Write the policy of a port of a scenario.
 
@@ -265,11 +266,13 @@ def export_configuration(
         rate: The line's rate, as at the import; default: that of the scenario, where the text does not tell it.
         overhead: As at the import.
         file: Name of the original's file, for notices.
+        name: What to call the interface or the device where there is no original; default: after the line's rate for
+            "mqc", `eth0` for "tc", which is noted.
 
     """
     document = scenario.native.to_json()
     if original is None:
-        found = json.loads(_native.export_router(language, document, port))
+        found = json.loads(_native.export_router(language, document, port, name))
         return Configuration(found["text"], _notices("export", found["export_report"]))
     rate_bps = None if rate is None else _native.parse_rate(rate)
     found = json.loads(

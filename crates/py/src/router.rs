@@ -79,15 +79,22 @@ pub fn translate_router(from_: &str, text: &str, to: &str) -> PyResult<String> {
     })
 }
 
-/// Writes the policy of a port of a scenario, given as its canonical JSON: text and report as JSON.
+/// Writes the policy of a port of a scenario, given as its canonical JSON: text and report as JSON. `name` is what the interface
+/// or the device is called there.
 #[pyfunction]
-#[pyo3(signature = (language, document, port = None))]
-pub fn export_router(language: &str, document: &str, port: Option<&str>) -> PyResult<String> {
+#[pyo3(signature = (language, document, port = None, name = None))]
+pub fn export_router(language: &str, document: &str, port: Option<&str>, name: Option<&str>) -> PyResult<String> {
     whole(|| {
         let (_, export) = self::language(language)?;
         let document =
             serde_json::from_str(document).map_err(|e| PyValueError::new_err(format!("this is not JSON: {e}")))?;
-        let Imported { config, mut report } = lift(&document, port);
+        let Imported { mut config, mut report } = lift(&document, port);
+        let named =
+            if language == "mqc" { mqc::name_interface(&mut config, name) } else { tc::name_device(&mut config, name) };
+        report.append(named);
+        if report.has_errors() {
+            return Ok(json!({ "text": "", "export_report": report }).to_string());
+        }
         let exported = export(&config);
         report.append(exported.report);
         Ok(json!({ "text": exported.text, "export_report": report }).to_string())

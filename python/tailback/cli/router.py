@@ -225,6 +225,8 @@ Examples:
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="The text that the scenario was made of: only what differs changes.",
 )
+@click.option("--interface-name", metavar="NAME", help="What to call the interface (mqc); default: by the line's rate.")
+@click.option("--dev", metavar="NAME", help="What to call the device (tc).  [default: eth0]")
 @interface_option
 @policy_option
 @rate_option
@@ -240,6 +242,8 @@ def export(
     file: str,
     port: str | None,
     original: Path | None,
+    interface_name: str | None,
+    dev: str | None,
     interface: str | None,
     policy: str | None,
     rate: str | None,
@@ -262,7 +266,7 @@ def export(
     if original is None:
         from tailback.router import export_configuration
 
-        made = export_configuration(language, scenario, port)
+        made = export_configuration(language, scenario, port, name=interface_name if language == "mqc" else dev)
     else:
         made = patched(language, scenario, original, traffic, interface, policy, rate, overhead)
     if as_json:

@@ -48,7 +48,7 @@ Examples:
 
 \b
 Metrics: loss, delay, delay.p99, jitter, pdv.p99, pdv.p999, throughput, goodput, mos.
-Exit codes: 0 every target is met with its whole interval, 5 one is not, 3 the file of --diff cannot say the settings.""",
+Exit codes: 0 every target is met with its whole interval, 5 one is not, 3 the file of --diff cannot say them.""",
 )
 @scenario_file
 @click.option("--vary", "varied", multiple=True, required=True, metavar="PATH=LO..HI|A|B", help="What may be varied.")

@@ -11,6 +11,7 @@ mod class_map;
 mod export;
 mod interface;
 mod legacy;
+mod names;
 mod paste;
 mod police;
 mod policy_map;
@@ -23,6 +24,7 @@ use crate::{Imported, Report, Scope};
 use words::{Cursor, Pick, Trouble, pick, split};
 
 pub use export::export;
+pub use names::name_interface;
 pub use paste::paste;
 
 /// Reads a configuration. It never fails: what was not understood is in the report, line by line.

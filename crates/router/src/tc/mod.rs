@@ -9,6 +9,7 @@ mod build;
 mod class;
 mod export;
 mod filter;
+mod filters;
 mod qdisc;
 mod shell;
 mod units;
@@ -18,7 +19,7 @@ use args::{Args, Trouble};
 use shell::{Shell, Word};
 use std::collections::BTreeMap;
 
-pub use export::export;
+pub use export::{export, name_device};
 
 /// Reads a script. It never fails: what was not understood is in the report, line by line.
 pub fn import(text: &str) -> Imported {
