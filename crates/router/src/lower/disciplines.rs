@@ -474,7 +474,7 @@ fn red_discipline(red: Red, limit: Option<Limit>) -> Value {
 
 /// The weight 2^-w of the average that tc chooses (`tc_red_eval_ewma`): the least w for which a burst of so many packets into an
 /// empty queue keeps the average below `min`.
-fn weight(burst: u64, min: u64, packet: u64) -> Option<f64> {
+pub(crate) fn weight(burst: u64, min: u64, packet: u64) -> Option<f64> {
     let a = burst as f64 + 1.0 - min as f64 / packet as f64;
     if a < 1.0 {
         return None;

@@ -20,6 +20,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
+pub(crate) use disciplines::weight as red_weight;
 pub use link::{Link, Overhead};
 pub use membership::Membership;
 pub use traffic::{Model, Row, Traffic};
