@@ -191,7 +191,7 @@ fn survive(text: &str) {
             let written = patch(language, text, &document, None, &options, &same);
             assert!(written.report.has_errors() || written.text == text, "{}", written.text);
             // A value that differs is searched word by word, which takes long.
-            if text.len() % 64 == 0 && text.len() < 4_000 {
+            if text.len().is_multiple_of(64) && text.len() < 4_000 {
                 let mut tuned = document.clone();
                 tuned["switches"]["ce"]["ports"]["sink"]["buffer"] = json!("33packets");
                 let _ = patch(language, text, &tuned, None, &options, &same);
