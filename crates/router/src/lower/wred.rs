@@ -81,14 +81,13 @@ impl Lower<'_> {
         }
         let by = if wred.by == By::Dscp { "dscp" } else { "precedence" };
         let mut made = json!({ "kind": "wred", "by": by });
-        match wred.exponent {
+        if wred.exponent == Some(0) {
             // The queue itself instead of its average.
-            Some(0) => self.report.unsupported(
+            self.report.unsupported(
                 class.at,
                 format!("class `{}`: an average without memory; the exponent is taken as 1", class.name),
                 None,
-            ),
-            _ => {}
+            );
         }
         if let Some(exponent) = wred.exponent {
             made["exponent"] = json!(exponent.clamp(1, 16));
