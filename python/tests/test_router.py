@@ -26,9 +26,6 @@ REFUSED_BY_EXPORT = {
     # htb lets the rates of classes exceed the link; a policy of a router may not promise more than there is.
     ("flower-ports.sh", "mqc"): "reserve 350 %",
     ("warnings-htb.sh", "mqc"): "reserve 200 %",
-    # The guarantees of a policy for 155 Mbit/s, on the 10 Mbit/s that this test states.
-    ("mpls-pe-core.txt", "mqc"): "reserve 1472 %",
-    ("precedence-wred.txt", "mqc"): "reserve",
     # A plain FIFO is no policy.
     ("bfifo-root.sh", "mqc"): "there is no policy",
 }
@@ -225,8 +222,8 @@ def levels(found, level: str) -> list[str]:
 
 
 def test_a_policy_within_a_shaped_class_has_no_second_limit_around_it():
-    # 4 calls of 80 kbit/s and 14 B of Ethernet for each 200 B: 342 of the 400 kbit/s of priority. The bulk fills its own
-    # queue.
+    # 4 calls of 80 kbit/s and 14 B of Ethernet for each 200 B: 342 of the 400 kbit/s of priority. The bulk fills its
+    # own queue.
     _, made, rows = verdict_of("mqc/23-site.txt", "t23")
     assert rows["voice"].loss.hi == 0
     assert made.survives
