@@ -239,6 +239,29 @@ def test_several_values_are_written_at_once_even_where_only_all_of_them_fit_the_
     assert changed_words(text, made.text) == [("1200", "600"), ("750", "1300")]
 
 
+def test_what_a_changed_value_moves_along_is_brought_back_by_the_word_that_decides_it():
+    text = PERCENT.replace("percent 30", "2000000")
+    text = text.replace("bandwidth remaining percent 60", "shape average percent 50")
+    first = import_configuration("mqc", text, rate="10Mbit/s").check()
+    made = export_configuration("mqc", first.set({f"{PORT}.shaper.rate": "4Mbit/s"}), original=text)
+    # The scenario still holds the class at 1 Mbit/s: a half of 2, a quarter of 4 Mbit/s.
+    assert changed_words(text, made.text) == [("2000000", "4000000"), ("50", "25")]
+    assert not made.notices
+
+
+def test_a_value_that_is_not_what_its_word_would_give_is_refused_instead_of_written_as_another():
+    text = "class-map match-all B\n match dscp af11\npolicy-map P\n"
+    text += " class B\n  bandwidth 100\n  police cir 200000 bc 9000\n"
+    text += "interface Serial0/0\n service-policy output P\n"
+    table = "name,dscp,rate,packet\nb,af11,100kbit/s,1500\n"
+    first = import_configuration("mqc", text, traffic=table).check()
+    # An import takes no burst below the largest packet, which would pass nothing: 700 B would come back as 1500 B.
+    tuned = first.set({f"{PORT}.conditioners[0].meter.burst": "700B"})
+    made = export_configuration("mqc", tuned, original=text, traffic=table)
+    assert made.text == ""
+    assert "`700 B`" in str(made.errors[0])
+
+
 def mutated(change):
     document = import_configuration("mqc", EXAMPLE, traffic=TRAFFIC).check().document
     change(document["switches"]["ce"]["ports"]["sink"], document)
