@@ -68,6 +68,8 @@ struct Lower<'a> {
     legacy: bool,
     /// Classes so far.
     classes: usize,
+    /// Which groups of flows are in which class.
+    members: Vec<Membership>,
     /// Rate of the line in bit/s.
     line: u64,
     /// Bytes of the link layer that buffers count of each packet.
@@ -110,6 +112,7 @@ pub fn lower(config: &Config, traffic: &Traffic, options: &Options) -> Lowered {
         largest: made.rows.iter().map(|row| row.packet).max().unwrap_or(1500).max(1500),
         legacy: false,
         classes: 0,
+        members: classes.clone(),
         line: rate,
         header: link.overhead.counted,
         absolute: false,
@@ -234,7 +237,9 @@ impl Lower<'_> {
         {
             root = only.clone();
         }
-        if let Some(shape) = root.shape.take()
+        // A shaper of two rates is two disciplines.
+        if root.peak.is_none()
+            && let Some(shape) = root.shape.take()
             && let Some(shaped) = shape.bps(rate)
         {
             shared = shaped;
@@ -243,6 +248,9 @@ impl Lower<'_> {
             if let Some(burst) = shape.burst {
                 shaper["burst"] =
                     json!(self.burst(burst.saturating_add(shape.excess.filter(|_| shape.peak).unwrap_or(0))));
+            }
+            if let Some(accounting) = self.accounting(root.counts) {
+                shaper["accounting"] = accounting;
             }
             table["shaper"] = shaper;
         }
