@@ -13,13 +13,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Literal, TypeAlias, cast
+from difflib import unified_diff
+from typing import Any, Literal, TypeAlias, cast
 
 from tailback import _native
 from tailback.errors import EXIT_SCENARIO, TailbackError
 from tailback.scenario import Scenario, Table
 
 __all__ = [
+    "Change",
     "Configuration",
     "ConfigurationError",
     "Imported",
@@ -97,6 +99,8 @@ class Imported:
     notices: Sequence[Notice]
     classes: Mapping[str, Sequence[str]]
     """The groups of flows in each class, by the class's name."""
+    targets: Mapping[str, str]
+    """What the traffic table's column `target` says, by the name of the group."""
     interface: str
     """The interface that the scenario is about."""
     link: Link | None
@@ -127,12 +131,50 @@ class Imported:
 
 
 @dataclass(frozen=True, slots=True)
+class Change:
+    """A word of an original that was replaced."""
+
+    line: int
+    """Of the original, from 1."""
+    column: int
+    """In characters, from 1."""
+    from_: str
+    """What stood there."""
+    to: str
+    """What stands there now."""
+    path: str
+    """The value of the scenario's port that it decides, such as `discipline.classes[VOICE].priority.rate`."""
+    wanted: str
+    """That value in the scenario."""
+    written: str
+    """That value as the new text gives it; another than `wanted` where the word's unit is too coarse."""
+
+
+@dataclass(frozen=True, slots=True)
 class Configuration:
     """A configuration that was written."""
 
     text: str
+    """Empty where there is an error among the notices."""
     notices: Sequence[Notice]
     """What could not be said, and what was approximated."""
+    changes: Sequence[Change] = ()
+    """The words of the original that were replaced, where there is an original."""
+    paste: str = ""
+    """The changed lines behind the commands that open their modes, for a session with a router; empty for `tc`."""
+    original: str | None = None
+    """The text whose values were replaced."""
+
+    @property
+    def errors(self) -> list[Notice]:
+        """Why there is no text."""
+        return [notice for notice in self.notices if notice.level == "error"]
+
+    def diff(self, file: str = "original") -> str:
+        """Return the changed lines as a unified diff against the original; empty where nothing changed."""
+        before = (self.original or "").splitlines(keepends=True)
+        lines = unified_diff(before, self.text.splitlines(keepends=True), file, f"{file} (tuned)")
+        return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 
 class ConfigurationError(TailbackError):
@@ -156,6 +198,7 @@ def import_configuration(
     overhead: str | None = None,
     title: str | None = None,
     duration: str | None = None,
+    platform: str | None = None,
     file: str = "",
     traffic_file: str = "",
 ) -> Imported:
@@ -172,12 +215,18 @@ def import_configuration(
             "mpls", "ppp", "pppoe", or a number of bytes from 0 to 255. Default: by the kind of interface.
         title: Title of the scenario.
         duration: Length of a run, such as "20s".
+        platform: Whose defaults hold where a Cisco configuration is silent: "classic" (IOS before 12.4(20)T), "hqf"
+            (later), "xe", "xr", "nxos" or "arista". Default: what the text's words tell, else "hqf".
         file: Name of the configuration's file, for notices.
         traffic_file: Name of the table's file, for notices.
 
     """
     rate_bps = None if rate is None else _native.parse_rate(rate)
-    found = json.loads(_native.import_router(language, text, traffic, interface, policy, rate_bps, overhead, title, duration))
+    found = json.loads(
+        _native.import_router(
+            language, text, traffic, interface, policy, rate_bps, overhead, title, duration, platform
+        )
+    )
     notices = [
         *_notices("configuration", found["configuration_report"], file),
         *_notices("traffic", found["traffic_report"], traffic_file),
@@ -190,16 +239,56 @@ def import_configuration(
         scenario=None if failed else Scenario.from_document(document).check(),
         notices=notices,
         classes={row["class"]: row["groups"] for row in found["classes"]},
+        targets=found["targets"],
         interface=found["interface"] or "",
         link=None if found["link"] is None else _link(found["link"]),
         policies=found["config"],
     )
 
 
-def export_configuration(language: Language, scenario: Scenario, port: str | None = None) -> Configuration:
-    """Write the policy of a port of a scenario, named as `ce:sink`; by default the only one with a policy."""
-    found = json.loads(_native.export_router(language, scenario.native.to_json(), port))
-    return Configuration(found["text"], _notices("export", found["export_report"]))
+def export_configuration(
+    language: Language,
+    scenario: Scenario,
+    port: str | None = None,
+    *,
+    original: str | None = None,
+    traffic: str | None = None,
+    interface: str | None = None,
+    policy: str | None = None,
+    rate: str | None = None,
+    overhead: str | None = None,
+    file: str = "",
+    name: str | None = None,
+) -> Configuration:
+    """Write the policy of a port of a scenario.
+
+    Args:
+        language: "mqc" or "tc".
+        scenario: What to write.
+        port: The port, named as `ce:sink`; default: the only one with a policy.
+        original: The text that the scenario was made of. Then only the words of it change whose values differ, and the
+            rest stays byte for byte; a difference that no word decides is an error among the notices.
+        traffic: The traffic table of the import; without it conditions on addresses and ports are not compared.
+        interface: The interface, as at the import.
+        policy: The policy, as at the import.
+        rate: The line's rate, as at the import; default: that of the scenario, where the text does not tell it.
+        overhead: As at the import.
+        file: Name of the original's file, for notices.
+        name: What to call the interface or the device where there is no original; default: after the line's rate for
+            "mqc", `eth0` for "tc", which is noted.
+
+    """
+    document = scenario.native.to_json()
+    if original is None:
+        found = json.loads(_native.export_router(language, document, port, name))
+        return Configuration(found["text"], _notices("export", found["export_report"]))
+    rate_bps = None if rate is None else _native.parse_rate(rate)
+    found = json.loads(
+        _native.patch_router(language, original, document, traffic, interface, policy, rate_bps, overhead)
+    )
+    notices = [*_notices("traffic", found["traffic_report"]), *_notices("export", found["export_report"], file)]
+    changes = [Change(from_=row.pop("from"), **row) for row in found["changes"]]
+    return Configuration(found["text"], notices, changes, found["paste"], original)
 
 
 def translate_configuration(from_: Language, text: str, to: Language) -> Configuration:
@@ -209,7 +298,7 @@ def translate_configuration(from_: Language, text: str, to: Language) -> Configu
     return Configuration(found["text"], notices)
 
 
-def _link(row: Table) -> Link:
+def _link(row: Mapping[str, Any]) -> Link:
     overhead = row["overhead"]
     return Link(row["rate"], row["base"], row["origin"], overhead["name"], overhead["counted"])
 

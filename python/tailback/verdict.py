@@ -4,21 +4,22 @@
     made = judge(found, network_delay="30ms")
     print(made.survives, [row.misses for row in made.rows])
 
-What a code point is for follows RFC 4594: telephony (EF, CS5, VA) is held to class 0 of ITU-T Y.1541 and to a mean
-opinion score by the E-model, video (AF4x, CS4) to class 1, interactive data and signalling (AF3x, AF2x, CS2, CS3, CS6,
-CS7) to class 3, bulk data (AF1x) to class 4. Other packets are promised nothing.
+What each group is held against follows from the code point of its packets, or from the traffic table:
+`tailback.objectives`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from tailback import _native, quality
+from tailback.bounds import Bound, worst_case
 from tailback.errors import OutputError
+from tailback.objectives import Bounds, Objective, objective_of
 from tailback.parallel import Progress
 from tailback.report import Report
 from tailback.result import Result
@@ -26,26 +27,13 @@ from tailback.router import Imported, Notice
 from tailback.running import run
 from tailback.stats import Interval, mean_interval
 
-__all__ = ["Outcome", "Row", "Verdict", "draw", "judge", "service"]
+__all__ = ["Outcome", "Row", "Verdict", "draw", "judge"]
 
 Outcome: TypeAlias = Literal["survives", "fails", "as-far-as-understood"]
 """`as-far-as-understood`: no group misses a target, and a part of the judged policy is not simulated."""
 
 _TERMINAL_S = 0.05
 """Coding, packetisation and play-out of a telephone, beside the network."""
-
-_NAMES = {0: "voice", 1: "video", 3: "data", 4: "bulk"}
-
-
-def service(code_point: int) -> int | None:
-    """Return the class of ITU-T Y.1541 that a code point (0 to 63) is held to; none for best effort."""
-    if code_point in (46, 44, 40):
-        return 0
-    if code_point in (32, 34, 36, 38):
-        return 1
-    if code_point in (16, 18, 20, 22, 24, 26, 28, 30, 48, 56):
-        return 3
-    return 4 if code_point in (10, 12, 14) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +43,8 @@ class Row:
     group: str
     policy_class: str
     code_point: int
-    service: int | None
-    """Class of ITU-T Y.1541 that it is held to."""
+    objective: Objective | None
+    """What it is held against."""
     offered: Interval
     """bit/s."""
     delay: Interval
@@ -71,16 +59,25 @@ class Row:
     """Of `delay`, `variation`, `loss` and `MOS` those whose whole interval misses the target."""
     doubts: tuple[str, ...]
     """Those whose interval holds the target: more replications would tell."""
+    longest_s: float
+    """The longest delay of a packet in all replications; NaN if nothing arrived."""
+    bound: Bound
+    """The longest delay that a packet can have, by network calculus."""
+
+    @property
+    def is_voice(self) -> bool:
+        """Whether it is held to a score of calls."""
+        return self.objective is not None and self.objective.mos is not None
 
     def cells(self) -> list[str]:
         """The row as text."""
-        target = "none" if self.service is None else f"{_NAMES[self.service]} (Y.1541 class {self.service})"
+        target = "none" if self.objective is None else self.objective.name
         if self.misses:
             found = "NO: " + ", ".join(self.misses)
         elif self.doubts:
             found = "unsure: " + ", ".join(self.doubts)
         else:
-            found = "-" if self.service is None else "yes"
+            found = "-" if self.objective is None else "yes"
         return [
             self.group,
             self.policy_class,
@@ -104,8 +101,12 @@ class Row:
             "loss": self.loss.as_json("1"),
             "mos": None if self.mos is None else self.mos.as_json("1"),
         }
-        head = {"group": self.group, "class": self.policy_class, "dscp": self.code_point, "y1541": self.service}
-        return {**head, **found, "misses": list(self.misses), "doubts": list(self.doubts)}
+        head = {"group": self.group, "class": self.policy_class, "dscp": self.code_point}
+        held = self.objective
+        head |= {"y1541": None if held is None else held.y1541, "target": None if held is None else held.as_json()}
+        longest = None if math.isnan(self.longest_s) else self.longest_s
+        worst = {"longest_s": longest, "bound_s": self.bound.seconds, "bound": self.bound.reason}
+        return {**head, **found, "misses": list(self.misses), "doubts": list(self.doubts), **worst}
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +136,9 @@ class Verdict:
 
     def sentences(self) -> list[str]:
         """The answer in words."""
-        voice = [row for row in self.rows if row.service == 0]
+        voice = [row for row in self.rows if row.is_voice]
         if not voice:
-            said = ["There is no voice in the table: no row is marked ef, va or cs5."]
+            said = ["There is no voice in the table: no row is marked ef, va or cs5, or has the target voice."]
         elif any(row.misses for row in voice):
             bad = ", ".join(f"{row.group} ({', '.join(row.misses)})" for row in voice if row.misses)
             said = [f"Voice does not survive: {bad}."]
@@ -147,7 +148,7 @@ class Verdict:
             said = ["Voice survives as far as the configuration is understood."]
         else:
             said = ["Voice survives."]
-        others = [row for row in self.rows if row.misses and row.service != 0]
+        others = [row for row in self.rows if row.misses and not row.is_voice]
         if others:
             said.append("So do not: " + ", ".join(f"{row.group} ({', '.join(row.misses)})" for row in others) + ".")
         if self.not_simulated:
@@ -157,6 +158,12 @@ class Verdict:
                 f"{len(self.not_simulated)} remarks are about parts of this policy that are not simulated{named}: "
                 "the router may do otherwise."
             )
+        bounded = [row for row in self.rows if row.bound.seconds is not None]
+        if bounded:
+            worst = ", ".join(
+                f"{row.group} {_span(row.bound.seconds or 0)} (longest seen {_span(row.longest_s)})" for row in bounded
+            )
+            said.append(f"Worst case by network calculus: {worst}.")
         confidence = self.result.confidence
         said.append(
             f"{len(self.result.reports)} replications of {self.result.scenario.run_config['duration']}, "
@@ -183,6 +190,7 @@ def judge(
     network_delay: str = "0s",
     codec: str = "g.711-plc",
     least_mos: float = 3.6,
+    bounds: Bounds = "y.1541",
     duration: str | None = None,
     seed: int | None = None,
     replications: int | None = None,
@@ -195,6 +203,7 @@ def judge(
         network_delay: One-way delay of the rest of the way, such as "30ms", which is added to all delays.
         codec: Of the calls; see `tailback.quality.call`.
         least_mos: A call is bad below; 3.6 is where many users become dissatisfied (ITU-T G.109).
+        bounds: Whose limit of one-way delay holds for voice: "y.1541" (100 ms) or "g.114" (150 ms).
         duration: Length of a run; default: that of the imported scenario.
         seed: Base seed; default: that of the scenario.
         replications: How many, at least two for intervals.
@@ -208,7 +217,12 @@ def judge(
     further_s = _native.parse_duration(network_delay) * 1e-12
     classes = {group: name for name, groups in found.classes.items() for group in groups}
     groups = dict.fromkeys(flow["group"] for flow in result.reports[0].data["flows"])
-    rows = [_row(result, group, classes.get(group, ""), further_s, codec, least_mos) for group in groups]
+    bounds_of = worst_case(scenario, "ce", "sink")
+    rows = []
+    for group in groups:
+        code_point = result.reports[0].flows(group)[0].get("dscp", 0)
+        objective = objective_of(code_point, found.targets.get(group), bounds=bounds, least_mos=least_mos)
+        rows.append(_row(result, group, classes.get(group, ""), code_point, objective, bounds_of, further_s, codec))
     return Verdict(_title(found), rows, result, least_mos, found.assumptions, found.not_simulated)
 
 
@@ -220,7 +234,16 @@ def _title(found: Imported) -> str:
     return f"{found.interface}, {link.rate_bps / 1e6:.6g} Mbit/s {link.origin}{counted}"
 
 
-def _row(result: Result, group: str, class_: str, further_s: float, codec: str, least_mos: float) -> Row:
+def _row(
+    result: Result,
+    group: str,
+    class_: str,
+    code_point: int,
+    objective: Objective | None,
+    bounds_of: Mapping[str, Bound],
+    further_s: float,
+    codec: str,
+) -> Row:
     def over(figure: Callable[[Report], float]) -> Interval:
         values = [figure(report) for report in result.reports]
         return mean_interval([value for value in values if not math.isnan(value)], result.confidence)
@@ -231,22 +254,22 @@ def _row(result: Result, group: str, class_: str, further_s: float, codec: str, 
     def p99(report: Report) -> float:
         return report.variation(group)["delay"].get("p99_s") or math.nan
 
-    first = result.reports[0]
-    code_point = first.flows(group)[0].get("dscp", 0)
-    target = service(code_point)
     delay = later(over(lambda report: report.mean_delay_s(group)))
     variation = over(lambda report: report.variation(group)["pdv_p999_s"])
     loss = over(lambda report: report.loss(group)).clipped(0.0)
     mos = None
-    if target == 0:
+    if objective is not None and objective.mos is not None:
         terminal_s = _TERMINAL_S + further_s
         mos = over(lambda report: quality.speech(report, group, terminal_s=terminal_s, codec=codec).mos)
-    misses, doubts = _judged(target, delay, variation, loss, mos, least_mos)
+    bound = bounds_of.get(group, Bound(None, "no bound: it does not leave by the judged port"))
+    if bound.seconds is not None:
+        bound = replace(bound, seconds=bound.seconds + further_s)
+    misses, doubts = _judged(objective, delay, variation, loss, mos)
     return Row(
         group=group,
         policy_class=class_,
         code_point=code_point,
-        service=target,
+        objective=objective,
         offered=over(lambda report: report.offered_bps(group)),
         delay=delay,
         delay_p99=later(over(p99)),
@@ -255,18 +278,20 @@ def _row(result: Result, group: str, class_: str, further_s: float, codec: str, 
         mos=mos,
         misses=misses,
         doubts=doubts,
+        longest_s=max((report.max_delay_s(group) for report in result.reports), default=math.nan) + further_s,
+        bound=bound,
     )
 
 
 def _judged(
-    target: int | None, delay: Interval, variation: Interval, loss: Interval, mos: Interval | None, least_mos: float
+    objective: Objective | None, delay: Interval, variation: Interval, loss: Interval, mos: Interval | None
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    if target is None:
+    if objective is None:
         return (), ()
-    limits = _native.y1541_limits(target)
+    limits = (("delay", delay, objective.delay_s), ("variation", variation, objective.variation_s))
     misses: list[str] = []
     doubts: list[str] = []
-    for name, interval, limit in zip(("delay", "variation", "loss"), (delay, variation, loss), limits, strict=True):
+    for name, interval, limit in (*limits, ("loss", loss, objective.loss)):
         if interval.n == 0 and name != "loss":
             # Nothing arrived.
             misses.append(name)
@@ -274,10 +299,10 @@ def _judged(
             (misses if interval.lo > limit or interval.n < 2 else doubts).append(name)
         elif limit is not None and interval.n > 1 and interval.hi > limit:
             doubts.append(name)
-    if mos is not None:
-        if mos.hi < least_mos or (mos.n < 2 and mos.mean < least_mos):
+    if mos is not None and objective.mos is not None:
+        if mos.hi < objective.mos or (mos.n < 2 and mos.mean < objective.mos):
             misses.append("MOS")
-        elif mos.lo < least_mos and mos.n > 1:
+        elif mos.lo < objective.mos and mos.n > 1:
             doubts.append("MOS")
     return tuple(misses), tuple(doubts)
 
@@ -299,7 +324,7 @@ def draw(made: Verdict, path: Path) -> None:
         for limit, (axes, label, shown) in enumerate(zip(figure.axes, labels, figures, strict=True)):
             scale = 1e2 if limit == 2 else 1e3
             for place, row in enumerate(made.rows):
-                colour = "#c0392b" if row.misses else "#2c7a4b" if row.service is not None else "#777777"
+                colour = "#c0392b" if row.misses else "#2c7a4b" if row.objective is not None else "#777777"
                 for index, interval in enumerate(shown(row)):
                     if interval.n == 0:
                         continue
@@ -307,7 +332,8 @@ def draw(made: Verdict, path: Path) -> None:
                     half = half if math.isfinite(half) else 0.0
                     marker = "o" if index == 0 else "|"
                     axes.errorbar(mean, place, xerr=half, fmt=marker, color=colour, markersize=5 if index == 0 else 9)
-                target = None if row.service is None else _native.y1541_limits(row.service)[limit]
+                held = row.objective
+                target = None if held is None else (held.delay_s, held.variation_s, held.loss)[limit]
                 if target is not None:
                     axes.plot(target * scale, place, marker="x", color="black", linestyle="none", markersize=6)
             axes.set_xlabel(label)
@@ -325,6 +351,8 @@ def draw(made: Verdict, path: Path) -> None:
 
 
 def _ms(interval: Interval) -> str:
-    if interval.n == 0:
-        return "none"
-    return f"{interval.mean:.3g} s" if interval.mean >= 1 else f"{interval.mean * 1e3:.3g} ms"
+    return "none" if interval.n == 0 else _span(interval.mean)
+
+
+def _span(seconds: float) -> str:
+    return f"{seconds:.3g} s" if seconds >= 1 else f"{seconds * 1e3:.3g} ms"

@@ -25,10 +25,14 @@ from tailback.cli.output import console, print_error, print_json, print_line, pr
 from tailback.errors import EXIT_CLAIM, EXIT_OK, EXIT_SCENARIO, OutputError, UsageError
 
 if TYPE_CHECKING:
-    from tailback.router import Imported, Language, Notice
+    from tailback.capacity import Capacity
+    from tailback.objectives import Bounds
+    from tailback.parallel import Progress
+    from tailback.router import Configuration, Imported, Language, Notice
+    from tailback.scenario import Scenario
     from tailback.verdict import Verdict
 
-__all__ = ["export", "import_", "verdict"]
+__all__ = ["export", "import_", "patched", "verdict"]
 
 language = click.argument("language", type=click.Choice(["mqc", "tc"]))
 traffic_option = click.option(
@@ -44,6 +48,11 @@ overhead_option = click.option(
     "--overhead",
     metavar="KIND",
     help="Link layer that rates count: none, ethernet, dot1q, mpls, ppp, pppoe, or bytes; default: by the interface.",
+)
+platform_option = click.option(
+    "--platform",
+    type=click.Choice(["classic", "hqf", "xe", "xr", "nxos", "arista"]),
+    help="Whose defaults hold where a Cisco configuration is silent; default: by its words, else hqf (IOS 15).",
 )
 
 
@@ -63,6 +72,7 @@ def _import(
     policy: str | None,
     rate: str | None,
     overhead: str | None,
+    platform: str | None,
 ) -> Imported:
     from tailback.router import import_configuration
 
@@ -77,12 +87,52 @@ def _import(
             policy=policy,
             rate=rate,
             overhead=overhead,
+            platform=platform,
             title=title,
             file=file.name,
             traffic_file="" if traffic is None else traffic.name,
         )
     except ValueError as error:
         raise UsageError(str(error)) from None
+
+
+def patched(
+    language: Language,
+    scenario: Scenario,
+    original: Path,
+    traffic: Path | None,
+    interface: str | None,
+    policy: str | None,
+    rate: str | None,
+    overhead: str | None,
+) -> Configuration:
+    """Write the values of a scenario into the file that it was made of, its ends of lines as they are."""
+    from tailback.router import export_configuration
+
+    try:
+        return export_configuration(
+            language,
+            scenario,
+            original=_exactly(original),
+            traffic=None if traffic is None else _read(traffic),
+            interface=interface,
+            policy=policy,
+            rate=rate,
+            overhead=overhead,
+            file=original.name,
+        )
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+def _exactly(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        # A byte that cannot be kept as it is would be lost.
+        raise UsageError(f"{path} is not in UTF-8 (byte {error.start}): convert it, and import that") from None
 
 
 def _show(notices: Sequence[Notice], *, quiet: bool) -> None:
@@ -98,7 +148,7 @@ def _show(notices: Sequence[Notice], *, quiet: bool) -> None:
 
 def _write(path: Path, text: str) -> None:
     try:
-        path.write_text(text, encoding="utf-8")
+        path.write_text(text, encoding="utf-8", newline="")
     except OSError as error:
         raise OutputError(f"{path} cannot be written: {error.strerror}") from None
 
@@ -131,6 +181,7 @@ Examples:
 @policy_option
 @rate_option
 @overhead_option
+@platform_option
 @traffic_option
 @click.option("--out", type=click.Path(path_type=Path), help="Where to write the scenario; default: stdout.")
 @json_option
@@ -142,6 +193,7 @@ def import_(
     policy: str | None,
     rate: str | None,
     overhead: str | None,
+    platform: str | None,
     traffic: Path | None,
     out: Path | None,
     as_json: bool,
@@ -152,7 +204,7 @@ def import_(
     What was not understood is on stderr, with line and column. Exit code 3: the configuration contradicts itself, or a
     router would refuse it.
     """
-    found = _import(language, file, traffic, interface, policy, rate, overhead)
+    found = _import(language, file, traffic, interface, policy, rate, overhead, platform)
     if as_json:
         print_json(_json(found))
     else:
@@ -173,12 +225,25 @@ def import_(
     context_settings=SETTINGS,
     epilog="""\b
 Examples:
+  tailback export mqc scenario.toml --original policy.txt
   tailback export mqc scenario.toml
   tailback export tc scenario.toml --port ce:sink --out shaper.sh""",
 )
 @language
 @scenario_file
 @click.option("--port", metavar="NODE:NEIGHBOUR", help="The port; default: the only one with a policy.")
+@click.option(
+    "--original",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="The text that the scenario was made of: only what differs changes.",
+)
+@click.option("--interface-name", metavar="NAME", help="What to call the interface (mqc); default: by the line's rate.")
+@click.option("--dev", metavar="NAME", help="What to call the device (tc).  [default: eth0]")
+@interface_option
+@policy_option
+@rate_option
+@overhead_option
+@traffic_option
 @settings_option
 @allow_files_option
 @click.option("--out", type=click.Path(path_type=Path), help="Where to write it; default: stdout.")
@@ -188,23 +253,45 @@ def export(
     language: Language,
     file: str,
     port: str | None,
+    original: Path | None,
+    interface_name: str | None,
+    dev: str | None,
+    interface: str | None,
+    policy: str | None,
+    rate: str | None,
+    overhead: str | None,
+    traffic: Path | None,
     settings: list[tuple[str, str]],
     allow_files: bool,
     out: Path | None,
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Write the policy of a port of the scenario FILE as Cisco MQC or as commands of Linux tc."""
-    from tailback.router import export_configuration
+    """Write the policy of a port of the scenario FILE as Cisco MQC or as commands of Linux tc.
+
+    With --original, the values of the scenario are written into that text, and nothing else of it changes; --interface,
+    --policy, --rate, --overhead and --traffic are those of the import.
+    """
     from tailback.scenario import load
 
     scenario = load(file, allow_files=allow_files).with_texts(settings)
-    made = export_configuration(language, scenario, port)
+    if original is None:
+        from tailback.router import export_configuration
+
+        made = export_configuration(language, scenario, port, name=interface_name if language == "mqc" else dev)
+    else:
+        made = patched(language, scenario, original, traffic, interface, policy, rate, overhead)
     if as_json:
-        print_json({"text": made.text, "notices": [asdict(notice) for notice in made.notices]})
+        print_json(
+            {
+                "text": made.text,
+                "changes": [asdict(change) for change in made.changes],
+                "notices": [asdict(notice) for notice in made.notices],
+            }
+        )
     else:
         _show(made.notices, quiet=quiet)
-    if any(notice.level == "error" for notice in made.notices):
+    if made.errors:
         return EXIT_SCENARIO
     if out is not None:
         _write(out, made.text)
@@ -231,6 +318,7 @@ Exit codes: 0 every class keeps its targets, 5 one does not, or a line of the ju
 @policy_option
 @rate_option
 @overhead_option
+@platform_option
 @click.option(
     "--network-delay", type=DURATION_TEXT, default="0s", show_default=True, help="One-way delay of the rest of the way."
 )
@@ -242,6 +330,14 @@ Exit codes: 0 every class keeps its targets, 5 one does not, or a line of the ju
     help="Of the calls.",
 )
 @click.option("--least-mos", type=click.FloatRange(1, 4.5), default=3.6, show_default=True, help="A call is bad below.")
+@click.option(
+    "--bounds",
+    type=click.Choice(["y.1541", "g.114"]),
+    default="y.1541",
+    show_default=True,
+    help="Whose limit of one-way delay holds for voice: 100 ms or 150 ms.",
+)
+@click.option("--until-breaks", metavar="GROUP", help="Also find how many flows of that group fit.")
 @click.option("--plot", type=click.Path(path_type=Path), default=Path("verdict.png"), show_default=True)
 @click.option("--duration", help="Length of a run, such as 60s.")
 @seed_option
@@ -256,9 +352,12 @@ def verdict(
     policy: str | None,
     rate: str | None,
     overhead: str | None,
+    platform: str | None,
     network_delay: str,
     codec: str,
     least_mos: float,
+    bounds: Bounds,
+    until_breaks: str | None,
     plot: Path,
     duration: str | None,
     seed: int | None,
@@ -267,28 +366,39 @@ def verdict(
     quiet: bool,
 ) -> int:
     """Will my voice survive? Delay, loss and jitter of each class against its targets, with a plot."""
+    from tailback.capacity import most_flows
     from tailback.verdict import draw, judge
 
-    found = _import(language, file, traffic, interface, policy, rate, overhead)
+    found = _import(language, file, traffic, interface, policy, rate, overhead, platform)
     if not as_json:
         _show([notice for notice in found.notices if notice.level != "error"], quiet=quiet)
     found.check()
-    with progress_bar(file.name, quiet=quiet) as progress:
-        made = judge(
+
+    def judged(found: Imported, progress: Progress | None = None) -> Verdict:
+        return judge(
             found,
             network_delay=network_delay,
             codec=codec,
             least_mos=least_mos,
+            bounds=bounds,
             duration=duration,
             seed=seed,
             replications=reps,
             progress=progress,
         )
+
+    with progress_bar(file.name, quiet=quiet) as progress:
+        made = judged(found, progress)
+    fits = None if until_breaks is None else most_flows(found, until_breaks, judged)
     draw(made, plot)
     if as_json:
-        print_json({**made.as_json(), "notices": [asdict(notice) for notice in found.notices], "plot": str(plot)})
+        capacity = {} if fits is None else {"until_breaks": fits.as_json()}
+        notices = [asdict(notice) for notice in found.notices]
+        print_json({**made.as_json(), **capacity, "notices": notices, "plot": str(plot)})
     else:
         _print_verdict(made)
+        if fits is not None:
+            _print_capacity(fits)
         if not quiet:
             print_note(f"written: {plot}")
     return EXIT_OK if made.survives else EXIT_CLAIM
@@ -300,3 +410,11 @@ def _print_verdict(made: Verdict) -> None:
     console().print(table(made.title, columns, rows, words=2))
     for sentence in made.sentences():
         print_line(sentence)
+
+
+def _print_capacity(fits: Capacity) -> None:
+    columns = ("flows", "delay", "99 %", "variation", "loss", "MOS", "verdict")
+    cells = [(count, row.cells()) for count, row in fits.tried]
+    rows = [[str(count), *text[3:8], text[9]] for count, text in cells]
+    console().print(table(f"How many {fits.group} fit", columns, rows))
+    print_line(fits.sentence())

@@ -28,6 +28,10 @@ pub enum Match {
     Cos(Vec<u8>),
     /// A number that was given inside the router.
     QosGroup(u32),
+    /// A class of traffic that was given inside the router (IOS XR, EOS).
+    TrafficClass(u8),
+    /// One of these IEEE 802.1Q VLANs.
+    Vlan(Vec<PortRange>),
     /// A firewall mark: its bits under the mask.
     FirewallMark {
         /// What the bits under the mask are.
@@ -49,6 +53,10 @@ pub enum Match {
     Source(Net),
     /// Receiver's address.
     Destination(Net),
+    /// Sender's IPv6 address.
+    Source6(Net6),
+    /// Receiver's IPv6 address.
+    Destination6(Net6),
     /// Sender's port.
     SourcePort(PortRange),
     /// Receiver's port.
@@ -101,6 +109,47 @@ impl fmt::Display for Net {
     }
 }
 
+/// IPv6 addresses: those whose first `length` bits are those of `address`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Net6 {
+    /// The bits; those behind the prefix are 0.
+    #[serde(serialize_with = "colons")]
+    pub address: u128,
+    /// Bits that count, 0 to 128.
+    pub length: u8,
+}
+
+impl Net6 {
+    /// The network whose first `length` bits count; none above 128.
+    pub fn prefix(address: u128, length: u8) -> Option<Net6> {
+        let host = 128u32.checked_sub(u32::from(length))?;
+        let mask = u128::MAX.checked_shl(host).unwrap_or(0);
+        Some(Net6 { address: address & mask, length })
+    }
+    /// Whether it is one of them.
+    pub fn holds(self, address: u128) -> bool {
+        Net6::prefix(address, self.length) == Some(self)
+    }
+}
+
+impl fmt::Display for Net6 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", std::net::Ipv6Addr::from(self.address), self.length)
+    }
+}
+
+/// 128 bits are more than a number of JSON holds.
+fn colons<S: serde::Serializer>(address: &u128, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&std::net::Ipv6Addr::from(*address))
+}
+
+fn colons_if_any<S: serde::Serializer>(address: &Option<u128>, serializer: S) -> Result<S::Ok, S::Error> {
+    match address {
+        Some(address) => colons(address, serializer),
+        None => serializer.serialize_none(),
+    }
+}
+
 /// Ports from the lowest to the highest, both included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct PortRange {
@@ -133,6 +182,9 @@ pub struct AccessList {
     pub name: String,
     /// Whether it is about senders only.
     pub standard: bool,
+    /// Whether it is about IPv6; a list is about one of the two.
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    pub ipv6: bool,
     /// The entries, in order.
     pub entries: Vec<AccessEntry>,
     /// Where it was written.
@@ -168,6 +220,20 @@ pub struct Header {
     pub source: Option<u32>,
     /// Receiver's address.
     pub destination: Option<u32>,
+    /// Sender's IPv6 address; a packet that has one is of IPv6.
+    #[serde(serialize_with = "colons_if_any")]
+    pub source6: Option<u128>,
+    /// Receiver's IPv6 address.
+    #[serde(serialize_with = "colons_if_any")]
+    pub destination6: Option<u128>,
+    /// IEEE 802.1Q VLAN.
+    pub vlan: Option<u16>,
+    /// QoS group that the router gave it.
+    pub qos_group: Option<u32>,
+    /// Class of traffic that the router gave it.
+    pub traffic_class: Option<u8>,
+    /// Interface that it came in by.
+    pub input: Option<String>,
     /// Firewall mark that it comes with.
     pub mark: Option<u32>,
     /// Sender's port.
@@ -176,6 +242,30 @@ pub struct Header {
     pub destination_port: Option<u16>,
     /// Name of the application.
     pub application: Option<String>,
+    /// Names of `match protocol` that hold of it; where there is one, those that are not named do not hold.
+    pub names: Vec<String>,
+}
+
+impl Header {
+    /// Whether it is of IPv6.
+    pub fn is_ipv6(&self) -> bool {
+        self.source6.is_some() || self.destination6.is_some()
+    }
+}
+
+/// Whether two names are of one interface: `Gi0/1` is `GigabitEthernet0/1` and `gigabitethernet 0/1`.
+pub fn same_interface(a: &str, b: &str) -> bool {
+    fn parts(name: &str) -> (&str, &str) {
+        let name = name.trim();
+        let end = name.find(|c: char| c.is_ascii_digit()).unwrap_or(name.len());
+        let (kind, number) = name.split_at(end);
+        (kind.trim(), number.trim())
+    }
+    let ((a, of_a), (b, of_b)) = (parts(a), parts(b));
+    let least = a.len().min(b.len());
+    of_a == of_b
+        && a.as_bytes().iter().zip(b.as_bytes()).all(|(x, y)| x.eq_ignore_ascii_case(y))
+        && (least > 0 || a == b)
 }
 
 /// Deepest nesting of class maps that is followed; routers allow less.
@@ -200,12 +290,22 @@ impl Match {
                 // The ECN bits are not the sender's to choose here; a condition on them cannot be judged.
                 if mask & 3 != 0 { None } else { Some(header.dscp << 2 & mask == value & mask) }
             }
-            Match::Experimental(values) => header.experimental.map(|exp| values.contains(&exp)),
+            // Where the table does not say, the label was given a copy of the precedence, as routers do (RFC 3270 leaves it to
+            // them; Cisco, "MPLS Class of Service": the precedence is copied at imposition).
+            Match::Experimental(values) => Some(values.contains(&header.experimental.unwrap_or(header.dscp >> 3))),
             Match::Cos(values) => header.cos.map(|cos| values.contains(&cos)),
+            Match::QosGroup(group) => header.qos_group.map(|own| own == *group),
+            Match::TrafficClass(class) => header.traffic_class.map(|own| own == *class),
+            Match::Vlan(ranges) => {
+                header.vlan.map(|vlan| ranges.iter().any(|range| (range.low..=range.high).contains(&vlan)))
+            }
+            Match::InputInterface(name) => header.input.as_ref().map(|own| same_interface(own, name)),
             Match::FirewallMark { value, mask } => header.mark.map(|mark| mark & mask == *value),
-            Match::QosGroup(_) | Match::InputInterface(_) => None,
             Match::AccessList(name) => {
                 let list = config.access_list(name)?;
+                if list.ipv6 != header.is_ipv6() {
+                    return Some(false);
+                }
                 for entry in &list.entries {
                     if all(&entry.conditions, header, config, depth, budget)? {
                         return Some(entry.permit);
@@ -227,6 +327,10 @@ impl Match {
             Match::Destination(net) if *net == Net::ANY => Some(true),
             Match::Source(net) => header.source.map(|address| net.holds(address)),
             Match::Destination(net) => header.destination.map(|address| net.holds(address)),
+            Match::Source6(net) if net.length == 0 => Some(true),
+            Match::Destination6(net) if net.length == 0 => Some(true),
+            Match::Source6(net) => header.source6.map(|address| net.holds(address)),
+            Match::Destination6(net) => header.destination6.map(|address| net.holds(address)),
             Match::SourcePort(range) => header.source_port.map(|port| (range.low..=range.high).contains(&port)),
             Match::DestinationPort(range) => {
                 header.destination_port.map(|port| (range.low..=range.high).contains(&port))
@@ -265,8 +369,18 @@ fn any(conditions: &[Match], header: &Header, config: &Config, depth: usize, bud
 }
 
 fn application(name: &str, header: &Header) -> Option<bool> {
-    if name.eq_ignore_ascii_case("ip") {
-        return Some(true);
+    if name.eq_ignore_ascii_case("ip") || name.eq_ignore_ascii_case("ipv6") {
+        return Some(header.is_ipv6() == name.eq_ignore_ascii_case("ipv6"));
+    }
+    if !header.names.is_empty() {
+        return Some(header.names.iter().any(|own| own.eq_ignore_ascii_case(name)));
+    }
+    if name.contains(' ') {
+        // What narrows an application, and attributes, are not in the columns; another application cannot be meant.
+        let (first, _) = name.split_once(' ')?;
+        let own = header.application.as_deref()?;
+        let other = first != "attribute" && !own.eq_ignore_ascii_case(first) && !own.eq_ignore_ascii_case(name);
+        return if other { Some(false) } else { own.eq_ignore_ascii_case(name).then_some(true) };
     }
     if let Some(own) = &header.application {
         if own.eq_ignore_ascii_case(name) {

@@ -8,11 +8,11 @@ mod names;
 mod policy;
 mod queue;
 
-pub use matching::{AccessEntry, AccessList, ClassMap, Header, Match, Net, PortRange};
+pub use matching::{AccessEntry, AccessList, ClassMap, Header, Match, Net, Net6, PortRange, same_interface};
 pub use names::{application_ports, port_named, protocol_name, protocol_named, service_port};
 pub use policy::{
     Act, By, Class, CodeLimit, Counting, HtbClass, Limit, Mark, Medium, Peak, Police, Policy, Port, Priority, Profile,
-    Rule, Scheduler, Shape, Share, Wred,
+    Rule, Scheduler, Shape, Share, Unit, Wred,
 };
 pub use queue::{Fair, FqCodel, Gred, GredProfile, Queue, Red, Sfq, Timed};
 
@@ -30,6 +30,9 @@ pub struct Config {
     pub policies: Vec<Policy>,
     /// Interfaces.
     pub ports: Vec<Port>,
+    /// Whose words it has, where that is evident.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub platform: Option<crate::mqc::Platform>,
 }
 
 impl Config {

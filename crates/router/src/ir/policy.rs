@@ -1,6 +1,6 @@
 //! Ports, policies and classes.
 
-use super::{Match, Queue};
+use super::{Match, Net, Queue};
 use crate::Place;
 use serde::Serialize;
 
@@ -34,6 +34,9 @@ pub struct Port {
     /// Policy for what arrives.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input: Option<String>,
+    /// IPv4 networks that are reached by it, from its addresses.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub networks: Vec<Net>,
     /// What is done with all that the port sends, as with one class.
     pub root: Class,
     /// Where it was written.
@@ -377,6 +380,8 @@ pub enum Mark {
     Precedence(u8),
     /// IEEE 802.1p priority.
     Cos(u8),
+    /// A class of traffic that stays inside the router (IOS XR, EOS).
+    TrafficClass(u8),
     /// MPLS traffic class of the labels that are put on.
     ExperimentalImposition(u8),
     /// MPLS traffic class of the topmost label.
@@ -395,6 +400,8 @@ pub enum Limit {
     Bytes(u64),
     /// Microseconds at the class's rate.
     Microseconds(u64),
+    /// Percent of the class's limit, of a single code point; of the port's buffers, of a class.
+    Percent(u32),
 }
 
 /// How much of one code point may wait.
@@ -443,11 +450,35 @@ pub struct Profile {
     /// Code point or precedence; none for reserved flows (RSVP).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<u8>,
-    /// Average below which nothing is dropped, in packets.
+    /// Average below which nothing is dropped, in `unit`.
     pub min: u32,
-    /// Average from which all is dropped, in packets.
+    /// Average from which all is dropped, in `unit`.
     pub max: u32,
+    /// What the two thresholds count.
+    #[serde(skip_serializing_if = "Unit::is_packets")]
+    pub unit: Unit,
     /// One packet in so many is dropped just below the maximum.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub denominator: Option<u32>,
+}
+
+/// What a threshold counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unit {
+    /// Packets.
+    #[default]
+    Packets,
+    /// Bytes.
+    Bytes,
+    /// Microseconds at the class's rate.
+    Microseconds,
+    /// Percent of the class's limit.
+    Percent,
+}
+
+impl Unit {
+    fn is_packets(&self) -> bool {
+        *self == Unit::Packets
+    }
 }

@@ -4,7 +4,7 @@ use super::traffic::Traffic;
 use crate::ir::{Config, Match, Policy, Rule};
 use crate::{Place, Report};
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Turns conditions into those of a scenario; what only addresses or ports tell is resolved on the rows of the table.
 pub(super) struct Conditions<'a> {
@@ -14,13 +14,22 @@ pub(super) struct Conditions<'a> {
     pub resolve: bool,
     /// Class maps that are used.
     pub used: BTreeSet<String>,
-    /// Conditions about which a row does not say enough.
-    unknown: BTreeSet<String>,
+    /// Conditions about which rows do not say enough, by their text: where they stand, and the rows.
+    unknown: BTreeMap<String, (Place, BTreeSet<usize>)>,
+    /// Rows without a traffic class of MPLS that a condition asks for.
+    unlabelled: BTreeSet<String>,
 }
 
 impl<'a> Conditions<'a> {
     pub fn new(config: &'a Config, traffic: &'a Traffic, resolve: bool) -> Conditions<'a> {
-        Conditions { config, traffic, resolve, used: BTreeSet::new(), unknown: BTreeSet::new() }
+        Conditions {
+            config,
+            traffic,
+            resolve,
+            used: BTreeSet::new(),
+            unknown: BTreeMap::new(),
+            unlabelled: BTreeSet::new(),
+        }
     }
 
     /// What the class at `index` in `order` is about, when a scenario asks the classes in that order: what one of its rules is
@@ -52,7 +61,7 @@ impl<'a> Conditions<'a> {
     /// A condition of a scenario.
     pub fn condition(&mut self, when: &Match, at: Place, report: &mut Report) -> Value {
         if self.resolve {
-            return self.resolved(when, at, report);
+            return self.resolved(when, at);
         }
         match when {
             Match::Any => json!({}),
@@ -60,10 +69,14 @@ impl<'a> Conditions<'a> {
             Match::All(all) if all.is_empty() => json!({}),
             Match::Dscp(values) => json!({ "dscp": values.iter().map(|value| dscp(*value)).collect::<Vec<_>>() }),
             Match::Precedence(values) => json!({ "precedence": values }),
-            Match::Experimental(values) => json!({ "exp": values }),
             Match::DsField { value, mask } if mask & 3 == 0 => {
                 let codes: Vec<String> = (0..64u8).filter(|code| code << 2 & mask == *value).map(dscp).collect();
                 json!({ "dscp": codes })
+            }
+            Match::DsField { .. } => {
+                let message = "a condition on the ECN bits, which change on the way, is taken not to hold";
+                report.unsupported(at, message, None);
+                json!({ "not": {} })
             }
             Match::ClassMap(name) if self.is_plain(when, 0) => {
                 let _ = self.used.insert(name.clone());
@@ -76,14 +89,15 @@ impl<'a> Conditions<'a> {
             Match::AnyOf(any) if self.is_plain(when, 0) => {
                 Value::Array(any.iter().map(|one| self.condition(one, at, report)).collect())
             }
-            _ => self.resolved(when, at, report),
+            _ => self.resolved(when, at),
         }
     }
 
     /// Whether code points alone decide.
     fn is_plain(&self, when: &Match, depth: usize) -> bool {
         match when {
-            Match::Any | Match::Dscp(_) | Match::Precedence(_) | Match::Experimental(_) => true,
+            // What a flow's label says is in the table, not in the packets.
+            Match::Any | Match::Dscp(_) | Match::Precedence(_) => true,
             Match::DsField { mask, .. } => mask & 3 == 0,
             Match::Not(inner) => self.is_plain(inner, depth),
             Match::All(all) | Match::AnyOf(all) => all.iter().all(|one| self.is_plain(one, depth)),
@@ -95,31 +109,51 @@ impl<'a> Conditions<'a> {
         }
     }
 
+    /// What rows do not say, each condition once.
+    pub fn settle(&mut self, report: &mut Report) {
+        for (text, (at, rows)) in core::mem::take(&mut self.unknown) {
+            let names = rows.into_iter().filter_map(|index| Some(self.traffic.rows.get(index)?.name.clone()));
+            not_enough(report, at, &names.collect::<Vec<_>>(), &text);
+        }
+        let names: Vec<&str> = self.unlabelled.iter().map(String::as_str).collect();
+        if !names.is_empty() {
+            let message =
+                format!("{} taken to have the precedence in the labels' traffic class", rows(&names, "is", "are"));
+            report.assumed(Place::default(), message, "add a column `exp` to the table");
+        }
+        self.unlabelled.clear();
+    }
+
+    /// Whether a condition is about the traffic class of labels.
+    fn asks_for_labels(&self, when: &Match, depth: usize) -> bool {
+        match when {
+            Match::Experimental(_) => true,
+            Match::Not(inner) => self.asks_for_labels(inner, depth),
+            Match::All(all) | Match::AnyOf(all) => all.iter().any(|one| self.asks_for_labels(one, depth)),
+            Match::ClassMap(name) if depth < 4 => self
+                .config
+                .class_map(name)
+                .is_some_and(|map| map.conditions.iter().any(|one| self.asks_for_labels(one, depth + 1))),
+            _ => false,
+        }
+    }
+
     /// The groups of flows of which a condition holds.
-    fn resolved(&mut self, when: &Match, at: Place, report: &mut Report) -> Value {
+    fn resolved(&mut self, when: &Match, at: Place) -> Value {
         let mut groups = Vec::new();
-        for row in &self.traffic.rows {
+        for (index, row) in self.traffic.rows.iter().enumerate() {
             match when.holds(&row.header, self.config) {
                 Some(true) => groups.push(row.name.clone()),
                 Some(false) => {}
                 None => {
-                    let text = format!("{when:?} {}", row.name);
-                    if self.unknown.insert(text) {
-                        let message = format!("the row `{}` does not say enough to judge {}", row.name, plain(when));
-                        if marked(when) {
-                            let advice = "it is taken not to hold: add a column `mark` to the table, or the firewall's lines \
-                                          that set marks to the script";
-                            report.unsupported(at, message, Some(advice));
-                            continue;
-                        }
-                        report.warning(
-                            at,
-                            message,
-                            "it is taken not to hold: add protocol, source, destination and ports to the table",
-                        );
-                    }
+                    let (_, rows) = self.unknown.entry(plain(when)).or_insert_with(|| (at, BTreeSet::new()));
+                    let _ = rows.insert(index);
                 }
             }
+        }
+        if self.asks_for_labels(when, 0) {
+            let without = self.traffic.rows.iter().filter(|row| row.header.experimental.is_none());
+            self.unlabelled.extend(without.map(|row| row.name.clone()));
         }
         if groups.is_empty() { json!({ "not": {} }) } else { json!({ "flows": groups }) }
     }
@@ -147,6 +181,35 @@ pub(super) fn dscp(code: u8) -> String {
     tailback_diffserv::Dscp::new(code).map_or_else(|| code.to_string(), |dscp| dscp.to_string())
 }
 
+/// `the row `a` is`, `the rows `a` and 3 more are`.
+pub(super) fn rows(names: &[&str], one: &str, several: &str) -> String {
+    const NAMED: usize = 12;
+    let quoted: Vec<String> = names.iter().take(NAMED).map(|name| format!("`{name}`")).collect();
+    match (names.len(), names.len().saturating_sub(NAMED)) {
+        (1, _) => format!("the row {} {one}", quoted.join("")),
+        (_, 0) => format!("the rows {} {several}", quoted.join(", ")),
+        (_, more) => format!("the rows {} and {more} more {several}", quoted.join(", ")),
+    }
+}
+
+/// What a filter by firewall mark looks at.
+const MARK: &str = "the firewall mark";
+
+/// The remark on a condition that some rows do not say enough to judge.
+pub(super) fn not_enough(report: &mut Report, at: Place, names: &[String], condition: &str) {
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let message = format!("{} not say enough to judge {condition}", rows(&names, "does", "do"));
+    if condition == MARK {
+        // Something sets marks, so that a script which asks for them is not whole without it.
+        let advice = "it is taken not to hold: add a column `mark` to the table, or the firewall's lines that set marks to \
+                      the script";
+        return report.unsupported(at, message, Some(advice));
+    }
+    let advice = "it is taken not to hold: add to the table what it looks at (protocol, source, destination, ports, \
+                  application, match, vlan, cos, input)";
+    report.assumed(at, message, advice);
+}
+
 /// Whether it asks for a firewall mark.
 fn marked(when: &Match) -> bool {
     match when {
@@ -157,14 +220,17 @@ fn marked(when: &Match) -> bool {
     }
 }
 
-fn plain(when: &Match) -> String {
+/// What a condition looks at, in words.
+pub(super) fn plain(when: &Match) -> String {
     match when {
+        when if marked(when) => MARK.to_owned(),
+        Match::TrafficClass(_) => "the traffic class".to_owned(),
+        Match::Vlan(_) => "the VLAN".to_owned(),
         Match::AccessList(name) => format!("the access list `{name}`"),
         Match::Protocol(name) => format!("the protocol `{name}`"),
         Match::ClassMap(name) => format!("the class map `{name}`"),
         Match::Cos(_) => "the class of service".to_owned(),
         Match::QosGroup(_) => "the QoS group".to_owned(),
-        Match::FirewallMark { .. } => "the firewall mark".to_owned(),
         Match::InputInterface(name) => format!("the input interface `{name}`"),
         _ => "protocol, addresses and ports".to_owned(),
     }

@@ -1,12 +1,9 @@
 //! Policies and queues as disciplines of a scenario.
 
-use super::conditions::dscp;
 use super::{Lower, bits, packets};
-use crate::ir::{By, Class, Counting, Fair, Limit, Policy, Queue, Red, Scheduler, Sfq, Share, Timed, Wred};
+use crate::ir::{Class, Counting, Fair, Limit, Policy, Queue, Red, Scheduler, Sfq, Share, Timed};
 use serde_json::{Map, Value, json};
 
-/// Packets that wait in a class by default (classic IOS).
-const CISCO_LIMIT: u64 = 64;
 /// Packets that wait in a queue of Linux by default (txqueuelen).
 const LINUX_LIMIT: u64 = 1000;
 /// Burst of an HTB class that states none, bytes (`q_htb.c`: the rate in one tick of the kernel's clock, which is a nanosecond,
@@ -68,20 +65,21 @@ impl Lower<'_> {
     fn queue(&mut self, class: &Class, rate: u64, depth: usize) -> Option<Value> {
         if let Some(wred) = &class.wred {
             if let Queue::Fair(_) = class.queue {
-                self.report.warning(
+                self.report.unsupported(
                     class.at,
-                    format!("class `{}`: random-detect without its fair queue", class.name),
-                    "flow-based WRED is not simulated",
+                    format!("class `{}`: random-detect beside fair-queue; one FIFO is simulated", class.name),
+                    None,
                 );
             }
             if !matches!(class.queue, Queue::Policy(_)) {
-                return Some(wred_discipline(wred));
+                return Some(self.wred_discipline(class, wred, rate));
             }
         }
         match &class.queue {
             Queue::Fifo => None,
             Queue::Policy(name) => self.policy(name, rate, depth + 1),
-            Queue::Fair(fair) => Some(fair_discipline(*fair, self.legacy)),
+            Queue::Fair(fair) if self.legacy => Some(fair_discipline(*fair)),
+            Queue::Fair(fair) => Some(self.class_fair_queue(class, *fair, rate)),
             Queue::Sfq(sfq) => Some(self.sfq(class, *sfq)),
             Queue::FqCodel(own) => {
                 let mut made = timed("fq-codel", own.law, "interval");
@@ -208,7 +206,7 @@ impl Lower<'_> {
             }
             let mut one = json!({ "name": name, "match": when });
             let share = self.share(class, rate, &mut one);
-            let limit = self.limit(class, share.unwrap_or(rate), CISCO_LIMIT);
+            let limit = self.limit(class, share.unwrap_or(rate), None);
             put(&mut one, "limit", Some(limit));
             if class.priority.is_none() {
                 put(&mut one, "discipline", self.inside(class, share.unwrap_or(rate).max(base_of(class, rate)), depth));
@@ -221,6 +219,14 @@ impl Lower<'_> {
             }
             made.push(one);
         }
+        let guaranteed = |class: &&Class| matches!(class.bandwidth, Some(Share::Rate(_) | Share::Percent(_)));
+        if self.platform.shares_equally() && policy.classes.iter().any(|class| guaranteed(&class)) {
+            self.report.unsupported(
+                policy.at,
+                format!("policy `{}`: classes share in equal parts what is left; in proportion here", policy.name),
+                Some("state `bandwidth remaining ratio`"),
+            );
+        }
         let rest = default.and_then(|name| policy.class(name));
         let mut last = Map::new();
         if let Some(class) = rest {
@@ -231,12 +237,13 @@ impl Lower<'_> {
             let mut one = json!({});
             let share = if class.bandwidth.is_some() { self.share(class, rate, &mut one) } else { None };
             last.extend(one.as_object().cloned().unwrap_or_default());
-            let _ = last.insert("limit".to_owned(), json!(self.limit(class, share.unwrap_or(rate), CISCO_LIMIT)));
+            let _ = last.insert("limit".to_owned(), json!(self.limit(class, share.unwrap_or(rate), None)));
             if let Some(inside) = self.inside(class, rate, depth) {
                 let _ = last.insert("discipline".to_owned(), inside);
             }
         } else {
-            let _ = last.insert("limit".to_owned(), json!(packets(CISCO_LIMIT)));
+            let limit = self.limit(&Class::default(), rate, None);
+            let _ = last.insert("limit".to_owned(), json!(limit));
         }
         if made.is_empty() {
             return last.remove("discipline");
@@ -274,12 +281,12 @@ impl Lower<'_> {
         }
     }
 
-    fn limit(&mut self, class: &Class, rate: u64, usual: u64) -> String {
+    fn limit(&mut self, class: &Class, rate: u64, usual: Option<u64>) -> String {
         if !class.code_limits.is_empty() {
-            self.report.warning(
+            self.report.unsupported(
                 class.at,
-                format!("class `{}`: limits of single code points are not simulated", class.name),
-                "use random-detect",
+                format!("class `{}`: limits of single code points", class.name),
+                Some("random-detect with equal thresholds comes near"),
             );
         }
         if matches!(class.queue, Queue::Policy(_)) {
@@ -295,18 +302,33 @@ impl Lower<'_> {
             }
             return packets(NO_LIMIT);
         }
-        match class.limit {
-            Some(Limit::Packets(n)) => packets(n.max(1)),
-            Some(Limit::Bytes(n)) => format!("{}B", n.max(self.largest)),
-            Some(Limit::Microseconds(us)) => {
+        let limit = match (class.limit, usual, &class.queue) {
+            (Some(Limit::Percent(_)), ..) => {
+                self.report.unsupported(
+                    class.at,
+                    format!("class `{}`: a limit in percent of the buffers, whose size is not known", class.name),
+                    Some("write queue-limit in packets"),
+                );
+                self.usual_limit(class, rate)
+            }
+            (Some(Limit::Packets(n)), None, _) => match self.platform.bytes_of_packet() {
+                Some(bytes) => Limit::Bytes(n.saturating_mul(bytes)),
+                None => Limit::Packets(n),
+            },
+            (Some(limit), ..) => limit,
+            (None, _, Queue::FqCodel(_) | Queue::FqPie(_)) => Limit::Packets(10_240),
+            (None, _, Queue::Sfq(_)) => Limit::Packets(127),
+            (None, Some(usual), _) => Limit::Packets(usual),
+            (None, None, _) => self.usual_limit(class, rate),
+        };
+        match limit {
+            Limit::Packets(n) => packets(n.max(1)),
+            Limit::Bytes(n) => format!("{}B", n.max(self.largest)),
+            Limit::Microseconds(us) => {
                 let bytes = u64::try_from(u128::from(rate) * u128::from(us) / 8_000_000).unwrap_or(u64::MAX);
                 format!("{}B", bytes.max(self.largest))
             }
-            None => packets(match class.queue {
-                Queue::FqCodel(_) | Queue::FqPie(_) => 10_240,
-                Queue::Sfq(_) => 127,
-                _ => usual,
-            }),
+            Limit::Percent(n) => packets(u64::from(n.max(1))),
         }
     }
 
@@ -316,7 +338,8 @@ impl Lower<'_> {
         for class in classes {
             let index = order.iter().position(|name| *name == class.name).unwrap_or(0);
             let when = self.conditions.class(policy, &order, index, &mut self.report);
-            let mut one = json!({ "name": class.name, "match": when, "limit": self.limit(class, rate, LINUX_LIMIT) });
+            let mut one =
+                json!({ "name": class.name, "match": when, "limit": self.limit(class, rate, Some(LINUX_LIMIT)) });
             put(&mut one, "discipline", self.inside(class, rate, depth));
             levels.push(one);
         }
@@ -334,7 +357,8 @@ impl Lower<'_> {
         for class in classes {
             let index = order.iter().position(|name| *name == class.name).unwrap_or(0);
             let weight = (quantum(class) + least / 2) / least;
-            let mut one = json!({ "weight": weight.clamp(1, 10_000), "limit": self.limit(class, rate, LINUX_LIMIT) });
+            let mut one =
+                json!({ "weight": weight.clamp(1, 10_000), "limit": self.limit(class, rate, Some(LINUX_LIMIT)) });
             put(&mut one, "discipline", self.inside(class, rate, depth));
             if policy.default.as_ref() == Some(&class.name) {
                 default = one;
@@ -376,7 +400,7 @@ impl Lower<'_> {
                 if !is_inner(&class.name) {
                     let index = order.iter().position(|name| *name == class.name).unwrap_or(0);
                     one["match"] = self.conditions.class(policy, &order, index, &mut self.report);
-                    one["limit"] = json!(self.limit(class, own.ceil.unwrap_or(own.rate), LINUX_LIMIT));
+                    one["limit"] = json!(self.limit(class, own.ceil.unwrap_or(own.rate), Some(LINUX_LIMIT)));
                     put(&mut one, "discipline", self.inside(class, own.ceil.unwrap_or(own.rate), depth));
                 }
                 made.push(one);
@@ -401,29 +425,9 @@ fn put(table: &mut Value, key: &str, value: Option<impl serde::Serialize>) {
     }
 }
 
-pub(super) fn wred_discipline(wred: &Wred) -> Value {
-    let mut profiles = Map::new();
-    for profile in &wred.profiles {
-        let Some(code) = profile.code else { continue };
-        let key = match wred.by {
-            By::Dscp => dscp(code),
-            By::Precedence => code.to_string(),
-        };
-        let mut one = json!({ "min": profile.min, "max": profile.max });
-        put(&mut one, "denominator", profile.denominator);
-        let _ = profiles.insert(key, one);
-    }
-    let by = if wred.by == By::Dscp { "dscp" } else { "precedence" };
-    let mut made = json!({ "kind": "wred", "by": by });
-    put(&mut made, "exponent", wred.exponent);
-    put(&mut made, "profiles", Some(profiles).filter(|profiles| !profiles.is_empty()));
-    put(&mut made, "ecn", Some(true).filter(|_| wred.ecn));
-    made
-}
-
-/// A fair queue on an interface weighs by precedence, one in a class does not.
-pub(super) fn fair_discipline(fair: Fair, legacy: bool) -> Value {
-    let mut made = json!({ "kind": "fair-queue", "weights": if legacy { "precedence" } else { "equal" } });
+/// A fair queue on an interface weighs by precedence; one in a class does not, see `class_fair_queue`.
+fn fair_discipline(fair: Fair) -> Value {
+    let mut made = json!({ "kind": "fair-queue", "weights": "precedence" });
     put(&mut made, "threshold", fair.threshold.map(|n| packets(u64::from(n))));
     put(&mut made, "queues", fair.queues);
     made
@@ -477,7 +481,7 @@ fn red_discipline(red: Red, limit: Option<Limit>) -> Value {
 
 /// The weight 2^-w of the average that tc chooses (`tc_red_eval_ewma`): the least w for which a burst of so many packets into an
 /// empty queue keeps the average below `min`.
-fn weight(burst: u64, min: u64, packet: u64) -> Option<f64> {
+pub(crate) fn weight(burst: u64, min: u64, packet: u64) -> Option<f64> {
     let a = burst as f64 + 1.0 - min as f64 / packet as f64;
     if a < 1.0 {
         return None;

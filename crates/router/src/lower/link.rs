@@ -112,6 +112,18 @@ pub(super) fn link(
     let shaped = shaped(&port.root, config);
     let made = |rate: u64, origin: String| Link { rate, base: port.bandwidth.unwrap_or(rate), origin, overhead };
     if let Some(rate) = rate {
+        if let Some(bandwidth) = port.bandwidth.filter(|bandwidth| *bandwidth > rate) {
+            report.warning(
+                port.at,
+                format!(
+                    "percentages are parts of the `bandwidth` of `{}`, {}, and the line has {}: more is guaranteed than there is",
+                    port.name,
+                    megabits(bandwidth),
+                    megabits(rate)
+                ),
+                "correct `bandwidth`, or --rate",
+            );
+        }
         return Some(made(rate, "by --rate".to_owned()));
     }
     if let Some(rate) = port.rate {

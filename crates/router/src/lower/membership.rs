@@ -70,6 +70,28 @@ pub(super) fn code_points(traffic: &mut Traffic, config: &Config, port: &Port, r
     }
 }
 
+/// Says which rows that name a class of the port are in another, since an input policy marks their packets.
+pub(super) fn moved(
+    named: &[(usize, String)],
+    traffic: &Traffic,
+    found: &[Membership],
+    config: &Config,
+    port: &Port,
+    report: &mut Report,
+) {
+    for (index, class) in named {
+        let Some(row) = traffic.rows.get(*index) else { continue };
+        let now = found.iter().find(|own| own.groups.contains(&row.name)).map_or("", |own| own.class.as_str());
+        let is_output = super::reach::of(port, &[], config)
+            .iter()
+            .any(|scope| matches!(scope, crate::Scope::Policy(name) if config.policy(name).is_some_and(|p| p.class(class).is_some())));
+        if is_output && now.rsplit('/').next() != Some(class) {
+            let message = format!("the row `{}` names the class `{class}`, and leaves in `{now}`", row.name);
+            report.warning(row.at, message, "the input policy marks its packets otherwise");
+        }
+    }
+}
+
 /// The first code point for which a class of that name is chosen.
 fn code_of(class: &str, config: &Config) -> Option<u8> {
     let policies = config.policies.iter().filter(|policy| policy.class(class).is_some());
@@ -130,5 +152,16 @@ pub(super) fn example(config: &Config, port: &Port, rate: u64) -> Traffic {
 
 fn made_up(name: String, dscp: u8, rate: u64, packet: u64) -> Row {
     let header = Header { dscp, ..Header::default() };
-    Row { name, header, class: None, rate, packet, count: 1, model: Model::Poisson, at: Place::default() }
+    Row {
+        name,
+        header,
+        class: None,
+        rate,
+        packet,
+        count: 1,
+        model: Model::Poisson,
+        rtt: 0,
+        target: None,
+        at: Place::default(),
+    }
 }

@@ -3,19 +3,24 @@
 
 mod conditions;
 mod disciplines;
+mod input;
 mod link;
+mod lint;
 mod membership;
 mod police;
 mod reach;
 mod traffic;
+mod wred;
 
 use crate::ir::{Class, Config, Mark, Port, Queue, Scheduler};
+use crate::mqc::Platform;
 use crate::{Report, Scope};
 use conditions::Conditions;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
+pub(crate) use disciplines::weight as red_weight;
 pub use link::{Link, Overhead};
 pub use membership::Membership;
 pub use traffic::{Model, Row, Traffic};
@@ -35,6 +40,8 @@ pub struct Options {
     pub title: Option<String>,
     /// How long to simulate, such as `20s`.
     pub duration: Option<String>,
+    /// Whose defaults hold where the configuration is silent; absent, what the text tells.
+    pub platform: Option<Platform>,
 }
 
 /// A scenario, and what there is to say about it.
@@ -76,6 +83,12 @@ struct Lower<'a> {
     header: u16,
     /// Whether percentages are of another rate than that of the line or the shaper, and so are written as rates.
     absolute: bool,
+    /// Whose defaults hold where the configuration is silent.
+    platform: Platform,
+    /// Defaults that were used, each with where it is from.
+    defaults: BTreeSet<String>,
+    /// Which groups of flows are in which class.
+    members: Vec<Membership>,
 }
 
 /// Makes a scenario of a port of the configuration.
@@ -90,9 +103,10 @@ pub fn lower(config: &Config, traffic: &Traffic, options: &Options) -> Lowered {
         reached,
     };
     let Some(port) = chosen(config, options, &mut report) else { return nothing(report, BTreeSet::new()) };
-    let reached = reach::of(&port, &[&port], config);
+    let platform = options.platform.unwrap_or(config.platform.unwrap_or_default());
     let Some(link) = link::link(&port, config, options.rate, options.overhead, &mut report) else {
-        return nothing(report, reached);
+        let inputs: Vec<&Port> = config.ports.iter().filter(|port| port.input.is_some()).collect();
+        return nothing(report, reach::of(&port, &inputs, config));
     };
     let rate = link.rate;
     let mut made = traffic.clone();
@@ -104,10 +118,29 @@ pub fn lower(config: &Config, traffic: &Traffic, options: &Options) -> Lowered {
             "give a table with --traffic",
         );
     }
+    let endless: Vec<&str> =
+        made.rows.iter().filter(|row| row.model == Model::Tcp && row.rtt == 0).map(|row| row.name.as_str()).collect();
+    if !endless.is_empty() {
+        report.assumed(
+            crate::Place::default(),
+            format!("transfers without a round trip beside the queue's: {}", endless.join(", ")),
+            "state it in the table's column `rtt`: with none they fill any rate",
+        );
+    }
     membership::code_points(&mut made, config, &port, &mut report);
+    let named: Vec<(usize, String)> =
+        made.rows.iter().enumerate().filter_map(|(index, row)| Some((index, row.class.clone()?))).collect();
+    let inputs = input::apply(config, &port, platform.has_switched_ports(), &mut made, &mut report);
+    if platform.has_switched_ports() {
+        // What no input policy puts into another group is in group 0 (NX-OS Quality of Service Configuration Guide).
+        made.rows.iter_mut().for_each(|row| row.header.qos_group = row.header.qos_group.or(Some(0)));
+    }
+    let reached = reach::of(&port, &inputs.ports, config);
+    lint::lint(config, &port, &made, &link, &mut report);
     let classes = membership::of(&made, config, &port, &mut report);
+    membership::moved(&named, &made, &classes, config, &port, &mut report);
     let mut lower = Lower {
-        conditions: Conditions::new(config, &made, marks(config)),
+        conditions: Conditions::new(config, &made, marks(config, &reach::of(&port, &[], config))),
         report,
         largest: made.rows.iter().map(|row| row.packet).max().unwrap_or(1500).max(1500),
         legacy: false,
@@ -116,9 +149,21 @@ pub fn lower(config: &Config, traffic: &Traffic, options: &Options) -> Lowered {
         line: rate,
         header: link.overhead.counted,
         absolute: false,
+        platform,
+        defaults: BTreeSet::new(),
+        members: classes.clone(),
     };
-    let port_table = lower.port(&port, &link);
+    let mut port_table = lower.port(&port, &link);
+    let mut conditioners = lower.input_conditioners(&inputs);
+    if !conditioners.is_empty() {
+        if let Some(Value::Array(own)) = port_table.get_mut("conditioners") {
+            conditioners.append(own);
+        }
+        port_table["conditioners"] = Value::Array(conditioners);
+    }
     let maps = lower.conditions.maps(&mut lower.report);
+    lower.conditions.settle(&mut lower.report);
+    lower.tell_defaults(options.platform, config.platform);
     let framing = link.overhead.framing(lower.largest);
     let document = document(&made, options, &port, rate, port_table, framing, maps);
     Lowered { document: Some(document), classes, report: lower.report, interface: port.name, link: Some(link), reached }
@@ -167,8 +212,9 @@ fn chosen(config: &Config, options: &Options, report: &mut Report) -> Option<Por
                     .flat_map(|policy| &policy.classes)
                     .any(|class| class.queue == Queue::Policy(name.to_owned()))
             };
-            let outer: Vec<&str> =
-                config.policies.iter().map(|policy| policy.name.as_str()).filter(|name| !inner(name)).collect();
+            let arriving = |name: &str| config.ports.iter().any(|port| port.input.as_deref() == Some(name));
+            let names = config.policies.iter().map(|policy| policy.name.as_str());
+            let outer: Vec<&str> = names.filter(|name| !inner(name) && !arriving(name)).collect();
             match outer.as_slice() {
                 [one] => Some(Port {
                     name: "interface".to_owned(),
@@ -176,7 +222,11 @@ fn chosen(config: &Config, options: &Options, report: &mut Report) -> Option<Por
                     ..Port::default()
                 }),
                 [] => {
-                    report.error(nowhere, "there is no interface with a policy", "paste the whole configuration");
+                    report.error(
+                        nowhere,
+                        "there is no interface with a policy for what it sends",
+                        "paste the whole configuration",
+                    );
                     None
                 }
                 several => {
@@ -200,11 +250,12 @@ fn chosen(config: &Config, options: &Options, report: &mut Report) -> Option<Por
     }
 }
 
-/// Whether anything writes into packets.
-fn marks(config: &Config) -> bool {
+/// Whether a policy that the port reaches writes into packets.
+fn marks(config: &Config, reached: &BTreeSet<Scope>) -> bool {
     use crate::ir::Act;
     let marks = |acts: &[Act]| acts.iter().any(|act| matches!(act, Act::Set(Mark::Dscp(_) | Mark::Precedence(_))));
-    config.policies.iter().flat_map(|policy| &policy.classes).any(|class| {
+    let reaches = |policy: &&crate::ir::Policy| reached.contains(&Scope::Policy(policy.name.clone()));
+    config.policies.iter().filter(reaches).flat_map(|policy| &policy.classes).any(|class| {
         class.set.iter().any(|mark| matches!(mark, Mark::Dscp(_) | Mark::Precedence(_)))
             || class
                 .police
@@ -287,13 +338,6 @@ impl Lower<'_> {
                 table["conditioners"] = Value::Array(conditioners);
             }
         }
-        if port.input.is_some() {
-            self.report.warning(
-                port.at,
-                "the policy for what arrives is not simulated",
-                "traffic begins with the code points of the table",
-            );
-        }
         table
     }
 }
@@ -314,6 +358,19 @@ fn document(
         .into_iter()
         .find(|access| *access >= offered.max(rate).saturating_mul(5))
         .unwrap_or(10_000_000_000_000);
+    // Each group has a host of its own, so that no group waits for another before the policy.
+    let mut hosts = json!({ "sink": {} });
+    let mut links = Vec::new();
+    for row in &traffic.rows {
+        hosts[host(row)] = json!({});
+        let mut link = json!({ "between": [host(row), "ce"], "rate": bits(access) });
+        if row.rtt > 0 {
+            // Half of the round trip; the way back has the same.
+            link["delay"] = json!(format!("{}ps", row.rtt / 2));
+        }
+        links.push(link);
+    }
+    links.push(json!({ "between": ["ce", "sink"], "rate": bits(rate) }));
     let title = options.title.clone().unwrap_or_else(|| format!("Policy of {}", port.name));
     let mut made = json!({
         "tailback": 1,
@@ -321,12 +378,9 @@ fn document(
         "run": { "duration": options.duration.as_deref().unwrap_or("20s"), "warmup": "2s", "replications": 5, "delay-variation": true },
         // The table of traffic is of layer 3; rates of routers count what `framing` says.
         "network": { "framing": framing, "buffer": "unlimited" },
-        "hosts": { "src": {}, "sink": {} },
+        "hosts": hosts,
         "switches": { "ce": { "ports": { "sink": table } } },
-        "links": [
-            { "between": ["src", "ce"], "rate": bits(access) },
-            { "between": ["ce", "sink"], "rate": bits(rate) },
-        ],
+        "links": links,
         "flows": traffic.rows.iter().map(flow).collect::<Vec<_>>(),
     });
     if !maps.is_empty() {
@@ -335,9 +389,14 @@ fn document(
     made
 }
 
+/// Name of the host that sends a row's flows.
+fn host(row: &Row) -> String {
+    format!("from-{}", row.name)
+}
+
 fn flow(row: &Row) -> Value {
     let packet = format!("{}B", row.packet);
-    let mut made = json!({ "name": row.name, "from": "src", "to": "sink", "count": row.count, "dscp": conditions::dscp(row.header.dscp) });
+    let mut made = json!({ "name": row.name, "from": host(row), "to": "sink", "count": row.count, "dscp": conditions::dscp(row.header.dscp) });
     match row.model {
         Model::Cbr => {
             made["source"] = json!({ "kind": "cbr", "packet": packet, "rate": bits(row.rate), "wander": 0.1 })

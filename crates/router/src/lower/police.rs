@@ -78,15 +78,16 @@ impl Lower<'_> {
         match mark {
             Mark::Dscp(code) => table["dscp"] = json!(dscp(code)),
             Mark::Precedence(n) => table["precedence"] = json!(n),
+            // Packets are classified before they are marked: these marks decide what the next router does.
             other => self.report.warning(
                 at,
-                format!("{other:?} is not simulated"),
-                "only code points and precedences are written",
+                format!("{other:?} is not written into packets"),
+                "it decides nothing at this port, where packets are classified before they are marked",
             ),
         }
     }
 
-    fn police(&mut self, police: &Police, when: Value, rate: u64, at: Place) -> Option<Value> {
+    pub(super) fn police(&mut self, police: &Police, when: Value, rate: u64, at: Place) -> Option<Value> {
         let Some(committed) = police.rate.of(rate) else {
             self.report.unsupported(at, "a policer with a share of the rest", None);
             return None;

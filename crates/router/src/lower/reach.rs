@@ -7,6 +7,10 @@ use std::collections::BTreeSet;
 /// The parts of the configuration that decide what becomes of the packets of a port, itself included.
 pub(super) fn of(port: &Port, inputs: &[&Port], config: &Config) -> BTreeSet<Scope> {
     let mut walk = Walk { config, found: BTreeSet::new() };
+    if config.port(&port.name).is_none() {
+        // Where the policy hangs is not known: it may be any of the interfaces.
+        walk.found.extend(config.ports.iter().map(|port| Scope::Port(port.name.clone())));
+    }
     let _ = walk.found.insert(Scope::Port(port.name.clone()));
     if let Queue::Policy(name) = &port.root.queue {
         walk.policy(name);

@@ -2,10 +2,10 @@
 
 use crate::ir::{Header, port_named, protocol_named};
 use crate::{Place, Report};
-use core::net::Ipv4Addr;
+use core::net::IpAddr;
 use serde::Serialize;
 use tailback_diffserv::Dscp;
-use tailback_units::{parse_bytes, parse_rate};
+use tailback_units::{parse_bytes, parse_duration, parse_rate};
 
 /// What is sent, group by group.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -33,6 +33,11 @@ pub struct Row {
     pub count: u32,
     /// In what rhythm they send.
     pub model: Model,
+    /// Round trip without queues in picoseconds; 0 where the table does not state it.
+    pub rtt: u64,
+    /// What its delay, variation, loss and quality are held against, as written; absent, what its code point is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
     /// Where the row stands.
     #[serde(skip)]
     pub at: Place,
@@ -53,7 +58,7 @@ pub enum Model {
     Tcp,
 }
 
-const COLUMNS: [&str; 16] = [
+const COLUMNS: [&str; 21] = [
     "name",
     "dscp",
     "class",
@@ -69,8 +74,15 @@ const COLUMNS: [&str; 16] = [
     "application",
     "exp",
     "cos",
+    "vlan",
+    "input",
+    "match",
+    "target",
+    "rtt",
     "mark",
 ];
+/// Longest round trip that is taken: 60 s, in picoseconds.
+const LONGEST: u64 = 60_000_000_000_000;
 /// Most rows, and most flows of a row, that are taken.
 const MOST: usize = 10_000;
 
@@ -133,6 +145,8 @@ fn headings<'a>(line: &str, separator: char, number: usize, report: &mut Report)
                 "dport" | "dst-port" => "destination-port",
                 "size" | "packet-size" => "packet",
                 "flows" => "count",
+                "mpls-exp" => "exp",
+                "input-interface" | "interface" => "input",
                 other => other,
             };
             let known = COLUMNS.iter().find(|known| **known == name).copied();
@@ -209,10 +223,20 @@ fn row(fields: &[(&str, &str)], at: Place) -> Result<Row, Wrong> {
         let wrong = || (format!("`{name}` is not 0 to 7"), "write 0 to 7".to_owned());
         get(name).map(|text| text.parse().ok().filter(|n| *n < 8).ok_or_else(wrong)).transpose()
     };
-    let address = |name: &str| -> Result<Option<u32>, Wrong> {
-        let wrong = || (format!("`{name}` is no IPv4 address"), "write it such as 10.0.0.1".to_owned());
-        get(name).map(|text| text.parse::<Ipv4Addr>().map(u32::from).map_err(|_| wrong())).transpose()
+    let address = |name: &str| -> Result<Option<IpAddr>, Wrong> {
+        let wrong = || (format!("`{name}` is no address"), "write it such as 10.0.0.1 or 2001:db8::1".to_owned());
+        get(name).map(|text| text.parse::<IpAddr>().map_err(|_| wrong())).transpose()
     };
+    let (source, destination) = (address("source")?, address("destination")?);
+    if let (Some(source), Some(destination)) = (source, destination)
+        && source.is_ipv4() != destination.is_ipv4()
+    {
+        return Err(("the addresses are of IPv4 and IPv6".to_owned(), "write two of one kind".to_owned()));
+    }
+    let four = |address: Option<IpAddr>| if let Some(IpAddr::V4(own)) = address { Some(u32::from(own)) } else { None };
+    let six = |address: Option<IpAddr>| if let Some(IpAddr::V6(own)) = address { Some(u128::from(own)) } else { None };
+    let wrong = || ("`vlan` is not 0 to 4094".to_owned(), "write 0 to 4094".to_owned());
+    let vlan = get("vlan").map(|text| text.parse().ok().filter(|n| *n < 4095).ok_or_else(wrong)).transpose()?;
     let port = |name: &str| -> Result<Option<u16>, Wrong> {
         let wrong = || (format!("`{name}` is no port"), "write 0 to 65535, or a name such as www".to_owned());
         get(name).map(|text| port_named(text).ok_or_else(wrong)).transpose()
@@ -224,15 +248,32 @@ fn row(fields: &[(&str, &str)], at: Place) -> Result<Row, Wrong> {
         experimental: small("exp")?,
         cos: small("cos")?,
         protocol: protocol.or((model == Model::Tcp).then_some(6)),
-        source: address("source")?,
-        destination: address("destination")?,
+        source: four(source),
+        destination: four(destination),
+        source6: six(source),
+        destination6: six(destination),
+        vlan,
+        qos_group: None,
+        traffic_class: None,
+        input: get("input").map(str::to_owned),
         mark: get("mark").map(|text| mark(text).ok_or_else(wrong_mark)).transpose()?,
         source_port: port("source-port")?,
         destination_port: port("destination-port")?,
         application: get("application").map(str::to_ascii_lowercase),
+        names: get("match")
+            .map(|text| text.split([';', '|']).map(|name| name.trim().to_ascii_lowercase()).collect())
+            .unwrap_or_default(),
     };
     let class = get("class").filter(|_| dscp.is_none()).map(str::to_owned);
-    Ok(Row { name: name.to_owned(), header, class, rate, packet, count, model, at })
+    let rtt = get("rtt").map_or(Ok(0), round_trip)?;
+    let target = get("target").map(str::to_ascii_lowercase);
+    Ok(Row { name: name.to_owned(), header, class, rate, packet, count, model, rtt, target, at })
+}
+
+/// A round trip of at most [`LONGEST`].
+fn round_trip(text: &str) -> Result<u64, Wrong> {
+    let found = parse_duration(text).ok().map(|rtt| rtt.0).filter(|ps| *ps <= LONGEST);
+    found.ok_or_else(|| (format!("`{text}` is no round trip"), "write it such as 40ms, at most 60s".to_owned()))
 }
 
 /// A firewall mark, decimal or hexadecimal.

@@ -2,8 +2,8 @@
 
 use super::words::{Cursor, Trouble};
 use super::{Known, Mode, Reader};
-use crate::ir::{AccessEntry, AccessList, Match, Net, PortRange, port_named, protocol_named};
-use core::net::Ipv4Addr;
+use crate::ir::{AccessEntry, AccessList, Match, Net, Net6, PortRange, port_named, protocol_named};
+use core::net::{Ipv4Addr, Ipv6Addr};
 
 impl Reader {
     /// `access-list NUMBER …`
@@ -43,6 +43,22 @@ impl Reader {
         Ok(())
     }
 
+    /// `ipv6 access-list NAME`
+    pub(super) fn ipv6_access_list(&mut self, cursor: &mut Cursor<'_>, negative: bool) -> Result<(), Trouble> {
+        let name = cursor.name("name of the access list")?;
+        cursor.finish()?;
+        if negative {
+            self.mode = Mode::Global;
+            return self.remove_list(name.text, name.at);
+        }
+        let index = self.access_list_named(name.text, false, name.at);
+        if let Some(list) = self.config.access_lists.get_mut(index) {
+            list.ipv6 = true;
+        }
+        self.mode = Mode::AccessList(index);
+        Ok(())
+    }
+
     pub(super) fn access_list_line(
         &mut self,
         list: usize,
@@ -54,7 +70,7 @@ impl Reader {
             word.text.len() <= keyword.len()
                 && keyword.get(..word.text.len()).is_some_and(|k| k.eq_ignore_ascii_case(word.text))
         };
-        if !(cursor.is_number() || ["permit", "deny", "remark"].into_iter().any(begins)) {
+        if !(cursor.is_number() || ["permit", "deny", "remark", "sequence"].into_iter().any(begins)) {
             return Ok(Known::No);
         }
         self.entry(list, cursor, negative)?;
@@ -64,7 +80,8 @@ impl Reader {
     fn access_list_named(&mut self, name: &str, standard: bool, at: crate::Place) -> usize {
         let found = self.config.access_lists.iter().position(|list| list.name == name);
         found.unwrap_or_else(|| {
-            self.config.access_lists.push(AccessList { name: name.to_owned(), standard, entries: Vec::new(), at });
+            let list = AccessList { name: name.to_owned(), standard, ipv6: false, entries: Vec::new(), at };
+            self.config.access_lists.push(list);
             self.config.access_lists.len() - 1
         })
     }
@@ -83,7 +100,16 @@ impl Reader {
     fn entry(&mut self, list: usize, cursor: &mut Cursor<'_>, negative: bool) -> Result<(), Trouble> {
         let at = cursor.at();
         let sequence = if cursor.is_number() { Some(cursor.small("sequence number", 1, 2_147_483_647)?) } else { None };
-        let Some(standard) = self.config.access_lists.get(list).map(|list| list.standard) else { return Ok(()) };
+        let Some((standard, ipv6)) = self.config.access_lists.get(list).map(|list| (list.standard, list.ipv6)) else {
+            return Ok(());
+        };
+        // `sequence N permit …` of IPv6 lists.
+        let sequence = match sequence {
+            None if ipv6 && cursor.one_of(&["sequence"]).is_some() => {
+                Some(cursor.small("sequence number", 1, 2_147_483_647)?)
+            }
+            other => other,
+        };
         if negative
             && cursor.is_done()
             && let Some(sequence) = sequence
@@ -106,7 +132,7 @@ impl Reader {
             }
             other => return Err(Trouble::unsupported(at, format!("`{other}` in an access list"))),
         };
-        let conditions = if standard { standard_conditions(cursor)? } else { extended_conditions(cursor)? };
+        let conditions = if standard { standard_conditions(cursor)? } else { extended_conditions(cursor, ipv6)? };
         while cursor.one_of(&["log", "log-input"]).is_some() {}
         cursor.finish()?;
         let Some(own) = self.config.access_lists.get_mut(list) else { return Ok(()) };
@@ -138,25 +164,31 @@ impl Reader {
 }
 
 fn standard_conditions(cursor: &mut Cursor<'_>) -> Result<Vec<Match>, Trouble> {
-    Ok(some(Match::Source(net(cursor, true)?)))
+    Ok(some(Match::Source(net(cursor, true)?)).into_iter().collect())
 }
 
-fn extended_conditions(cursor: &mut Cursor<'_>) -> Result<Vec<Match>, Trouble> {
+fn extended_conditions(cursor: &mut Cursor<'_>, ipv6: bool) -> Result<Vec<Match>, Trouble> {
     let word = cursor.name("protocol")?;
     let mut conditions = Vec::new();
     let number = match word.text.to_ascii_lowercase().as_str() {
-        "ip" => None,
+        "ip" if !ipv6 => None,
+        "ipv6" if ipv6 => None,
+        "icmp" if ipv6 => Some(58),
         name => Some(protocol_named(name).ok_or_else(|| {
             Trouble::wrong(word.at, format!("`{}` is no protocol", word.text), "write ip, tcp, udp, icmp or a number")
         })?),
     };
     conditions.extend(number.map(Match::IpProtocol));
     let has_ports = matches!(number, Some(6 | 17));
-    conditions.extend(some(Match::Source(net(cursor, false)?)));
+    conditions.extend(if ipv6 { net6(cursor)?.map(Match::Source6) } else { some(Match::Source(net(cursor, false)?)) });
     if has_ports {
         conditions.extend(ports(cursor, Match::SourcePort)?);
     }
-    conditions.extend(some(Match::Destination(net(cursor, false)?)));
+    conditions.extend(if ipv6 {
+        net6(cursor)?.map(Match::Destination6)
+    } else {
+        some(Match::Destination(net(cursor, false)?))
+    });
     if has_ports {
         conditions.extend(ports(cursor, Match::DestinationPort)?);
     }
@@ -178,11 +210,32 @@ fn extended_conditions(cursor: &mut Cursor<'_>) -> Result<Vec<Match>, Trouble> {
 }
 
 /// A condition that excludes something.
-fn some(condition: Match) -> Vec<Match> {
+fn some(condition: Match) -> Option<Match> {
     match condition {
-        Match::Source(Net::ANY) | Match::Destination(Net::ANY) => Vec::new(),
-        other => vec![other],
+        Match::Source(Net::ANY) | Match::Destination(Net::ANY) => None,
+        other => Some(other),
     }
+}
+
+/// `any`, `host ADDRESS` or `PREFIX/LENGTH` of IPv6; none for any.
+fn net6(cursor: &mut Cursor<'_>) -> Result<Option<Net6>, Trouble> {
+    let word = cursor.name("IPv6 address")?;
+    let wrong = |word: super::words::Word<'_>| {
+        let advice = "write any, host 2001:db8::1 or 2001:db8::/32";
+        Trouble::wrong(word.at, format!("`{}` is no IPv6 prefix", word.text), advice)
+    };
+    if word.text.eq_ignore_ascii_case("any") {
+        return Ok(None);
+    }
+    if word.text.eq_ignore_ascii_case("host") {
+        let word = cursor.name("IPv6 address")?;
+        let address: Ipv6Addr = word.text.parse().map_err(|_| wrong(word))?;
+        return Ok(Net6::prefix(address.into(), 128));
+    }
+    let (address, length) = word.text.split_once('/').ok_or_else(|| wrong(word))?;
+    let address: Ipv6Addr = address.parse().map_err(|_| wrong(word))?;
+    let length = length.parse().ok().and_then(|length| Net6::prefix(address.into(), length));
+    length.map(Some).ok_or_else(|| wrong(word))
 }
 
 fn net(cursor: &mut Cursor<'_>, standard: bool) -> Result<Net, Trouble> {

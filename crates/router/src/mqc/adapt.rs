@@ -206,7 +206,13 @@ impl Maker {
             } else if let Some(entry) = entry(&rule.when) {
                 let list = format!("{name}-{}", conditions.len() + 1);
                 let entries = vec![AccessEntry { sequence: 10, permit: true, conditions: entry }];
-                self.made.access_lists.push(AccessList { name: list.clone(), standard: false, entries, at: rule.at });
+                self.made.access_lists.push(AccessList {
+                    name: list.clone(),
+                    standard: false,
+                    ipv6: false,
+                    entries,
+                    at: rule.at,
+                });
                 conditions.push(Match::AccessList(list));
             } else {
                 self.report.unsupported(rule.at, format!("a class map cannot say {:?}", rule.when), None);
@@ -279,7 +285,12 @@ fn wred(red: Red, limit: Option<Limit>) -> Wred {
     let min = red.min.unwrap_or(max / 3);
     let packets = |bytes: u64| u32::try_from((bytes / PACKET).max(1)).unwrap_or(u32::MAX);
     let denominator = red.probability.filter(|p| *p > 0).map(|p| 1_000_000 / p);
-    let profile =
-        |code| Profile { code: Some(code), min: packets(min), max: packets(max).max(packets(min)), denominator };
+    let profile = |code| Profile {
+        code: Some(code),
+        min: packets(min),
+        max: packets(max).max(packets(min)),
+        unit: crate::ir::Unit::Packets,
+        denominator,
+    };
     Wred { by: By::Precedence, exponent: None, ecn: red.ecn, profiles: (0..8).map(profile).collect() }
 }

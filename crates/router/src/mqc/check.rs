@@ -1,7 +1,7 @@
 //! What a router would refuse, or what does not do what it seems to.
 
 use super::policy_map::DEFAULT_CLASS;
-use crate::ir::{By, Class, Config, Limit, Match, Policy, Port, Queue, Scheduler, Share};
+use crate::ir::{By, Class, Config, Limit, Match, Policy, Port, Profile, Queue, Scheduler, Share, Unit, Wred};
 use crate::{Place, Report};
 use std::collections::BTreeSet;
 
@@ -153,7 +153,6 @@ fn actions(class: &Class, policy: &Policy, report: &mut Report) {
     if class.priority.is_some() && matches!(class.queue, Queue::Fair(_)) {
         report.error(at, format!("class `{name}` has priority and fair-queue"), "remove fair-queue");
     }
-    let limit = class.limit.unwrap_or(Limit::Packets(QUEUE_LIMIT));
     if let Some(wred) = &class.wred {
         if class.priority.is_some() {
             report.error(at, format!("class `{name}` has priority and random-detect"), "remove random-detect");
@@ -172,22 +171,29 @@ fn actions(class: &Class, policy: &Policy, report: &mut Report) {
             );
         }
         for profile in &wred.profiles {
-            if let Limit::Packets(limit) = limit
-                && u64::from(profile.max) > limit
-            {
-                let code = profile.code.map_or_else(|| "rsvp".to_owned(), |code| code.to_string());
-                let kind = if wred.by == By::Dscp { "dscp" } else { "precedence" };
-                let message = format!(
-                    "class `{name}`: the maximum threshold {} of {kind} {code} is above the queue limit {limit}",
-                    profile.max
-                );
-                report.error(
-                    at,
-                    message,
-                    "raise queue-limit, or lower the threshold: the queue is full before the average is there",
-                );
-            }
+            thresholds(class, wred, *profile, report);
         }
+    }
+}
+
+fn thresholds(class: &Class, wred: &Wred, profile: Profile, report: &mut Report) {
+    let limit = if let Some(Limit::Packets(limit)) = class.limit { limit } else { QUEUE_LIMIT };
+    let other = !matches!(class.limit, None | Some(Limit::Packets(_)));
+    if profile.unit != Unit::Packets || other || u64::from(profile.max) <= limit {
+        return;
+    }
+    let code = profile.code.map_or_else(|| "rsvp".to_owned(), |code| code.to_string());
+    let kind = if wred.by == By::Dscp { "dscp" } else { "precedence" };
+    let message = format!(
+        "class `{}`: the maximum threshold {} of {kind} {code} is above the queue limit {limit}",
+        class.name, profile.max
+    );
+    if class.limit.is_some() {
+        let advice = "raise queue-limit, or lower the threshold: the queue is full before the average is there";
+        report.error(class.at, message, advice);
+    } else {
+        let advice = "that is the default of IOS, which refuses it; state queue-limit";
+        report.warning(class.at, message, advice);
     }
 }
 
@@ -200,12 +206,13 @@ fn units(policy: &Policy, report: &mut Report) {
     };
     let mut first: Option<(&'static str, &str)> = None;
     for class in &policy.classes {
-        let own = class.bandwidth.or_else(|| class.priority.and_then(|priority| priority.rate));
+        // The rate of priority may be in another unit than those of bandwidth (Cisco IOS Quality of Service Solutions Command
+        // Reference, `priority`).
+        let own = class.bandwidth;
         let Some(unit) = own.map(kind) else { continue };
         let absolute = |unit: &str| matches!(unit, "kbit/s" | "percent");
         match first {
             None => first = Some((unit, &class.name)),
-            // A rate of priority beside shares of the rest is usual.
             Some((other, name)) if other != unit && (absolute(other) == absolute(unit)) => {
                 let message =
                     format!("class `{}` counts in {unit} and class `{name}` in {other} of one policy", class.name);

@@ -2,19 +2,17 @@
 
 use super::words::{Cursor, Trouble};
 use super::{Known, Mode, Reader};
-use crate::ir::{ClassMap, Match};
+use crate::ir::{ClassMap, Match, PortRange};
 
 impl Reader {
     /// `class-map [match-all|match-any] NAME`
     pub(super) fn class_map(&mut self, cursor: &mut Cursor<'_>, negative: bool) -> Result<(), Trouble> {
         let at = cursor.at();
         let mut all = true;
-        // "type" is of other features than queueing, such as inspection.
-        let mode = cursor.peek().map_or("", |word| word.text).to_ascii_lowercase();
-        if mode == "type" {
-            self.mode = Mode::Foreign("class-map type");
-            return Err(Trouble::unsupported(at, "class maps with a type are not about queues"));
+        if let Some(kind) = typed(cursor)? {
+            return Err(self.foreign_type("class-map", &kind, at));
         }
+        let mode = cursor.peek().map_or("", |word| word.text).to_ascii_lowercase();
         if mode.starts_with("match-a") && mode.len() > 7 {
             all = cursor.expect(&["match-all", "match-any"])? == "match-all";
         }
@@ -96,7 +94,7 @@ fn condition(cursor: &mut Cursor<'_>) -> Result<Match, Trouble> {
                 // `match ip rtp LOWEST RANGE`: even UDP ports.
                 let low = cursor.small("lowest port", 2000, 65535)?;
                 let range = cursor.small("number of ports", 0, 16383)?;
-                let ports = crate::ir::PortRange {
+                let ports = PortRange {
                     low: u16::try_from(low).unwrap_or(u16::MAX),
                     high: u16::try_from(low.saturating_add(range)).unwrap_or(u16::MAX),
                 };
@@ -108,7 +106,11 @@ fn condition(cursor: &mut Cursor<'_>) -> Result<Match, Trouble> {
 }
 
 fn plain(cursor: &mut Cursor<'_>) -> Result<Match, Trouble> {
-    const KNOWN: [&str; 12] = [
+    const KNOWN: [&str; 16] = [
+        "vlan",
+        "traffic-class",
+        "ipv4",
+        "ipv6",
         "dscp",
         "precedence",
         "mpls",
@@ -138,18 +140,59 @@ fn plain(cursor: &mut Cursor<'_>) -> Result<Match, Trouble> {
             }
             Ok(Match::AccessList(cursor.name("name or number of the access list")?.text.to_owned()))
         }
-        "protocol" => Ok(Match::Protocol(cursor.name("name of the protocol")?.text.to_ascii_lowercase())),
+        "protocol" => {
+            // What follows the name, such as `audio` or `url "*.iso"`, narrows it.
+            let mut name = cursor.name("name of the protocol")?.text.to_ascii_lowercase();
+            while let Some(word) = cursor.take() {
+                name.push(' ');
+                name.push_str(&word.text.to_ascii_lowercase());
+            }
+            Ok(Match::Protocol(name))
+        }
+        "vlan" => vlans(cursor),
+        "traffic-class" => cursor.small("traffic class", 0, 7).map(|class| Match::TrafficClass(class as u8)),
         "cos" => cursor.numbers("class of service", 7).map(Match::Cos),
         "class-map" => Ok(Match::ClassMap(cursor.name("name of the class map")?.text.to_owned())),
         "any" => Ok(Match::Any),
         "input-interface" => Ok(Match::InputInterface(cursor.rest())),
         "qos-group" => cursor.small("QoS group", 0, 1023).map(Match::QosGroup),
-        "ip" => {
+        "ip" | "ipv4" | "ipv6" => {
             let keyword = cursor.expect(&["dscp", "precedence"])?;
             if keyword == "dscp" { dscps(cursor) } else { precedences(cursor) }
         }
         _ => Err(Trouble::wrong(cursor.at(), "`not` stands twice", "write it once")),
     }
+}
+
+/// `match vlan 100 200-210`, with commas or blanks between.
+fn vlans(cursor: &mut Cursor<'_>) -> Result<Match, Trouble> {
+    let mut found = Vec::new();
+    let _ = cursor.one_of(&["inner"]);
+    while let Some(word) = cursor.take() {
+        for text in word.text.split(',').filter(|text| !text.is_empty()) {
+            let (low, high) = text.split_once('-').unwrap_or((text, text));
+            let number = |text: &str| text.parse::<u16>().ok().filter(|n| *n < 4095);
+            let (Some(low), Some(high)) = (number(low), number(high)) else {
+                return Err(Trouble::wrong(word.at, format!("`{text}` is no VLAN"), "write 0 to 4094, or a range"));
+            };
+            found.push(PortRange { low, high: high.max(low) });
+        }
+    }
+    if found.is_empty() {
+        return Err(Trouble::wrong(cursor.at(), "the number of the VLAN is missing", "write 0 to 4094"));
+    }
+    Ok(Match::Vlan(found))
+}
+
+/// What follows `type`, where it is another feature than queueing. The types of NX-OS and EOS that are about queues are taken.
+pub(super) fn typed(cursor: &mut Cursor<'_>) -> Result<Option<String>, Trouble> {
+    let mut ahead = cursor.clone();
+    if !ahead.take().is_some_and(|word| word.text.eq_ignore_ascii_case("type")) || ahead.is_done() {
+        return Ok(None);
+    }
+    let kind = ahead.name("type")?.text.to_ascii_lowercase();
+    *cursor = ahead;
+    Ok((!["qos", "queuing", "queueing", "quality-of-service"].contains(&kind.as_str())).then_some(kind))
 }
 
 fn dscps(cursor: &mut Cursor<'_>) -> Result<Match, Trouble> {

@@ -2,11 +2,11 @@
 
 use super::adapt::adapt;
 use super::legacy::{LEVELS, policy_name};
-use crate::Exported;
 use crate::ir::{
     AccessEntry, AccessList, Act, By, Class, ClassMap, Config, Limit, Mark, Match, Medium, Net, Police, Policy, Port,
-    PortRange, Queue, Scheduler, Shape, Share, Wred, protocol_name,
+    PortRange, Queue, Scheduler, Shape, Share, Unit, Wred, protocol_name,
 };
+use crate::{Exported, Level, Place, Report};
 use core::fmt::Write as _;
 use core::net::Ipv4Addr;
 use tailback_diffserv::Dscp;
@@ -14,7 +14,8 @@ use tailback_diffserv::Dscp;
 /// The configuration as Cisco text, and a report of what has no counterpart there. Reading the text gives the same
 /// configuration, if it came from such text.
 pub fn export(config: &Config) -> Exported {
-    let (config, mut report) = adapt(config);
+    let (mut config, mut report) = adapt(config);
+    super::names::legalise(&mut config);
     let mut out = String::new();
     for list in &config.access_lists {
         access_list(&mut out, list);
@@ -31,7 +32,25 @@ pub fn export(config: &Config) -> Exported {
     for port in &config.ports {
         interface(&mut out, port, &mut report);
     }
-    Exported { text: out, report }
+    accepted(out, &config, report)
+}
+
+/// The text if a router takes it, else why it does not: an export that is refused where it goes is worse than none.
+fn accepted(text: String, config: &Config, mut report: Report) -> Exported {
+    let read = super::import(&text).report;
+    for notice in read.notices().iter().filter(|notice| notice.level == Level::Error) {
+        let message =
+            format!("policy maps cannot say this, since a router refuses `{}`: {}", notice.text, notice.message);
+        report.error(Place::default(), message, notice.advice.as_deref().unwrap_or("change it in the scenario"));
+    }
+    if config.policies.is_empty() && !config.ports.iter().any(Port::has_policy) {
+        report.error(
+            Place::default(),
+            "there is no policy: a router has a plain queue without one",
+            "give the port classes, a shaper or a limit in packets",
+        );
+    }
+    Exported { text: if report.has_errors() { String::new() } else { text }, report }
 }
 
 /// Lines are short and written to memory, where writing cannot fail.
@@ -83,25 +102,32 @@ fn access_list(out: &mut String, list: &AccessList) {
     let numbered = list.name.parse::<u32>().is_ok();
     if numbered && usual {
         for entry in &list.entries {
-            line!(out, "access-list {} {}", list.name, access_entry(entry, list.standard));
+            line!(out, "access-list {} {}", list.name, access_entry(entry, list));
         }
     } else {
-        line!(out, "ip access-list {} {}", if list.standard { "standard" } else { "extended" }, list.name);
+        if list.ipv6 {
+            line!(out, "ipv6 access-list {}", list.name);
+        } else {
+            line!(out, "ip access-list {} {}", if list.standard { "standard" } else { "extended" }, list.name);
+        }
         for entry in &list.entries {
-            line!(out, " {} {}", entry.sequence, access_entry(entry, list.standard));
+            let sequence = if list.ipv6 { "sequence " } else { "" };
+            line!(out, " {sequence}{} {}", entry.sequence, access_entry(entry, list));
         }
     }
 }
 
-fn access_entry(entry: &AccessEntry, standard: bool) -> String {
-    let mut protocol = "ip".to_owned();
-    let (mut source, mut destination) = (Net::ANY, Net::ANY);
+fn access_entry(entry: &AccessEntry, list: &AccessList) -> String {
+    let mut protocol = if list.ipv6 { "ipv6" } else { "ip" }.to_owned();
+    let (mut source, mut destination) = (address(Net::ANY), address(Net::ANY));
     let (mut source_ports, mut destination_ports, mut rest) = (String::new(), String::new(), String::new());
     for condition in &entry.conditions {
         match condition {
             Match::IpProtocol(number) => protocol = protocol_name(*number),
-            Match::Source(net) => source = *net,
-            Match::Destination(net) => destination = *net,
+            Match::Source(net) => source = address(*net),
+            Match::Destination(net) => destination = address(*net),
+            Match::Source6(net) => source = net.to_string(),
+            Match::Destination6(net) => destination = net.to_string(),
             Match::Dscp(values) => rest.push_str(&format!(" dscp {}", codes(values))),
             Match::Precedence(values) => rest.push_str(&format!(" precedence {}", numbers(values))),
             other => {
@@ -114,10 +140,10 @@ fn access_entry(entry: &AccessEntry, standard: bool) -> String {
         }
     }
     let word = if entry.permit { "permit" } else { "deny" };
-    if standard {
-        return format!("{word} {}", address(source));
+    if list.standard {
+        return format!("{word} {source}");
     }
-    format!("{word} {protocol} {}{source_ports} {}{destination_ports}{rest}", address(source), address(destination))
+    format!("{word} {protocol} {source}{source_ports} {destination}{destination_ports}{rest}")
 }
 
 fn address(net: Net) -> String {
@@ -181,6 +207,11 @@ pub(super) fn condition_text(condition: &Match) -> Option<String> {
         Match::Experimental(values) => format!("mpls experimental topmost {}", numbers(values)),
         Match::Cos(values) => format!("cos {}", numbers(values)),
         Match::QosGroup(group) => format!("qos-group {group}"),
+        Match::TrafficClass(class) => format!("traffic-class {class}"),
+        Match::Vlan(ranges) => {
+            let one = |range: &crate::ir::PortRange| format!(" {}-{}", range.low, range.high);
+            format!("vlan{}", ranges.iter().map(one).collect::<String>())
+        }
         Match::AccessList(name) if name.parse::<u32>().is_ok() => format!("access-group {name}"),
         Match::AccessList(name) => format!("access-group name {name}"),
         Match::Protocol(name) => format!("protocol {name}"),
@@ -317,6 +348,7 @@ fn act_text(act: Act) -> String {
         Act::Set(Mark::ExperimentalImposition(n)) => format!("set-mpls-exp-imposition-transmit {n}"),
         Act::Set(Mark::ExperimentalTopmost(n)) => format!("set-mpls-exp-topmost-transmit {n}"),
         Act::Set(Mark::QosGroup(n)) => format!("set-qos-transmit {n}"),
+        Act::Set(Mark::TrafficClass(n)) => format!("set-traffic-class-transmit {n}"),
     }
 }
 
@@ -328,6 +360,7 @@ fn mark_text(mark: Mark) -> String {
         Mark::ExperimentalImposition(n) => format!("mpls experimental imposition {n}"),
         Mark::ExperimentalTopmost(n) => format!("mpls experimental topmost {n}"),
         Mark::QosGroup(n) => format!("qos-group {n}"),
+        Mark::TrafficClass(n) => format!("traffic-class {n}"),
     }
 }
 
@@ -337,6 +370,7 @@ fn limit_text(limit: Limit) -> String {
         Limit::Bytes(n) => format!("{n} bytes"),
         Limit::Microseconds(n) if n % 1000 == 0 => format!("{} ms", n / 1000),
         Limit::Microseconds(n) => format!("{n} us"),
+        Limit::Percent(n) => format!("percent {n}"),
     }
 }
 
@@ -358,7 +392,13 @@ fn random_detect(out: &mut String, wred: &Wred, indent: &str) {
             (Some(code), By::Precedence) => format!("precedence {code}"),
         };
         let denominator = profile.denominator.map_or_else(String::new, |n| format!(" {n}"));
-        line!(out, "{indent}random-detect {code} {} {}{denominator}", profile.min, profile.max);
+        let unit = match profile.unit {
+            Unit::Packets => "",
+            Unit::Bytes => " bytes",
+            Unit::Microseconds => " us",
+            Unit::Percent => " percent",
+        };
+        line!(out, "{indent}random-detect {code} {}{unit} {}{unit}{denominator}", profile.min, profile.max);
     }
 }
 
@@ -432,6 +472,9 @@ fn interface(out: &mut String, port: &Port, report: &mut crate::Report) {
     }
     if let Some(wred) = &port.root.wred {
         random_detect(out, wred, " ");
+    }
+    for net in &port.networks {
+        line!(out, " ip address {} {}", Ipv4Addr::from(net.address), Ipv4Addr::from(!net.wildcard));
     }
     if let Some(input) = &port.input {
         line!(out, " service-policy input {input}");

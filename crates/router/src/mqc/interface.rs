@@ -1,9 +1,11 @@
 //! `interface`: rates, policies, and what there was before policies.
 
-use super::policy_map::{kilobits, no_random_detect, random_detect};
+use super::policy_map::kilobits;
+use super::queue_lines::{no_random_detect, random_detect};
 use super::words::{Cursor, Trouble};
 use super::{Known, Mode, Reader};
-use crate::ir::{Class, Fair, Medium, Port, Queue};
+use crate::ir::{Class, Fair, Medium, Net, Port, Queue};
+use core::net::Ipv4Addr;
 
 const COMMANDS: [&str; 46] = [
     "service-policy",
@@ -53,6 +55,41 @@ const COMMANDS: [&str; 46] = [
     "mls",
     "queue-limit",
 ];
+/// As above; whole words only.
+const RARE: [&str; 17] = [
+    "shape",
+    "tx-queue",
+    "tunnel",
+    "qos",
+    "nhrp",
+    "service",
+    "srr-queue",
+    "wrr-queue",
+    "priority-queue",
+    "queue-set",
+    "trust",
+    "auto",
+    "compress",
+    "priority-flow-control",
+    "flowcontrol",
+    "vlan-id",
+    "ipv4",
+];
+
+/// What follows `ip` or `ppp` on an interface and makes queues, cuts or shortens packets, or hangs policies elsewhere.
+const QUEUEING: [(&str, &[&str]); 9] = [
+    ("ip", &["rtp", "priority"]),
+    ("ip", &["rtp", "reserve"]),
+    ("ip", &["rtp", "header-compression"]),
+    ("ip", &["tcp", "header-compression"]),
+    ("ip", &["rsvp"]),
+    ("ppp", &["multilink", "interleave"]),
+    ("ppp", &["multilink", "fragment"]),
+    ("ppp", &["multilink", "multiclass"]),
+    ("frame-relay", &[]),
+];
+/// What follows `frame-relay` and does nothing to queues.
+const FRAME_RELAY: [&str; 4] = ["lmi-type", "intf-type", "map", "interface-dlci"];
 
 impl Reader {
     /// `interface NAME`
@@ -92,7 +129,7 @@ impl Reader {
         negative: bool,
     ) -> Result<Known, Trouble> {
         let at = cursor.at();
-        let keyword = match Reader::keyword(cursor, &COMMANDS) {
+        let keyword = match Reader::keyword_or(cursor, &COMMANDS, &RARE) {
             Ok(keyword) => keyword,
             // A router prefers the mode that it is in; a whole command of the outer mode is meant so.
             Err(known) => return Ok(known),
@@ -102,9 +139,22 @@ impl Reader {
         {
             return Ok(Known::No);
         }
-        let Some(own) = self.config.ports.get_mut(port) else { return Ok(Known::No) };
+        let Some(own) = self.config.ports.get(port) else { return Ok(Known::No) };
+        if let Some(message) = queueing(keyword, cursor).filter(|_| !negative) {
+            if message.contains("nhrp") {
+                // The policy hangs at tunnels to the members of a group, not at this interface.
+                self.report.enter(crate::Scope::Everything);
+            }
+            return Err(Trouble::unsupported(at, format!("`{message}` on an interface")));
+        }
+        // A line takes effect as a whole or not at all.
+        let mut made = own.clone();
+        let own = &mut made;
         match keyword {
             "service-policy" => {
+                if let Some(kind) = super::class_map::typed(cursor)? {
+                    return Err(Trouble::unsupported(at, format!("a policy of type `{kind}`")));
+                }
                 let input = cursor.expect(&["input", "output"])? == "input";
                 let name = if negative && cursor.is_done() {
                     None
@@ -122,15 +172,37 @@ impl Reader {
             "bandwidth" if negative => own.bandwidth = None,
             "bandwidth" => {
                 let _ = cursor.one_of(&["inherit"]);
+                // Percentages of policies refer to this rate, whatever `bandwidth` says to routing protocols (IOS XE,
+                // "QoS: Tunnel reference bandwidth").
+                let reference = cursor.one_of(&["qos-reference"]).is_some();
                 let rate = kilobits(cursor)?;
                 cursor.finish()?;
-                own.bandwidth = Some(rate);
+                if reference {
+                    let _ = self.referenced.insert(port);
+                }
+                if reference || !self.referenced.contains(&port) {
+                    own.bandwidth = Some(rate);
+                }
+            }
+            "shape" => {
+                let shape = super::policy_map::shape(cursor)?;
+                own.root.shape = Some(shape).filter(|_| !negative);
+            }
+            "ip" | "ipv4" if cursor.clone().one_of(&["address"]).is_some() => {
+                own.networks.extend(network(cursor).filter(|_| !negative));
+                self.report.ignored(at, format!("`{keyword} address` has no effect on queues"));
+                let _ = cursor.rest();
+            }
+            "tx-queue" => {
+                self.open("tx-queue".to_owned(), super::foreign::Effect::Queues, at);
+                return Err(Trouble::unsupported(at, "the queues of a port by number (EOS)"));
             }
             "speed" => {
-                if let Some(word) = cursor.take()
-                    && let Ok(megabits) = word.text.parse::<u64>()
-                {
-                    own.rate = megabits.checked_mul(1_000_000).filter(|rate| (1..=super::HIGHEST_RATE).contains(rate));
+                // `speed auto` leaves what the kind of interface tells. EOS writes `speed forced 1000full`.
+                if cursor.is_number() {
+                    own.rate = Some(cursor.rate("speed in Mbit/s", 1_000_000)?);
+                } else {
+                    let _ = cursor.rest();
                 }
             }
             "clock" => {
@@ -176,8 +248,29 @@ impl Reader {
                 }
                 own.encapsulation = Some(text).filter(|_| !negative);
             }
-            "traffic-shape" | "rate-limit" | "custom-queue-list" | "frame-relay" | "pvc" | "vbr-nrt" | "ubr"
-            | "switchport" | "mls" | "dsl" | "queue-limit" | "tx-queue-limit" => {
+            "traffic-shape"
+            | "rate-limit"
+            | "custom-queue-list"
+            | "pvc"
+            | "vbr-nrt"
+            | "ubr"
+            | "mls"
+            | "dsl"
+            | "queue-limit"
+            | "tx-queue-limit"
+            | "srr-queue"
+            | "wrr-queue"
+            | "priority-queue"
+            | "queue-set"
+            | "trust"
+            | "auto"
+            | "compress"
+            | "priority-flow-control"
+            | "flowcontrol"
+            | "service"
+            | "nhrp"
+                if !negative =>
+            {
                 return Err(Trouble::unsupported(at, format!("`{keyword}` on an interface")));
             }
             _ => {
@@ -189,9 +282,37 @@ impl Reader {
             }
         }
         cursor.finish()?;
+        if let Some(own) = self.config.ports.get_mut(port) {
+            *own = made;
+        }
         self.mode = Mode::Interface(port);
         Ok(Known::Yes)
     }
+}
+
+/// The words that make a queue of their own, or cut or shorten packets, behind a keyword that often does nothing to queues.
+fn queueing(keyword: &'static str, cursor: &Cursor<'_>) -> Option<String> {
+    let text = cursor.clone().rest().to_ascii_lowercase();
+    let words: Vec<&str> = text.split(' ').collect();
+    let found = match keyword {
+        "frame-relay" => !words.first().is_some_and(|word| FRAME_RELAY.contains(word)),
+        "qos" => words.first() != Some(&"pre-classify"),
+        "ip" | "nhrp" if words.contains(&"service-policy") => true,
+        _ => QUEUEING.iter().any(|(first, more)| *first == keyword && !more.is_empty() && words.starts_with(more)),
+    };
+    found.then(|| format!("{keyword} {text}").chars().take(60).collect())
+}
+
+/// The network of `address A.B.C.D MASK` or `address A.B.C.D/LENGTH`.
+fn network(cursor: &mut Cursor<'_>) -> Option<Net> {
+    let _ = cursor.take();
+    let word = cursor.take()?;
+    if let Some((address, length)) = word.text.split_once('/') {
+        return Net::prefix(address.parse::<Ipv4Addr>().ok()?.into(), length.parse().ok()?);
+    }
+    let address: u32 = word.text.parse::<Ipv4Addr>().ok()?.into();
+    let mask: u32 = cursor.take()?.text.parse::<Ipv4Addr>().ok()?.into();
+    Some(Net { address: address & mask, wildcard: !mask })
 }
 
 /// Kinds of interfaces by how their names begin, with the rate of the line where the name tells it. `Ethernet` is 10 Mbit/s on
@@ -236,8 +357,8 @@ pub(super) fn kind(name: &str) -> (Medium, Option<u64>) {
 }
 
 impl Port {
-    /// Whether the port does anything that is worth a simulation.
+    /// Whether the port does anything with what it sends that is worth a simulation.
     pub fn has_policy(&self) -> bool {
-        self.root != Class::default() || self.input.is_some() || self.hold.is_some() || self.ring.is_some()
+        self.root != Class::default() || self.hold.is_some() || self.ring.is_some()
     }
 }

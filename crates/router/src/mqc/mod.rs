@@ -9,19 +9,29 @@ mod adapt;
 mod check;
 mod class_map;
 mod export;
+mod foreign;
 mod interface;
 mod legacy;
+mod names;
+mod paste;
+mod platform;
 mod police;
 mod policy_map;
+mod queue_lines;
 mod words;
 
 pub(crate) use words::HIGHEST_RATE;
 
-use crate::ir::Config;
-use crate::{Imported, Report, Scope};
+use crate::ir::{Config, Queue};
+use crate::{Imported, Level, Place, Report, Scope};
+use std::collections::BTreeSet;
 use words::{Cursor, Pick, Trouble, pick, split};
 
 pub use export::export;
+pub use names::name_interface;
+pub use paste::paste;
+pub(crate) use platform::Depth;
+pub use platform::Platform;
 
 /// Reads a configuration. It never fails: what was not understood is in the report, line by line.
 pub fn import(text: &str) -> Imported {
@@ -29,6 +39,12 @@ pub fn import(text: &str) -> Imported {
     for (index, line) in text.lines().enumerate() {
         let number = u32::try_from(index + 1).unwrap_or(u32::MAX);
         reader.line(line, number);
+    }
+    reader.attach_system();
+    if reader.banner.is_some() {
+        reader.report.enter(Scope::Everything);
+        let message = "a banner does not end, so that all lines behind its beginning are its text";
+        reader.report.unsupported(Place::default(), message, Some("remove the banner"));
     }
     let Reader { mut config, mut report, lists, .. } = reader;
     report.enter(Scope::Everything);
@@ -52,7 +68,7 @@ enum Mode {
     AccessList(usize),
     Interface(usize),
     /// Something that has no counterpart here, such as a routing process; its lines are reported as one with it.
-    Foreign(&'static str),
+    Foreign(foreign::Block),
 }
 
 impl Mode {
@@ -80,6 +96,12 @@ struct Reader {
     config: Config,
     lists: legacy::Lists,
     report: Report,
+    /// Policies for what arrives and for what is sent that hang at every interface without one of its own (NX-OS).
+    system: (Option<String>, Option<String>),
+    /// Interfaces whose percentages refer to a rate that is stated apart (`bandwidth qos-reference`).
+    referenced: BTreeSet<usize>,
+    /// What ends the banner whose text is being read.
+    banner: Option<String>,
 }
 
 impl Reader {
@@ -92,9 +114,29 @@ impl Reader {
         }
         let mut cursor = Cursor::new(&words);
         let Some(first) = cursor.peek() else { return };
+        if let Some(delimiter) = &self.banner {
+            // A banner's text is no command; the character that it began with ends it.
+            if line.contains(delimiter.as_str()) {
+                self.banner = None;
+            }
+            return;
+        }
+        if let Mode::Foreign(block) = &self.mode {
+            if first.at.column <= block.column {
+                self.mode = (*block.back).clone();
+            } else if skipped == 0 && block.effect != foreign::Effect::System {
+                let block = block.clone();
+                self.report.enter(Scope::Everything);
+                return self.foreign_line(&block, &cursor);
+            }
+        }
         let negative = first.text.eq_ignore_ascii_case("no") || first.text.eq_ignore_ascii_case("default");
         if negative {
             let _ = cursor.take();
+        }
+        if self.config.platform.is_none() {
+            let word = |index: usize| words.get(index).map_or("", |word| word.text);
+            self.config.platform = platform::evident(word(0), word(1), word(2));
         }
         if cursor.is_done() {
             self.report.unsupported(first.at, format!("`{}` without a command", first.text), None);
@@ -117,8 +159,9 @@ impl Reader {
                 Err(trouble) => return self.trouble(trouble),
             }
         }
-        if let Mode::Foreign(what) = self.mode {
-            self.report.unsupported(first.at, format!("a line of {what}"), None);
+        if let Mode::Foreign(block) = &self.mode {
+            let block = block.clone();
+            self.foreign_line(&block, &cursor);
         } else {
             let message = format!("the command `{}` is not known", cursor.peek().map_or("", |word| word.text));
             self.report.unsupported(cursor.at(), message, None);
@@ -142,11 +185,11 @@ impl Reader {
     }
 
     fn trouble(&mut self, trouble: Trouble) {
-        let Trouble { at, message, advice, unsupported } = trouble;
-        if unsupported {
-            self.report.unsupported(at, message, advice.as_deref());
-        } else {
+        let Trouble { at, message, advice, level } = trouble;
+        if level == Level::Error {
             self.report.error(at, message, advice.as_deref().unwrap_or("see the command's documentation"));
+        } else {
+            self.report.add(level, at, message, advice.as_deref());
         }
     }
 
@@ -159,8 +202,30 @@ impl Reader {
             Mode::Police(policy, class) => self.police_line(policy, class, cursor, negative),
             Mode::AccessList(list) => self.access_list_line(list, cursor, negative),
             Mode::Interface(port) => self.interface_line(port, cursor, negative),
+            Mode::Foreign(ref block) if block.effect == foreign::Effect::System => {
+                Ok(if self.system_line(cursor, negative)? { Known::Yes } else { Known::No })
+            }
             Mode::Foreign(_) => Ok(Known::No),
         }
+    }
+
+    /// Policies that hang at all interfaces, at those without one of their own.
+    fn attach_system(&mut self) {
+        let (input, output) = (self.system.0.take(), self.system.1.take());
+        for port in &mut self.config.ports {
+            if port.input.is_none() {
+                port.input.clone_from(&input);
+            }
+            if let (Queue::Fifo, Some(output)) = (&port.root.queue, &output) {
+                port.root.queue = Queue::Policy(output.clone());
+            }
+        }
+    }
+
+    /// A command of another feature, which a running configuration writes in whole words; false if it is none.
+    fn whole_word(&mut self, cursor: &mut Cursor<'_>) -> bool {
+        let known = cursor.peek().is_some_and(|word| GLOBAL.iter().any(|own| own.eq_ignore_ascii_case(word.text)));
+        !known && self.foreign(cursor)
     }
 
     /// The keyword of a mode that the line begins with, taken.
@@ -175,8 +240,31 @@ impl Reader {
         }
     }
 
+    /// As [`keyword`](Self::keyword), with words that must be whole, so that they make no abbreviation ambiguous.
+    fn keyword_or(
+        cursor: &mut Cursor<'_>,
+        keywords: &[&'static str],
+        rare: &[&'static str],
+    ) -> Result<&'static str, Known> {
+        let whole = cursor.peek().and_then(|word| rare.iter().find(|own| own.eq_ignore_ascii_case(word.text)));
+        // `service output NAME` abbreviates `service-policy`; `service instance` is another command.
+        if let Some(keyword) = whole.filter(|own| **own != "service" || cursor.one_of_second("instance")) {
+            let _ = cursor.take();
+            return Ok(keyword);
+        }
+        Reader::keyword(cursor, keywords)
+    }
+
     fn global(&mut self, cursor: &mut Cursor<'_>, negative: bool) -> Result<Known, Trouble> {
         let at = cursor.at();
+        // Whole words that begin a command of this mode, and are another command of some other mode.
+        let other = |word: &str| ["class", "priority", "set", "match"].iter().any(|own| own.eq_ignore_ascii_case(word));
+        if cursor.peek().is_some_and(|word| other(word.text)) {
+            return Ok(Known::No);
+        }
+        if self.whole_word(cursor) {
+            return Ok(Known::Yes);
+        }
         let keyword = match Reader::keyword(cursor, &GLOBAL) {
             Ok(keyword) => keyword,
             Err(known) => return Ok(known),
@@ -191,19 +279,24 @@ impl Reader {
                 let _ = cursor.take();
                 self.named_access_list(cursor, negative)?;
             }
-            "router" | "line" | "crypto" | "vrf" | "controller" | "route-map" | "voice" | "dial-peer" | "key"
-            | "aaa" | "queue-list" | "ipv6" => {
-                self.mode = Mode::Foreign(keyword);
-                self.report.unsupported(at, format!("`{keyword}` has no counterpart here"), None);
+            "ipv6" if cursor.clone().one_of(&["access-list"]).is_some() => {
+                let _ = cursor.take();
+                self.ipv6_access_list(cursor, negative)?;
             }
             "banner" => {
-                self.mode = Mode::Foreign("banner");
-                self.report.unsupported(at, "a banner's text is not told from commands", Some("remove it"));
+                let _ = cursor.one_of(&["motd", "login", "exec", "incoming", "prompt-timeout", "slip-ppp"]);
+                let text = cursor.rest();
+                let delimiter = if text.starts_with("^C") { "^C" } else { text.get(..1).unwrap_or_default() };
+                let more = text.get(delimiter.len()..).unwrap_or_default();
+                if !delimiter.is_empty() && !more.contains(delimiter) && !negative {
+                    self.banner = Some(delimiter.to_owned());
+                }
+                self.report.ignored(at, "a banner");
             }
             _ => {
                 // `end` and `exit` leave the mode; the others say nothing about queues.
                 match keyword {
-                    "end" => self.mode = Mode::Global,
+                    "end" | "end-class-map" | "end-policy-map" => self.mode = Mode::Global,
                     "exit" => self.mode = self.mode.outer().unwrap_or_default(),
                     "configure" => self.mode = Mode::Global,
                     _ => {}
@@ -215,27 +308,18 @@ impl Reader {
     }
 }
 
-const GLOBAL: [&str; 43] = [
+const GLOBAL: [&str; 32] = [
     "class-map",
     "policy-map",
     "access-list",
     "interface",
     "priority-list",
     "ip",
-    "router",
-    "line",
-    "crypto",
-    "vrf",
-    "controller",
-    "route-map",
-    "voice",
-    "dial-peer",
-    "key",
-    "aaa",
-    "queue-list",
     "ipv6",
     "banner",
     "end",
+    "end-class-map",
+    "end-policy-map",
     "exit",
     "configure",
     "enable",
@@ -245,8 +329,6 @@ const GLOBAL: [&str; 43] = [
     "logging",
     "clock",
     "boot",
-    "boot-start-marker",
-    "boot-end-marker",
     "building",
     "current",
     "show",
@@ -254,11 +336,11 @@ const GLOBAL: [&str; 43] = [
     "copy",
     "snmp-server",
     "ntp",
-    "username",
     "mpls",
-    "mls",
     "ssh",
     "spanning-tree",
+    "last",
+    "do",
 ];
 
 /// The length in bytes of the prompt that a line copied from a session begins with, such as `R1(config-pmap-c)#`.

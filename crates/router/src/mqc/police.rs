@@ -2,7 +2,7 @@
 
 use super::words::{Cursor, Trouble};
 use super::{Known, Mode, Reader};
-use crate::ir::{Act, Mark, Police, Share};
+use crate::ir::{Act, Mark, Police, Share, Unit};
 
 const ACTIONS: [&str; 3] = ["conform-action", "exceed-action", "violate-action"];
 
@@ -60,16 +60,13 @@ fn policer(cursor: &mut Cursor<'_>) -> Result<Police, Trouble> {
         exceed: vec![Act::Drop],
         violate: Vec::new(),
     };
-    let named = cursor.one_of(&["cir", "rate"]);
+    let _ = cursor.one_of(&["cir", "rate"]);
     police.rate = rate(cursor)?;
-    if named.is_some() {
-        let _ = cursor.one_of(&["bps"]);
-    }
     let mut bursts = 0;
     while !cursor.is_done() {
         if cursor.is_number() {
             // `police RATE BURST [EXCESS]`
-            let bytes = cursor.number("burst in bytes", 1, u64::from(u32::MAX))?;
+            let bytes = burst(cursor, police.rate)?;
             match bursts {
                 0 => police.burst = Some(bytes),
                 1 => police.excess = Some(bytes),
@@ -83,8 +80,8 @@ fn policer(cursor: &mut Cursor<'_>) -> Result<Police, Trouble> {
         let keyword =
             if cursor.one_of(&["violate-action"]).is_some() { "violate-action" } else { cursor.expect(&WORDS)? };
         match keyword {
-            "bc" | "burst" => police.burst = Some(burst(cursor)?),
-            "be" | "peak-burst" => police.excess = Some(burst(cursor)?),
+            "bc" | "burst" => police.burst = Some(burst(cursor, police.rate)?),
+            "be" | "peak-burst" => police.excess = Some(burst(cursor, police.rate)?),
             "pir" | "peak-rate" => police.peak = Some(rate(cursor)?),
             "conform-action" => police.conform = vec![act(cursor)?],
             "exceed-action" => police.exceed = vec![act(cursor)?],
@@ -101,18 +98,33 @@ fn rate(cursor: &mut Cursor<'_>) -> Result<Share, Trouble> {
     cursor.bits_per_second().map(Share::Rate)
 }
 
-fn burst(cursor: &mut Cursor<'_>) -> Result<u64, Trouble> {
+/// A burst in bytes: written in bytes, or in time at the policer's rate.
+fn burst(cursor: &mut Cursor<'_>, rate: Share) -> Result<u64, Trouble> {
     let at = cursor.at();
-    let bytes = cursor.number("burst in bytes", 1, u64::from(u32::MAX))?;
-    if cursor.one_of(&["ms", "milliseconds"]).is_some() {
-        return Err(Trouble::unsupported(at, "a burst in milliseconds"));
+    let (n, unit) = cursor.amount("burst in bytes", Unit::Bytes)?;
+    let bytes = match (unit, rate) {
+        (Unit::Bytes, _) => n,
+        (Unit::Microseconds, Share::Rate(rate)) => in_time(rate, n, true),
+        (Unit::Microseconds, _) => {
+            return Err(Trouble::unsupported(at, "a burst in time of a rate that is a percentage"));
+        }
+        (Unit::Packets | Unit::Percent, _) => return Err(Trouble::unsupported(at, "a burst in packets")),
+    };
+    if bytes == 0 || bytes > u64::from(u32::MAX) {
+        return Err(Trouble::wrong(at, "this is no burst in bytes", "write 1 to 4294967295"));
     }
-    let _ = cursor.one_of(&["bytes"]);
     Ok(bytes)
 }
 
+/// Bytes of a rate in that many microseconds or milliseconds.
+pub(super) fn in_time(rate: u64, n: u64, micro: bool) -> u64 {
+    let part = if micro { 8_000_000 } else { 8_000 };
+    u64::try_from(u128::from(rate) * u128::from(n) / part).unwrap_or(u64::MAX)
+}
+
 fn act(cursor: &mut Cursor<'_>) -> Result<Act, Trouble> {
-    const ACTS: [&str; 9] = [
+    const ACTS: [&str; 10] = [
+        "set-traffic-class-transmit",
         "transmit",
         "drop",
         "set-dscp-transmit",
@@ -129,6 +141,7 @@ fn act(cursor: &mut Cursor<'_>) -> Result<Act, Trouble> {
         "set-dscp-transmit" => Act::Set(Mark::Dscp(cursor.dscp()?)),
         "set-prec-transmit" => Act::Set(Mark::Precedence(cursor.precedence()?)),
         "set-cos-transmit" => Act::Set(Mark::Cos(cursor.small("class of service", 0, 7)? as u8)),
+        "set-traffic-class-transmit" => Act::Set(Mark::TrafficClass(cursor.small("traffic class", 0, 7)? as u8)),
         "set-qos-transmit" => Act::Set(Mark::QosGroup(cursor.small("QoS group", 0, 1023)?)),
         "set-mpls-exp-topmost-transmit" => {
             Act::Set(Mark::ExperimentalTopmost(cursor.small("MPLS traffic class", 0, 7)? as u8))

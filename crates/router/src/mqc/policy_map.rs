@@ -1,11 +1,9 @@
 //! `policy-map`: classes and what is done with each.
 
+use super::queue_lines::{code, no_random_detect, queue_limit, random_detect};
 use super::words::{Cursor, Trouble};
 use super::{Known, Mode, Reader};
-use crate::ir::{
-    By, Class, CodeLimit, Fair, Limit, Mark, Match, Policy, Priority, Profile, Queue, Rule, Scheduler, Shape, Share,
-    Wred,
-};
+use crate::ir::{Class, ClassMap, Fair, Mark, Match, Policy, Priority, Queue, Rule, Scheduler, Shape, Share};
 
 /// The class of what no other is about.
 pub(super) const DEFAULT_CLASS: &str = "class-default";
@@ -13,11 +11,12 @@ pub(super) const DEFAULT_CLASS: &str = "class-default";
 impl Reader {
     /// `policy-map NAME`
     pub(super) fn policy_map(&mut self, cursor: &mut Cursor<'_>, negative: bool) -> Result<(), Trouble> {
-        let name = cursor.name("name of the policy map")?;
-        if name.text.eq_ignore_ascii_case("type") {
-            self.mode = Mode::Foreign("policy-map type");
-            return Err(Trouble::unsupported(name.at, "policy maps with a type are not about queues"));
+        if let Some(kind) = super::class_map::typed(cursor)? {
+            // Another feature than queueing: what stands under it is one with it.
+            let at = cursor.at();
+            return Err(self.foreign_type("policy-map", &kind, at));
         }
+        let name = cursor.name("name of the policy map")?;
         cursor.finish()?;
         let found = self.config.policies.iter().position(|policy| policy.name == name.text);
         if negative {
@@ -60,14 +59,15 @@ impl Reader {
             self.report.ignored(at, "a description");
             return Ok(Known::Yes);
         }
-        let name = cursor.name("name of the class")?;
-        if name.text.eq_ignore_ascii_case("type") {
-            return Err(Trouble::unsupported(name.at, "classes with a type are not about queues"));
+        if let Some(kind) = super::class_map::typed(cursor)? {
+            return Err(Trouble::unsupported(at, format!("a class of type `{kind}`")));
         }
+        let name = cursor.name("name of the class")?;
         if cursor.one_of(&["insert-before"]).is_some() {
             return Err(Trouble::unsupported(name.at, "insert-before"));
         }
         cursor.finish()?;
+        self.system_class(name.text, name.at);
         let Some(own) = self.config.policies.get_mut(policy) else { return Ok(Known::No) };
         let is_default = name.text.eq_ignore_ascii_case(DEFAULT_CLASS);
         let class_name = if is_default { DEFAULT_CLASS } else { name.text };
@@ -102,6 +102,19 @@ impl Reader {
         Ok(Known::Yes)
     }
 
+    /// NX-OS has class maps of its own for the queues of a port: `c-out-8q-q7` is QoS group 7, `c-out-8q-q-default` is what no
+    /// other queue takes, group 0 (Nexus 9000 Series NX-OS Quality of Service Configuration Guide, "Configuring Classification").
+    fn system_class(&mut self, name: &str, at: crate::Place) {
+        let lower = name.to_ascii_lowercase();
+        let Some((_, queue)) = lower.strip_prefix("c-out-").and_then(|rest| rest.rsplit_once('q')) else { return };
+        let group = if queue == "-default" { Some(0) } else { queue.parse::<u32>().ok().filter(|n| *n < 8) };
+        let Some(group) = group else { return };
+        if self.config.class_map(name).is_none() {
+            let conditions = vec![Match::QosGroup(group)];
+            self.config.class_maps.push(ClassMap { name: name.to_owned(), all: false, conditions, at });
+        }
+    }
+
     /// The class with that index.
     pub(super) fn class_at(&mut self, policy: usize, class: usize) -> Option<&mut Class> {
         self.config.policies.get_mut(policy)?.classes.get_mut(class)
@@ -129,7 +142,8 @@ impl Reader {
             "drop",
             "compress",
         ];
-        let keyword = match Reader::keyword(cursor, &COMMANDS) {
+        const RARE: [&str; 4] = ["queue-buffers", "netflow-sampler", "account", "trust"];
+        let keyword = match Reader::keyword_or(cursor, &COMMANDS, &RARE) {
             Ok(keyword) => keyword,
             Err(known) => return Ok(known),
         };
@@ -142,19 +156,39 @@ impl Reader {
                 self.report.ignored(at, "a description");
                 return Ok(Known::Yes);
             }
-            "drop" | "compress" => return Err(Trouble::unsupported(at, format!("`{keyword}` in a class"))),
+            "drop" | "compress" | "queue-buffers" | "netflow-sampler" | "account" | "trust" => {
+                return Err(Trouble::unsupported(at, format!("`{keyword}` in a class")));
+            }
             _ => {}
         }
         let Some(own) = self.class_at(policy, class) else { return Ok(Known::No) };
+        // A line takes effect as a whole or not at all: half of it could mean something else.
+        let mut made = own.clone();
+        let mut rest = None;
         if negative {
-            take_away(own, keyword, cursor)?;
+            take_away(&mut made, keyword, cursor)?;
         } else {
-            action(own, keyword, cursor)?;
+            action(&mut made, keyword, cursor)?;
+            rest = accounting(keyword, cursor);
             cursor.finish()?;
+        }
+        *own = made;
+        if let Some(rest) = rest {
+            self.report.unsupported(
+                at,
+                format!("the shaper counts other bytes of each packet, `{rest}`; the rate alone was taken"),
+                Some("give the bytes that are counted with --overhead"),
+            );
         }
         self.mode = Mode::Class(policy, class);
         Ok(Known::Yes)
     }
+}
+
+/// What a shaper counts of a packet, where the line says so: `account user-defined N` and the like (IOS XE).
+fn accounting(keyword: &str, cursor: &mut Cursor<'_>) -> Option<String> {
+    (keyword == "shape" && cursor.peek().is_some_and(|word| word.text.eq_ignore_ascii_case("account")))
+        .then(|| cursor.rest())
 }
 
 fn action(class: &mut Class, keyword: &str, cursor: &mut Cursor<'_>) -> Result<(), Trouble> {
@@ -174,6 +208,9 @@ fn action(class: &mut Class, keyword: &str, cursor: &mut Cursor<'_>) -> Result<(
             class.set.push(mark);
         }
         "service-policy" => {
+            if let Some(kind) = super::class_map::typed(cursor)? {
+                return Err(Trouble::unsupported(cursor.at(), format!("a policy of type `{kind}` within a class")));
+            }
             let _ = cursor.clone().one_of(&["output"]).filter(|_| {
                 let mut ahead = cursor.clone();
                 let _ = ahead.take();
@@ -224,37 +261,9 @@ fn take_away(class: &mut Class, keyword: &str, cursor: &mut Cursor<'_>) -> Resul
     Ok(())
 }
 
-/// What follows `no random-detect`: all of it goes, or one profile.
-pub(super) fn no_random_detect(wred: &mut Option<Wred>, cursor: &mut Cursor<'_>) -> Result<(), Trouble> {
-    match cursor.one_of(&["dscp", "precedence", "exponential-weighting-constant", "ecn"]) {
-        Some(by @ ("dscp" | "precedence")) => {
-            let (_, code) = code(by, cursor)?;
-            if let Some(own) = wred {
-                own.profiles.retain(|profile| profile.code != Some(code));
-            }
-        }
-        Some("exponential-weighting-constant") => {
-            if let Some(own) = wred {
-                own.exponent = None;
-            }
-        }
-        Some(_) => {
-            if let Some(own) = wred {
-                own.ecn = false;
-            }
-        }
-        None => *wred = None,
-    }
-    Ok(())
-}
-
-fn code(by: &str, cursor: &mut Cursor<'_>) -> Result<(By, u8), Trouble> {
-    if by == "dscp" { Ok((By::Dscp, cursor.dscp()?)) } else { Ok((By::Precedence, cursor.precedence()?)) }
-}
-
-/// kbit/s in bit/s.
+/// A rate whose bare digits are kbit/s, in bit/s.
 pub(super) fn kilobits(cursor: &mut Cursor<'_>) -> Result<u64, Trouble> {
-    cursor.number("rate in kbit/s", 1, super::HIGHEST_RATE / 1000).map(|n| n.saturating_mul(1000))
+    cursor.rate("rate in kbit/s", 1000)
 }
 
 fn bandwidth(cursor: &mut Cursor<'_>) -> Result<Share, Trouble> {
@@ -273,7 +282,7 @@ fn bandwidth(cursor: &mut Cursor<'_>) -> Result<Share, Trouble> {
 fn priority(cursor: &mut Cursor<'_>) -> Result<Priority, Trouble> {
     let mut made = Priority { level: 1, rate: None, burst: None };
     if cursor.one_of(&["level"]).is_some() {
-        made.level = cursor.small("level", 1, 2)? as u8;
+        made.level = cursor.small("level", 1, 7)? as u8;
     }
     if cursor.is_done() {
         return Ok(made);
@@ -289,85 +298,8 @@ fn priority(cursor: &mut Cursor<'_>) -> Result<Priority, Trouble> {
     Ok(made)
 }
 
-fn queue_limit(class: &mut Class, cursor: &mut Cursor<'_>) -> Result<(), Trouble> {
-    if let Some(by) = cursor.one_of(&["dscp", "precedence"]) {
-        let (by, code) = code(by, cursor)?;
-        let limit = limit(cursor)?;
-        class.code_limits.retain(|own| own.by != by || own.code != code);
-        class.code_limits.push(CodeLimit { by, code, limit });
-    } else {
-        class.limit = Some(limit(cursor)?);
-    }
-    Ok(())
-}
-
-fn limit(cursor: &mut Cursor<'_>) -> Result<Limit, Trouble> {
-    let n = cursor.number("queue limit", 1, 8_192_000_000)?;
-    Ok(match cursor.one_of(&["packets", "bytes", "ms", "us"]) {
-        Some("bytes") => Limit::Bytes(n),
-        Some("ms") => Limit::Microseconds(n.saturating_mul(1000)),
-        Some("us") => Limit::Microseconds(n),
-        _ => Limit::Packets(n),
-    })
-}
-
-/// What follows `random-detect`.
-pub(super) fn random_detect(wred: &mut Option<Wred>, cursor: &mut Cursor<'_>) -> Result<(), Trouble> {
-    const WORDS: [&str; 9] = [
-        "dscp-based",
-        "precedence-based",
-        "prec-based",
-        "ecn",
-        "dscp",
-        "precedence",
-        "exponential-weighting-constant",
-        "discard-class",
-        "discard-class-based",
-    ];
-    if cursor.is_done() {
-        let _ = wred.get_or_insert_default();
-        return Ok(());
-    }
-    let at = cursor.at();
-    let keyword = cursor.expect(&WORDS)?;
-    if keyword.starts_with("discard") {
-        return Err(Trouble::unsupported(at, "random-detect by discard class"));
-    }
-    let own = wred.get_or_insert_default();
-    match keyword {
-        "dscp-based" => own.by = By::Dscp,
-        "precedence-based" | "prec-based" => own.by = By::Precedence,
-        "ecn" => own.ecn = true,
-        "exponential-weighting-constant" => own.exponent = Some(cursor.small("exponent", 1, 16)? as u8),
-        _ => {
-            let reserved = cursor.peek().is_some_and(|word| word.text.eq_ignore_ascii_case("rsvp"));
-            let code = if reserved {
-                let _ = cursor.take();
-                None
-            } else if keyword == "dscp" {
-                own.by = By::Dscp;
-                Some(cursor.dscp()?)
-            } else {
-                Some(cursor.precedence()?)
-            };
-            let place = cursor.at();
-            let min = cursor.small("minimum threshold", 1, 4_294_967)?;
-            let max = cursor.small("maximum threshold", 1, 4_294_967)?;
-            if min > max {
-                let message = format!("the minimum threshold {min} is above the maximum {max}");
-                return Err(Trouble::wrong(place, message, "write the lower number first"));
-            }
-            let _ = cursor.one_of(&["packets"]);
-            let denominator = if cursor.is_number() { Some(cursor.small("denominator", 1, 65536)?) } else { None };
-            own.profiles.retain(|profile| profile.code != code);
-            own.profiles.push(Profile { code, min, max, denominator });
-        }
-    }
-    Ok(())
-}
-
-fn shape(cursor: &mut Cursor<'_>) -> Result<Shape, Trouble> {
-    let peak = match cursor.one_of(&["average", "peak"]) {
+pub(super) fn shape(cursor: &mut Cursor<'_>) -> Result<Shape, Trouble> {
+    let peak = match cursor.one_of(&["average", "peak", "rate"]) {
         Some(keyword) => keyword == "peak",
         None if cursor.is_number() => false,
         None => cursor.expect(&["average", "peak"])? == "peak",
@@ -381,12 +313,19 @@ fn shape(cursor: &mut Cursor<'_>) -> Result<Shape, Trouble> {
     for burst in &mut bursts {
         if cursor.is_number() {
             let at = cursor.at();
-            let bits = cursor.number("burst in bits", 0, u64::from(u32::MAX) * 8)?;
-            if cursor.one_of(&["ms"]).is_some() {
-                return Err(Trouble::unsupported(at, "a burst in milliseconds"));
-            }
             // Routers write bursts of shapers in bits, of policers in bytes.
-            *burst = Some(bits.div_ceil(8)).filter(|bytes| *bytes > 0);
+            let bits = cursor.number("burst in bits", 0, u64::from(u32::MAX) * 8)?;
+            let bytes = match (cursor.one_of(&["ms", "milliseconds", "us", "bytes", "kbytes", "mbytes"]), rate) {
+                (None, _) => bits.div_ceil(8),
+                (Some("bytes"), _) => bits,
+                (Some("kbytes"), _) => bits.saturating_mul(1_000),
+                (Some("mbytes"), _) => bits.saturating_mul(1_000_000),
+                (Some(unit), Share::Rate(rate)) => super::police::in_time(rate, bits, unit == "us"),
+                (Some(_), _) => {
+                    return Err(Trouble::unsupported(at, "a burst in time of a rate that is a percentage"));
+                }
+            };
+            *burst = Some(bytes).filter(|bytes| *bytes > 0);
         }
     }
     let [burst, excess] = bursts;
@@ -395,11 +334,12 @@ fn shape(cursor: &mut Cursor<'_>) -> Result<Shape, Trouble> {
 
 fn mark(cursor: &mut Cursor<'_>) -> Result<Mark, Trouble> {
     let _ = cursor.one_of(&["ip"]);
-    Ok(match cursor.expect(&["dscp", "precedence", "cos", "mpls", "qos-group"])? {
+    Ok(match cursor.expect(&["dscp", "precedence", "cos", "mpls", "qos-group", "traffic-class"])? {
         "dscp" => Mark::Dscp(cursor.dscp()?),
         "precedence" => Mark::Precedence(cursor.precedence()?),
         "cos" => Mark::Cos(cursor.small("class of service", 0, 7)? as u8),
         "qos-group" => Mark::QosGroup(cursor.small("QoS group", 0, 1023)?),
+        "traffic-class" => Mark::TrafficClass(cursor.small("traffic class", 0, 7)? as u8),
         _ => {
             let _ = cursor.expect(&["experimental"])?;
             let topmost = cursor.one_of(&["imposition", "topmost"]) == Some("topmost");

@@ -1,6 +1,7 @@
 //! Lines, words and abbreviated keywords.
 
-use crate::Place;
+use crate::ir::Unit;
+use crate::{Level, Place};
 use tailback_diffserv::Dscp;
 
 /// A word and where it stands.
@@ -16,16 +17,19 @@ pub(super) struct Trouble {
     pub at: Place,
     pub message: String,
     pub advice: Option<String>,
-    /// Whether a router knows it and we have no counterpart; otherwise it is an error.
-    pub unsupported: bool,
+    /// What it is: an error, what has no counterpart here, or what needs none.
+    pub level: Level,
 }
 
 impl Trouble {
     pub fn wrong(at: Place, message: impl Into<String>, advice: impl Into<String>) -> Trouble {
-        Trouble { at, message: message.into(), advice: Some(advice.into()), unsupported: false }
+        Trouble { at, message: message.into(), advice: Some(advice.into()), level: Level::Error }
     }
     pub fn unsupported(at: Place, message: impl Into<String>) -> Trouble {
-        Trouble { at, message: message.into(), advice: None, unsupported: true }
+        Trouble { at, message: message.into(), advice: None, level: Level::Unsupported }
+    }
+    pub fn ignored(at: Place, message: impl Into<String>) -> Trouble {
+        Trouble { at, message: message.into(), advice: None, level: Level::Ignored }
     }
 }
 
@@ -129,6 +133,10 @@ impl<'a> Cursor<'a> {
             Pick::Several(_) | Pick::None => None,
         }
     }
+    /// Whether the word behind the next one is that one.
+    pub fn one_of_second(&self, word: &str) -> bool {
+        self.words.get(self.next + 1).is_some_and(|own| own.text.eq_ignore_ascii_case(word))
+    }
     /// Takes one of the keywords, or says which there are.
     pub fn expect(&mut self, keywords: &[&'static str]) -> Result<&'static str, Trouble> {
         let choices = keywords.join(", ");
@@ -172,19 +180,65 @@ impl<'a> Cursor<'a> {
     pub fn small(&mut self, what: &str, low: u32, high: u32) -> Result<u32, Trouble> {
         self.number(what, u64::from(low), u64::from(high)).map(|n| u32::try_from(n).unwrap_or(high))
     }
-    /// Takes a rate in bit/s; k, m and g may follow the digits.
-    pub fn bits_per_second(&mut self) -> Result<u64, Trouble> {
-        let word = self.name("rate in bit/s")?;
-        let (digits, factor) = match word.text.as_bytes().last() {
-            Some(b'k' | b'K') => (word.text.get(..word.text.len() - 1).unwrap_or_default(), 1_000),
-            Some(b'm' | b'M') => (word.text.get(..word.text.len() - 1).unwrap_or_default(), 1_000_000),
-            Some(b'g' | b'G') => (word.text.get(..word.text.len() - 1).unwrap_or_default(), 1_000_000_000),
-            _ => (word.text, 1),
+    /// Takes a rate in bit/s: digits, with k, m, g or a unit behind them (`20m`, `20 mbps`, `1.5 gbps`). Bare digits count
+    /// `unit` bit/s.
+    pub fn rate(&mut self, what: &str, unit: u64) -> Result<u64, Trouble> {
+        let word = self.name(what)?;
+        let wrong = || {
+            Trouble::wrong(word.at, format!("`{}` is no {what}", word.text), "write digits, such as 2000000 or 2 mbps")
         };
-        let rate = digits.parse::<u64>().ok().and_then(|n| n.checked_mul(factor));
-        rate.filter(|rate| (1..=HIGHEST_RATE).contains(rate)).ok_or_else(|| {
-            Trouble::wrong(word.at, format!("`{}` is no rate in bit/s", word.text), "write digits, such as 2000000")
-        })
+        let end = word.text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(word.text.len());
+        let (digits, suffix) = word.text.split_at(end);
+        let behind = match suffix.to_ascii_lowercase().as_str() {
+            "" => None,
+            "k" => Some(1_000),
+            "m" => Some(1_000_000),
+            "g" => Some(1_000_000_000),
+            other => Some(RATE_UNITS.iter().find(|(name, _)| *name == other).map(|(_, bits)| *bits).ok_or_else(wrong)?),
+        };
+        let factor = match behind {
+            Some(factor) => factor,
+            None => self.unit(&RATE_UNITS)?.unwrap_or(unit),
+        };
+        let rate = decimal(digits, factor).filter(|rate| (1..=HIGHEST_RATE).contains(rate));
+        rate.ok_or_else(wrong)
+    }
+    /// Takes a rate whose bare digits are bit/s.
+    pub fn bits_per_second(&mut self) -> Result<u64, Trouble> {
+        self.rate("rate in bit/s", 1)
+    }
+    /// Takes the next word if it is one of the units, whole; what a rate of packets or cells would be in bit/s is not known.
+    pub fn unit(&mut self, units: &[(&str, u64)]) -> Result<Option<u64>, Trouble> {
+        let Some(word) = self.peek() else { return Ok(None) };
+        if ["pps", "cellsps", "cells", "per-thousand", "per-million"].iter().any(|u| word.text.eq_ignore_ascii_case(u))
+        {
+            return Err(Trouble::unsupported(word.at, format!("a value in `{}`", word.text)));
+        }
+        let found = units.iter().find(|(name, _)| name.eq_ignore_ascii_case(word.text)).map(|(_, factor)| *factor);
+        if found.is_some() {
+            self.next += 1;
+        }
+        Ok(found)
+    }
+    /// Takes an amount of data in bytes, of time in microseconds, or of packets; bare digits count `unit`.
+    pub fn amount(&mut self, what: &str, unit: Unit) -> Result<(u64, Unit), Trouble> {
+        let word = self.name(what)?;
+        let wrong = || {
+            Trouble::wrong(word.at, format!("`{}` is no {what}", word.text), "write digits, such as 64 or 200 kbytes")
+        };
+        let (mut unit, mut factor) = (unit, 1);
+        if let Some(next) = self.peek() {
+            if next.text.eq_ignore_ascii_case("cells") {
+                return Err(Trouble::unsupported(next.at, "a number of ATM cells"));
+            }
+            let found = AMOUNT_UNITS.iter().find(|(name, ..)| name.eq_ignore_ascii_case(next.text));
+            if let Some((_, of, by)) = found {
+                (unit, factor) = (*of, *by);
+                self.next += 1;
+            }
+        }
+        let n = decimal(word.text, factor).filter(|n| *n <= MOST).ok_or_else(wrong)?;
+        Ok((n, unit))
     }
     /// Takes a code point, by name or number.
     pub fn dscp(&mut self) -> Result<u8, Trouble> {
@@ -225,6 +279,38 @@ impl<'a> Cursor<'a> {
             }
         }
     }
+}
+
+/// Units of rates, as IOS XR and NX-OS write them.
+pub(super) const RATE_UNITS: [(&str, u64); 4] =
+    [("bps", 1), ("kbps", 1_000), ("mbps", 1_000_000), ("gbps", 1_000_000_000)];
+/// Units of limits and bursts, with what one of them is. kbytes and mbytes are of a thousand and a million bytes: no public
+/// document says otherwise.
+const AMOUNT_UNITS: [(&str, Unit, u64); 9] = [
+    ("packets", Unit::Packets, 1),
+    ("bytes", Unit::Bytes, 1),
+    ("kbytes", Unit::Bytes, 1_000),
+    ("mbytes", Unit::Bytes, 1_000_000),
+    ("gbytes", Unit::Bytes, 1_000_000_000),
+    ("us", Unit::Microseconds, 1),
+    ("ms", Unit::Microseconds, 1_000),
+    ("milliseconds", Unit::Microseconds, 1_000),
+    ("percent", Unit::Percent, 1),
+];
+/// Largest amount that is believed.
+const MOST: u64 = 1_000_000_000_000;
+
+/// A decimal number times a factor, rounded down; none if it is no number or too large.
+fn decimal(text: &str, factor: u64) -> Option<u64> {
+    let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
+    let digits = |text: &str| text.len() <= 18 && text.bytes().all(|b| b.is_ascii_digit()) && !text.is_empty();
+    if !digits(whole) || !digits(part) {
+        return None;
+    }
+    let whole = whole.parse::<u64>().ok()?.checked_mul(factor)?;
+    let scale = 10u128.pow(u32::try_from(part.len()).ok()?);
+    let part = u64::try_from(u128::from(part.parse::<u64>().ok()?) * u128::from(factor) / scale).ok()?;
+    whole.checked_add(part)
 }
 
 /// Highest rate that is believed, bit/s.

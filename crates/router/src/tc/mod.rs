@@ -12,6 +12,7 @@ mod class;
 mod counting;
 mod export;
 mod filter;
+mod filters;
 mod marking;
 mod netfilter;
 mod qdisc;
@@ -28,7 +29,7 @@ use script::Script;
 use shell::Word;
 use std::collections::BTreeMap;
 
-pub use export::export;
+pub use export::{export, name_device};
 
 /// Reads a script. It never fails: what was not understood is in the report, line by line.
 pub fn import(text: &str) -> Imported {

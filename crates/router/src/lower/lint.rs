@@ -1,0 +1,143 @@
+//! What looks wrong before anything runs: classes that no packet can reach, priority that nothing limits, priority that is less
+//! than its calls need. Each remark is a warning; the policy is simulated as it is written.
+
+use super::link::Link;
+use super::traffic::{Model, Traffic};
+use crate::Report;
+use crate::ir::{Class, Config, Header, Match, Policy, Port, Queue, Scheduler};
+
+/// Deepest nesting that is followed; routers allow three levels.
+const DEEPEST: usize = 8;
+/// Most policies that are looked at, each as often as it hangs somewhere.
+const MOST: usize = 1000;
+
+/// Reports what looks wrong with the policy of a port, for the traffic that it gets.
+pub(super) fn lint(config: &Config, port: &Port, traffic: &Traffic, link: &Link, report: &mut Report) {
+    let Queue::Policy(root) = &port.root.queue else { return };
+    let base = port.root.shape.and_then(|shape| shape.bps(link.base)).unwrap_or(link.base);
+    let all: Vec<usize> = (0..traffic.rows.len()).collect();
+    let mut todo: Vec<(&str, u64, Vec<usize>, usize)> = vec![(root, base, all, 0)];
+    let mut seen: Vec<&str> = Vec::new();
+    for _ in 0..MOST {
+        let Some((name, base, rows, depth)) = todo.pop() else { return };
+        let Some(policy) = config.policy(name).filter(|_| depth < DEEPEST) else { continue };
+        if !seen.contains(&name) {
+            seen.push(name);
+            unreachable(policy, config, report);
+        }
+        for class in &policy.classes {
+            let own: Vec<usize> = rows
+                .iter()
+                .copied()
+                .filter(|row| {
+                    let header = traffic.rows.get(*row).map(|row| &row.header);
+                    header.is_some_and(|header| class_of(policy, header, config) == Some(class.name.as_str()))
+                })
+                .collect();
+            priority(policy, class, base, &own, traffic, link, report);
+            if let Queue::Policy(inner) = &class.queue {
+                let share = class.shape.and_then(|shape| shape.bps(base)).or_else(|| class.bandwidth?.of(base));
+                todo.push((inner, share.unwrap_or(base), own, depth + 1));
+            }
+        }
+    }
+}
+
+fn class_of<'a>(policy: &'a Policy, header: &Header, config: &Config) -> Option<&'a str> {
+    let rule = policy.rules.iter().find(|rule| rule.when.holds(header, config) == Some(true));
+    rule.map(|rule| rule.class.as_str()).or(policy.default.as_deref())
+}
+
+/// Classes that only code points lead to, and none does, or none that an earlier class leaves.
+fn unreachable(policy: &Policy, config: &Config, report: &mut Report) {
+    let mut taken: u64 = 0;
+    for rule in &policy.rules {
+        let Some(codes) = codes(&rule.when, config) else { continue };
+        let left = codes & !taken;
+        if codes == 0 {
+            report.warning(
+                rule.at,
+                format!("class `{}` of `{}` never gets a packet: no code point meets its conditions", rule.class, policy.name),
+                "a packet has one code point: with several `match dscp` lines write match-any, or list the values on one line",
+            );
+        } else if left == 0 {
+            let before = policy.rules.iter().take_while(|other| !core::ptr::eq(*other, rule));
+            let by: Vec<&str> = before
+                .filter(|other| self::codes(&other.when, config).is_some_and(|own| own & codes != 0))
+                .map(|other| other.class.as_str())
+                .collect();
+            report.warning(
+                rule.at,
+                format!(
+                    "class `{}` of `{}` never gets a packet: all its code points go to {} before it",
+                    rule.class,
+                    policy.name,
+                    by.join(", ")
+                ),
+                "put the narrower class first",
+            );
+        }
+        taken |= codes;
+    }
+}
+
+/// The code points that meet a condition, one bit each; none where something else decides.
+fn codes(when: &Match, config: &Config) -> Option<u64> {
+    let mut found = 0;
+    for code in 0..64u8 {
+        let header = Header { dscp: code, ..Header::default() };
+        if when.holds(&header, config)? {
+            found |= 1 << code;
+        }
+    }
+    Some(found)
+}
+
+fn priority(
+    policy: &Policy,
+    class: &Class,
+    base: u64,
+    rows: &[usize],
+    traffic: &Traffic,
+    link: &Link,
+    report: &mut Report,
+) {
+    let Some(own) = class.priority.filter(|_| policy.scheduler == Scheduler::ClassBased) else { return };
+    let policed = class.police.as_ref().and_then(|police| police.rate.of(base));
+    let rate = match (own.rate.and_then(|share| share.of(base)), policed) {
+        (Some(rate), Some(policed)) => rate.min(policed),
+        (Some(rate), None) | (None, Some(rate)) => rate,
+        (None, None) => {
+            report.warning(
+                class.at,
+                format!(
+                    "class `{}` has priority without a rate: it can take all of the line from the others",
+                    class.name
+                ),
+                "write `priority` with a rate, or `police` in the class",
+            );
+            return;
+        }
+    };
+    let sends = |row: &usize| traffic.rows.get(*row).filter(|row| row.model != Model::Tcp);
+    let needs = rows.iter().filter_map(sends).fold(0u64, |sum, row| {
+        let counted = row.packet.saturating_add(u64::from(link.overhead.counted)).max(u64::from(link.overhead.least));
+        let flow = u128::from(row.rate) * u128::from(counted) / u128::from(row.packet.max(1));
+        sum.saturating_add(u64::try_from(flow).unwrap_or(u64::MAX).saturating_mul(u64::from(row.count)))
+    });
+    if needs > rate {
+        report.warning(
+            class.at,
+            format!(
+                "class `{}` has {} kbit/s of priority, and its flows send {} kbit/s with {} B of {} for each packet: \
+                 a busy line drops the rest",
+                class.name,
+                rate / 1000,
+                needs.div_ceil(1000),
+                link.overhead.counted,
+                link.overhead.name
+            ),
+            "raise the rate, or admit fewer flows",
+        );
+    }
+}

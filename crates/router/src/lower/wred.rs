@@ -1,0 +1,210 @@
+//! Weighted random early detection and fair queues with the defaults of the platform, and what was assumed for them.
+
+use super::conditions::dscp;
+use super::{Lower, Platform};
+use crate::ir::{By, Class, Fair, Limit, Profile, Unit, Wred};
+use crate::mqc::Depth;
+use serde_json::{Map, Value, json};
+
+impl Lower<'_> {
+    /// What may wait in a class by default, as a limit; `rate` is the class's in bit/s.
+    pub(super) fn usual_limit(&mut self, class: &Class, rate: u64) -> Limit {
+        let (depth, source) = self.platform.depth(class.priority.is_some());
+        let (limit, text) = match depth {
+            Depth::Packets(n) => (Limit::Packets(n), format!("{n} packets")),
+            Depth::Time { ms, packet, least } => {
+                let bytes = u64::try_from(u128::from(rate) * u128::from(ms) / 8_000).unwrap_or(u64::MAX);
+                match bytes.checked_div(packet) {
+                    Some(packets) => (
+                        Limit::Packets(packets.max(least)),
+                        format!("{ms} ms at its rate in packets of {packet} B, {least} packets at least"),
+                    ),
+                    None => (Limit::Bytes(bytes.max(1)), format!("{ms} ms at its rate")),
+                }
+            }
+        };
+        let kind = if class.priority.is_some() { "a priority class" } else { "a class" };
+        let _ = self.defaults.insert(format!("{kind} without queue-limit holds {text} ({source})"));
+        limit
+    }
+
+    /// Packets of the mean size of the class's rows, in bytes.
+    fn mean_packet(&self, class: &Class) -> u64 {
+        let own = self.members.iter().filter(|own| own.class.rsplit('/').next() == Some(class.name.as_str()));
+        let groups: Vec<&String> = own.flat_map(|own| &own.groups).collect();
+        let sizes: Vec<u64> = self
+            .conditions
+            .traffic
+            .rows
+            .iter()
+            .filter(|row| groups.is_empty() || groups.contains(&&row.name))
+            .map(|row| row.packet)
+            .collect();
+        let sum: u64 = sizes.iter().sum();
+        sum.checked_div(u64::try_from(sizes.len()).unwrap_or(1)).unwrap_or(1500).max(1)
+    }
+
+    /// A limit in packets; what is stated otherwise is converted by the mean packet of the class.
+    fn limit_packets(&mut self, class: &Class, rate: u64) -> u64 {
+        let limit = class.limit.unwrap_or_else(|| self.usual_limit(class, rate));
+        let packet = self.mean_packet(class);
+        match limit {
+            Limit::Packets(n) => n,
+            Limit::Bytes(n) => n / packet,
+            Limit::Microseconds(us) => in_time(rate, us) / packet,
+            Limit::Percent(_) => 64,
+        }
+        .max(1)
+    }
+
+    /// The discipline of a class with random-detect; `rate` is the class's in bit/s.
+    pub(super) fn wred_discipline(&mut self, class: &Class, wred: &Wred, rate: u64) -> Value {
+        let mut profiles = Map::new();
+        let codes: Vec<u8> = match wred.by {
+            By::Precedence => (0..8).collect(),
+            By::Dscp => (0..64).collect(),
+        };
+        for code in codes {
+            let given = wred.profiles.iter().find(|profile| profile.code == Some(code)).copied();
+            let key = if wred.by == By::Dscp { dscp(code) } else { code.to_string() };
+            let profile = match given {
+                Some(profile) => self.in_packets(profile, class, rate),
+                // Code points that no row has need no profile.
+                None if !self.has_code(class, wred.by, code) => continue,
+                None => self.usual_profile(wred.by, code),
+            };
+            let mut one = json!({ "min": profile.min, "max": profile.max });
+            if let Some(denominator) = profile.denominator {
+                one["denominator"] = json!(denominator);
+            }
+            let _ = profiles.insert(key, one);
+        }
+        let by = if wred.by == By::Dscp { "dscp" } else { "precedence" };
+        let mut made = json!({ "kind": "wred", "by": by });
+        match wred.exponent {
+            // The queue itself instead of its average.
+            Some(0) => self.report.unsupported(
+                class.at,
+                format!("class `{}`: an average without memory; the exponent is taken as 1", class.name),
+                None,
+            ),
+            _ => {}
+        }
+        if let Some(exponent) = wred.exponent {
+            made["exponent"] = json!(exponent.clamp(1, 16));
+        }
+        if !profiles.is_empty() {
+            made["profiles"] = Value::Object(profiles);
+        }
+        if wred.ecn {
+            made["ecn"] = json!(true);
+        }
+        if wred.by == By::Precedence && self.labels_differ(class) {
+            self.report.unsupported(
+                class.at,
+                format!("class `{}`: profiles by the labels' traffic class where it is not the precedence", class.name),
+                Some("random-detect takes the precedence of the code point here"),
+            );
+        }
+        made
+    }
+
+    /// Whether a row of the class has that code point or precedence.
+    fn has_code(&self, class: &Class, by: By, code: u8) -> bool {
+        let own = self.members.iter().filter(|own| own.class.rsplit('/').next() == Some(class.name.as_str()));
+        let groups: Vec<&String> = own.flat_map(|own| &own.groups).collect();
+        self.conditions.traffic.rows.iter().any(|row| {
+            let own = if by == By::Dscp { row.header.dscp } else { row.header.dscp >> 3 };
+            own == code && (groups.is_empty() || groups.contains(&&row.name))
+        })
+    }
+
+    /// Whether a row of the class has another traffic class in its labels than the precedence, so that profiles differ.
+    fn labels_differ(&self, class: &Class) -> bool {
+        let own = self.members.iter().filter(|own| own.class.rsplit('/').next() == Some(class.name.as_str()));
+        let groups: Vec<&String> = own.flat_map(|own| &own.groups).collect();
+        let mut rows = self.conditions.traffic.rows.iter().filter(|row| groups.contains(&&row.name));
+        rows.any(|row| row.header.experimental.is_some_and(|exp| exp != row.header.dscp >> 3))
+    }
+
+    fn usual_profile(&mut self, by: By, code: u8) -> Profile {
+        let (min, max, unit, source) = self.platform.thresholds(by, code);
+        let kind = if by == By::Dscp { "code point" } else { "precedence" };
+        let _ = self.defaults.insert(format!("random-detect has its thresholds by {kind} ({source})"));
+        Profile { code: Some(code), min, max, unit, denominator: None }
+    }
+
+    /// Thresholds in packets, as the discipline counts; what is stated otherwise is converted and reported.
+    fn in_packets(&mut self, profile: Profile, class: &Class, rate: u64) -> Profile {
+        const MOST: u64 = 4096;
+        let (min, max) = (u64::from(profile.min), u64::from(profile.max));
+        let packet = self.mean_packet(class);
+        let (min, max) = match profile.unit {
+            Unit::Packets => (min, max),
+            Unit::Bytes => (min / packet, max / packet),
+            Unit::Microseconds => (in_time(rate, min) / packet, in_time(rate, max) / packet),
+            Unit::Percent => {
+                let limit = self.limit_packets(class, rate);
+                (limit.saturating_mul(min) / 100, limit.saturating_mul(max) / 100)
+            }
+        };
+        if profile.unit != Unit::Packets {
+            let name = &class.name;
+            let text = format!("class `{name}`: thresholds count packets of {packet} B, the mean of its rows");
+            let _ = self.defaults.insert(text);
+        }
+        let small = |n: u64| u32::try_from(n.clamp(1, MOST)).unwrap_or(1);
+        if max > MOST {
+            let message = format!("class `{}`: a threshold of {max} packets is taken as {MOST}", class.name);
+            self.report.unsupported(class.at, message, None);
+        }
+        Profile { min: small(min), max: small(max.max(min)), unit: Unit::Packets, ..profile }
+    }
+
+    /// A fair queue within a class: flows are alike, and each may hold what the platform allows.
+    pub(super) fn class_fair_queue(&mut self, class: &Class, fair: Fair, rate: u64) -> Value {
+        let mut made = json!({ "kind": "fair-queue", "weights": "equal" });
+        let threshold = match fair.threshold {
+            Some(n) => u64::from(n),
+            None => {
+                let limit = self.limit_packets(class, rate);
+                let (packets, source) = self.platform.per_flow(limit);
+                let _ = self
+                    .defaults
+                    .insert(format!("each flow of a fair queue within a class holds {packets} packets ({source})"));
+                packets
+            }
+        };
+        made["threshold"] = json!(super::packets(threshold.max(1)));
+        if let Some(queues) = fair.queues {
+            made["queues"] = json!(queues);
+        }
+        made
+    }
+
+    /// One remark for all defaults that were used, and one for the platform that they are of.
+    pub(super) fn tell_defaults(&mut self, stated: Option<Platform>, evident: Option<Platform>) {
+        let nowhere = crate::Place::default();
+        let defaults = core::mem::take(&mut self.defaults);
+        if defaults.is_empty() {
+            return;
+        }
+        let platform = self.platform.title();
+        let whose = match (stated, evident) {
+            (Some(_), _) => format!("defaults of {platform}, as stated"),
+            (None, Some(_)) => format!("defaults of {platform}, whose words these are"),
+            (None, None) => format!("defaults of {platform}, since nothing tells the platform"),
+        };
+        let list: Vec<String> = defaults.into_iter().collect();
+        self.report.assumed(
+            nowhere,
+            format!("{whose}: {}", list.join("; ")),
+            "state the platform with --platform classic, hqf, xe, xr, nxos or arista, or write the values",
+        );
+    }
+}
+
+/// Bytes of a rate in so many microseconds.
+fn in_time(rate: u64, us: u64) -> u64 {
+    u64::try_from(u128::from(rate) * u128::from(us) / 8_000_000).unwrap_or(u64::MAX)
+}
