@@ -75,8 +75,6 @@ struct Lower<'a> {
     legacy: bool,
     /// Classes so far.
     classes: usize,
-    /// Which groups of flows are in which class.
-    members: Vec<Membership>,
     /// Rate of the line in bit/s.
     line: u64,
     /// Bytes of the link layer that buffers count of each packet.
@@ -145,7 +143,6 @@ pub fn lower(config: &Config, traffic: &Traffic, options: &Options) -> Lowered {
         largest: made.rows.iter().map(|row| row.packet).max().unwrap_or(1500).max(1500),
         legacy: false,
         classes: 0,
-        members: classes.clone(),
         line: rate,
         header: link.overhead.counted,
         absolute: false,

@@ -327,14 +327,13 @@ impl Cake {
                 at: self.at,
                 ..Class::default()
             });
-            let codes: Vec<u8> = (0..64).filter(|code| self.tin(*code) == *tin).collect();
-            if class_name(*tin) != best && !codes.is_empty() {
-                policy.rules.push(Rule {
-                    when: Match::Dscp(codes),
-                    class: class_name(*tin),
-                    police: None,
-                    at: self.at,
-                });
+            if class_name(*tin) == best {
+                continue;
+            }
+            // One rule for each code point, as a filter of tc would say it.
+            for code in (0..64).filter(|code| self.tin(*code) == *tin) {
+                let when = Match::Dscp(vec![code]);
+                policy.rules.push(Rule { when, class: class_name(*tin), police: None, at: self.at });
             }
         }
         policy
