@@ -65,6 +65,8 @@ impl<'a> Conditions<'a> {
         }
         match when {
             Match::Any => json!({}),
+            Match::AnyOf(any) if any.is_empty() => json!({ "not": {} }),
+            Match::All(all) if all.is_empty() => json!({}),
             Match::Dscp(values) => json!({ "dscp": values.iter().map(|value| dscp(*value)).collect::<Vec<_>>() }),
             Match::Precedence(values) => json!({ "precedence": values }),
             Match::DsField { value, mask } if mask & 3 == 0 => {

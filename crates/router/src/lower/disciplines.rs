@@ -108,7 +108,14 @@ impl Lower<'_> {
     }
 
     fn sfq(&mut self, class: &Class, sfq: Sfq) -> Value {
-        let flows: u64 = self.conditions.traffic.rows.iter().map(|row| u64::from(row.count)).sum();
+        let here = |group: &str| {
+            self.members.iter().any(|own| {
+                own.class.split('/').any(|part| part == class.name || class.name.is_empty())
+                    && own.groups.iter().any(|own| own == group)
+            })
+        };
+        let rows = self.conditions.traffic.rows.iter().filter(|row| here(&row.name));
+        let flows: u64 = rows.map(|row| u64::from(row.count)).sum();
         let held = sfq.flows.unwrap_or(SFQ_FLOWS);
         if flows > held {
             self.report.unsupported(

@@ -285,7 +285,9 @@ impl Lower<'_> {
         {
             root = only.clone();
         }
-        if let Some(shape) = root.shape.take()
+        // A shaper of two rates is two disciplines.
+        if root.peak.is_none()
+            && let Some(shape) = root.shape.take()
             && let Some(shaped) = shape.bps(rate)
         {
             shared = shaped;
@@ -294,6 +296,9 @@ impl Lower<'_> {
             if let Some(burst) = shape.burst {
                 shaper["burst"] =
                     json!(self.burst(burst.saturating_add(shape.excess.filter(|_| shape.peak).unwrap_or(0))));
+            }
+            if let Some(accounting) = self.accounting(root.counts) {
+                shaper["accounting"] = accounting;
             }
             table["shaper"] = shaper;
         }

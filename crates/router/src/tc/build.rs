@@ -2,11 +2,11 @@
 
 use super::counting;
 use super::filter::Hook;
-use super::marking::Step;
+use super::marking::Marking;
 use super::qdisc::{Kind, Qdisc, R2Q, Shaping};
 use super::rules::{self, rules};
 use super::{Device, Handle, Parent, Tables};
-use crate::ir::{Class, Config, Counting, Match, Medium, Policy, Port, Queue, Rule, Scheduler};
+use crate::ir::{Class, Config, Counting, Limit, Match, Medium, Policy, Port, Queue, Rule, Scheduler};
 use crate::{Place, Report, Scope};
 
 /// The policies of all devices.
@@ -15,9 +15,9 @@ pub(super) fn build(tables: &Tables, report: &mut Report) -> Config {
     for name in &tables.order {
         let Some(device) = tables.devices.get(name) else { continue };
         report.enter(Scope::Port(name.clone()));
-        let steps = rules::steps(name, tables, report);
+        let marking = rules::marking(name, tables, report);
         for qdisc in &device.qdiscs {
-            if let Some(policy) = policy(name, device, qdisc, &steps, report) {
+            if let Some(policy) = policy(name, device, qdisc, &marking, report) {
                 config.policies.push(policy);
             }
         }
@@ -37,6 +37,9 @@ pub(super) fn build(tables: &Tables, report: &mut Report) -> Config {
     report.enter(Scope::Everything);
     config
 }
+
+/// What a device holds without a discipline of its own: its `txqueuelen`, by default.
+const DEVICE: Limit = Limit::Packets(1000);
 
 /// The kind of line behind a device, by how the kernel and systemd name devices.
 fn medium(name: &str) -> Medium {
@@ -64,17 +67,43 @@ fn policy_name(device: &str, major: u16) -> String {
 
 /// What is done with the packets of a class in which that discipline hangs.
 fn fill(class: &mut Class, name: &str, device: &Device, qdisc: &Qdisc, report: &mut Report) {
-    let Kind::Leaf { queue, limit, shape } = &qdisc.kind else {
-        class.queue = Queue::Policy(policy_name(name, qdisc.major));
-        return;
+    let (queue, limit, shape) = match &qdisc.kind {
+        Kind::Leaf { queue, limit, shape } => (queue, limit, shape),
+        Kind::Cake(cake) => {
+            class.shape = cake.shape();
+            class.counts = counted(device, cake.counts(), qdisc.at, report);
+            match cake.only() {
+                Some((queue, limit)) => (class.queue, class.limit) = (queue, Some(limit)),
+                None => class.queue = Queue::Policy(policy_name(name, qdisc.major)),
+            }
+            return;
+        }
+        Kind::Mq => {
+            let mut queues: Vec<&Qdisc> = device.qdiscs.iter().filter(|own| hangs_in(own, qdisc.major)).collect();
+            queues.sort_by_key(|own| if let Parent::Class(place) = own.parent { place.minor } else { 0 });
+            // A queue of a device that is given no discipline of its own has the kernel's default; depth is bounded, since
+            // `mq` stands only at the root.
+            class.limit = Some(DEVICE);
+            if let Some(first) = queues.first().filter(|first| !matches!(first.kind, Kind::Mq)) {
+                fill(class, name, device, first, report);
+            }
+            return;
+        }
+        Kind::Opaque => {
+            class.limit = Some(DEVICE);
+            return;
+        }
+        _ => {
+            class.queue = Queue::Policy(policy_name(name, qdisc.major));
+            return;
+        }
     };
     class.queue.clone_from(queue);
     class.limit = *limit;
     let Some(Shaping { shape, peak, counts }) = shape else { return };
     (class.shape, class.peak) = (Some(*shape), *peak);
     class.counts = counted(device, *counts, qdisc.at, report);
-    let inner =
-        device.qdiscs.iter().find(|inner| matches!(inner.parent, Parent::Class(parent) if parent.major == qdisc.major));
+    let inner = device.qdiscs.iter().find(|inner| hangs_in(inner, qdisc.major));
     match inner.map(|inner| (&inner.kind, inner)) {
         Some((Kind::Leaf { shape: Some(_), .. }, inner)) => {
             report.unsupported(inner.at, "a token bucket in a token bucket", Some("keep the slower one"));
@@ -83,12 +112,20 @@ fn fill(class: &mut Class, name: &str, device: &Device, qdisc: &Qdisc, report: &
             class.queue.clone_from(queue);
             class.limit = *limit;
         }
+        // It has been reported where it is added.
+        Some((Kind::Opaque, _)) | None => {}
+        Some((Kind::Cake(_) | Kind::Mq, inner)) => {
+            report.unsupported(inner.at, "a shaper in a token bucket", Some("keep the slower one"));
+        }
         Some((_, inner)) => {
             class.queue = Queue::Policy(policy_name(name, inner.major));
             class.limit = None;
         }
-        None => {}
     }
+}
+
+fn hangs_in(qdisc: &Qdisc, major: u16) -> bool {
+    matches!(qdisc.parent, Parent::Class(parent) if parent.major == major)
 }
 
 /// What a rate of a device counts of a packet: the size table of the root comes first, for the whole tree.
@@ -104,12 +141,14 @@ fn counted(device: &Device, own: Counting, at: Place, report: &mut Report) -> Co
     })
 }
 
-fn policy(name: &str, device: &Device, qdisc: &Qdisc, steps: &[Step], report: &mut Report) -> Option<Policy> {
+fn policy(name: &str, device: &Device, qdisc: &Qdisc, marking: &Marking, report: &mut Report) -> Option<Policy> {
     let mut policy = Policy { name: policy_name(name, qdisc.major), at: qdisc.at, ..Policy::default() };
     let handle = |minor: u16| Handle { major: qdisc.major, minor }.to_string();
     let mut implied = Vec::new();
     match &qdisc.kind {
-        Kind::Leaf { .. } | Kind::Ingress => return None,
+        Kind::Leaf { .. } | Kind::Mq | Kind::Opaque | Kind::Ingress => return None,
+        Kind::Cake(cake) if cake.only().is_some() => return None,
+        Kind::Cake(cake) => return Some(cake.policy(policy.name, &handle)),
         Kind::Htb { default, r2q } => {
             policy.scheduler = Scheduler::Htb;
             policy.classes = own_classes(device, qdisc, &handle);
@@ -183,7 +222,7 @@ fn policy(name: &str, device: &Device, qdisc: &Qdisc, steps: &[Step], report: &m
             fill(class, name, device, inner, report);
         }
     }
-    rules(&mut policy, device, qdisc, steps, report);
+    rules(&mut policy, device, qdisc, marking, report);
     for rule in implied {
         // A script that was written from such a policy says in filters what the priomap says.
         if !policy.rules.contains(&rule) {

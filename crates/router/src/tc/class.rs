@@ -25,7 +25,9 @@ pub(super) fn exists(device: &Device, class: Handle) -> bool {
         Some(Kind::Prio { bands, .. } | Kind::Ets { bands, .. }) => (1..=*bands).contains(&class.minor),
         // A token bucket has one class.
         Some(Kind::Leaf { shape: Some(_), .. }) => class.minor <= 1,
-        Some(Kind::Leaf { .. } | Kind::Ingress) | None => false,
+        // The queues of a device are classes from 1 on; what an unknown discipline has is not known.
+        Some(Kind::Mq | Kind::Opaque) => class.minor > 0,
+        Some(Kind::Leaf { .. } | Kind::Cake(_) | Kind::Ingress) | None => false,
     }
 }
 
@@ -96,6 +98,8 @@ pub(super) fn command(
         }
     };
     match (kind.text.as_str(), own) {
+        // It has been reported with its discipline.
+        (_, Some(Kind::Opaque)) => return Ok(()),
         ("htb", Some(Kind::Htb { .. })) => class.htb = Some(htb(kind.at, args)?),
         ("drr", Some(Kind::Drr)) => {
             if args.is("quantum") {

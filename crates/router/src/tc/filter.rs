@@ -123,6 +123,10 @@ pub(super) fn command(
     if parent.minor > 0 && parent.major != u16::MAX {
         return Err(Trouble::unsupported(at, "filters of a class: those of the discipline lead to leaves at once"));
     }
+    if matches!(device.qdisc(parent.major).map(|qdisc| &qdisc.kind), Some(super::qdisc::Kind::Opaque)) {
+        report.unsupported(at, "a filter of a discipline without a counterpart", None);
+        return Ok(());
+    }
     let v6 = match family.as_str() {
         "ip" | "all" | "802.1q" | "802.1Q" | "mpls_uc" => false,
         "ipv6" => true,

@@ -17,6 +17,8 @@ pub(super) struct Step {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Marking {
     pub steps: Vec<Step>,
+    /// Whether packets come without a mark, so that those have one that the steps give one; else the traffic table tells it.
+    unmarked: bool,
     /// Parts of conditions that may still be made.
     left: usize,
 }
@@ -54,9 +56,19 @@ fn and_not(when: Match, before: Match) -> Match {
 }
 
 impl Marking {
-    /// These steps.
-    pub fn new(steps: Vec<Step>) -> Marking {
-        Marking { steps, left: MOST }
+    /// These steps. Marks are given by them alone if any of them, or another rule of the script (`elsewhere`), gives one.
+    pub fn new(steps: Vec<Step>, elsewhere: bool) -> Marking {
+        let unmarked = elsewhere || steps.iter().any(|step| matches!(step.edit, Edit::Mark { .. }));
+        Marking { steps, unmarked, left: MOST }
+    }
+    /// The same steps, with parts of conditions of its own.
+    pub fn again(&self) -> Marking {
+        Marking { left: MOST, ..self.clone() }
+    }
+    /// One more step.
+    pub fn push(&mut self, step: Step) {
+        self.unmarked |= matches!(step.edit, Edit::Mark { .. });
+        self.steps.push(step);
     }
 
     /// A condition on a packet after all steps, as one on the packet before them; none if that cannot be said, or is too long.
@@ -76,9 +88,7 @@ impl Marking {
         self.left = self.left.checked_sub(1)?;
         Some(match when {
             Match::FirewallMark { value, mask } => {
-                let sets = |step: &Step| matches!(step.edit, Edit::Mark { .. });
-                // Packets come without a mark, unless nothing here sets one: then the traffic table tells it.
-                let first = if !self.steps.iter().any(sets) {
+                let first = if !self.unmarked {
                     when.clone()
                 } else if *value == 0 {
                     Match::Any
@@ -143,7 +153,7 @@ mod tests {
     fn the_last_line_that_sets_a_mark_decides_and_a_line_may_ask_for_the_mark_so_far() {
         // Ports 1 and 2 get mark 1, then port 2 mark 2, then what has no mark gets 3.
         let steps = vec![sets(Match::AnyOf(vec![port(1), port(2)]), 1), sets(port(2), 2), sets(mark(0), 3)];
-        let mut marking = Marking::new(steps);
+        let mut marking = Marking::new(steps, false);
         for (number, expected) in [(1, 1), (2, 2), (9, 3)] {
             let header = Header { destination_port: Some(number), ..Header::default() };
             for value in 0..4 {
@@ -159,7 +169,7 @@ mod tests {
 
     #[test]
     fn a_code_point_that_is_written_is_what_filters_see() {
-        let mut marking = Marking::new(vec![Step { when: port(5060), edit: Edit::Dscp(46) }]);
+        let mut marking = Marking::new(vec![Step { when: port(5060), edit: Edit::Dscp(46) }], false);
         let ef = marking.resolve(&Match::Dscp(vec![46])).expect("it can be said");
         let of = |port, dscp| Header { destination_port: Some(port), dscp, ..Header::default() };
         let holds = |port, dscp| ef.holds(&of(port, dscp), &Config::default());
@@ -168,7 +178,8 @@ mod tests {
 
     #[test]
     fn parts_of_a_mark_that_are_only_half_written_cannot_be_said() {
-        let mut marking = Marking::new(vec![Step { when: port(1), edit: Edit::Mark { value: 0x10, mask: 0xf0 } }]);
+        let mut marking =
+            Marking::new(vec![Step { when: port(1), edit: Edit::Mark { value: 0x10, mask: 0xf0 } }], false);
         assert!(marking.resolve(&Match::FirewallMark { value: 0x11, mask: 0xff }).is_none());
         assert_eq!(marking.resolve(&Match::FirewallMark { value: 0x10, mask: 0xf0 }), Some(port(1)));
     }
@@ -176,7 +187,7 @@ mod tests {
     #[test]
     fn many_lines_that_ask_for_the_mark_so_far_end_without_an_answer() {
         let steps = (1..200).map(|value| sets(mark(value - 1), value)).collect();
-        let mut marking = Marking::new(steps);
+        let mut marking = Marking::new(steps, false);
         let _ = marking.resolve(&mark(199));
         assert!(marking.left < MOST);
     }

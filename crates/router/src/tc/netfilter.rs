@@ -64,6 +64,11 @@ impl Rules {
         found
     }
 
+    /// Whether a rule sets a mark, for whichever device.
+    pub fn marks(&self) -> bool {
+        self.rules.iter().any(|rule| matches!(rule.target, Target::Edit(Edit::Mark { .. })))
+    }
+
     /// Where packets of this host itself are written into, if anywhere.
     pub fn output(&self) -> Option<Place> {
         self.rules.iter().find(|rule| rule.chain.eq_ignore_ascii_case("output")).map(|rule| rule.at)

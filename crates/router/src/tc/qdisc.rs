@@ -1,6 +1,7 @@
 //! `tc qdisc`: disciplines and their parameters.
 
 use super::args::{Args, Trouble};
+use super::cake::{self, Cake};
 use super::{Handle, Parent, Tables, Verb, class, counting, queues};
 use crate::ir::{Counting, Limit, Peak, Queue, Shape};
 use crate::{Place, Report, Scope};
@@ -41,6 +42,12 @@ pub(super) enum Kind {
         limit: Option<Limit>,
         shape: Option<Shaping>,
     },
+    /// CAKE, which has no classes that anything else hangs in.
+    Cake(Cake),
+    /// A queue for each queue of the device's; the first stands for all.
+    Mq,
+    /// A discipline without a counterpart: what hangs in it and what leads to it is read and left out.
+    Opaque,
     /// What arrives; nothing is simulated there.
     Ingress,
 }
@@ -196,6 +203,15 @@ fn kind(
         "drr" => Kind::Drr,
         "ets" => ets(args)?,
         "pfifo_fast" => Kind::Prio { bands: 3, map: PRIOMAP },
+        "cake" => Kind::Cake(cake::read(word.at, args, report)?),
+        "mq" => {
+            report.unsupported(
+                word.at,
+                "which queue of the device a packet takes is the driver's affair: all packets take the first",
+                Some("judge a device with one queue"),
+            );
+            Kind::Mq
+        }
         "ingress" | "clsact" => Kind::Ingress,
         "noqueue" => Kind::Leaf { queue: Queue::Fifo, limit: None, shape: None },
         _ => return queues::kind(word, args, old, report),

@@ -41,12 +41,37 @@ pub(super) fn kind(
             leaf(Queue::Red(red), limit.map(Limit::Bytes))
         }
         "gred" => gred(word.at, args, old, report)?,
+        "fq" => fq(word.at, args, report),
         other => {
-            let known = "htb, prio, drr, ets, tbf, sfq, red, gred, pfifo, bfifo, fq_codel, codel, pie, fq_pie";
-            let trouble = Trouble::unsupported(word.at, format!("the discipline `{other}` has no counterpart"));
-            return Err(Trouble { advice: Some(format!("known are: {known}")), ..trouble });
+            let known = "htb, prio, drr, ets, tbf, cake, sfq, red, gred, pfifo, bfifo, fq_codel, codel, pie, fq_pie";
+            report.unsupported(
+                word.at,
+                format!("the discipline `{other}` has no counterpart: what it does is left out"),
+                Some(&format!("known are: {known}")),
+            );
+            while args.take().is_some() {}
+            Kind::Opaque
         }
     })
+}
+
+/// Flows in round robin, by two frames a turn (`fq_init`, `net/sched/sch_fq.c`); what else it does is reported.
+fn fq(at: Place, args: &mut Args<'_>, report: &mut Report) -> Kind {
+    let (mut quantum, mut limit) = (2 * 1514, 10_000);
+    while let Some(word) = args.take() {
+        match word.text.as_str() {
+            "quantum" => quantum = args.size().unwrap_or(quantum),
+            "limit" => limit = args.number().unwrap_or(limit),
+            _ => {}
+        }
+    }
+    report.unsupported(
+        at,
+        "of fq only the turns of flows: it also paces TCP, lets new flows go first, and holds 100 packets of each",
+        Some("use fq_codel or cake on a router"),
+    );
+    let queue = Sfq { quantum: Some(quantum), flows: Some(u64::MAX), ..Sfq::default() };
+    Kind::Leaf { queue: Queue::Sfq(queue), limit: Some(Limit::Packets(limit)), shape: None }
 }
 
 fn sfq(args: &mut Args<'_>, report: &mut Report) -> Result<Kind, Trouble> {

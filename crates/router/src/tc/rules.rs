@@ -10,7 +10,7 @@ use crate::ir::{Match, Policy, Rule};
 
 /// What is written into the packets that a device sends before its disciplines see them: by the firewall, then by filters of
 /// `clsact`. What arrives at a device by redirection has met neither, but the filters of where it came in.
-pub(super) fn steps(name: &str, tables: &Tables, report: &mut Report) -> Vec<Step> {
+pub(super) fn marking(name: &str, tables: &Tables, report: &mut Report) -> Marking {
     let mut found = Vec::new();
     let mut arrives = false;
     for (from, device) in &tables.devices {
@@ -34,7 +34,7 @@ pub(super) fn steps(name: &str, tables: &Tables, report: &mut Report) -> Vec<Ste
         }
     }
     if arrives {
-        return found;
+        return Marking::new(found, false);
     }
     found.extend(tables.firewall.steps(name));
     if let Some(at) = tables.firewall.output().filter(|_| !found.is_empty()) {
@@ -67,7 +67,7 @@ pub(super) fn steps(name: &str, tables: &Tables, report: &mut Report) -> Vec<Ste
             asked.push(filter.when.clone());
         }
     }
-    found
+    Marking::new(found, tables.firewall.marks())
 }
 
 fn edits(filter: &Filter) -> impl Iterator<Item = Step> + '_ {
@@ -88,10 +88,10 @@ pub(super) fn arriving(device: &Device, report: &mut Report) {
 }
 
 /// The rules of a discipline: first those for packets whose priority names one of its classes, then its filters.
-pub(super) fn rules(policy: &mut Policy, device: &Device, qdisc: &Qdisc, steps: &[Step], report: &mut Report) {
-    let mut marking = Marking::new(steps.to_vec());
+pub(super) fn rules(policy: &mut Policy, device: &Device, qdisc: &Qdisc, before: &Marking, report: &mut Report) {
+    let mut marking = before.again();
     let classes: Vec<String> = policy.classes.iter().map(|class| class.name.clone()).collect();
-    if steps.iter().any(|step| matches!(step.edit, Edit::Priority(_))) {
+    if marking.steps.iter().any(|step| matches!(step.edit, Edit::Priority(_))) {
         // `htb_classify`, `prio_classify` and others look at `skb->priority` before they ask a filter.
         for name in &classes {
             let Some(class) = handle(name) else { continue };
@@ -117,7 +117,7 @@ pub(super) fn rules(policy: &mut Policy, device: &Device, qdisc: &Qdisc, steps: 
         report_actions(device, filter, report);
         if filter.actions.next {
             let writes = filter.actions.edits.iter().filter(|edit| !matches!(edit, Edit::Priority(_)));
-            marking.steps.extend(writes.map(|edit| Step { when: filter.when.clone(), edit: *edit }));
+            writes.for_each(|edit| marking.push(Step { when: filter.when.clone(), edit: *edit }));
             continue;
         }
         let police = if filter.actions.drop { Some(drops()) } else { filter.actions.police.clone() };
