@@ -20,7 +20,7 @@ import pytest
 
 import tailback
 import tailback as core
-from tailback import OutputError, parallel
+from tailback import OutputError, parallel, stored
 from tailback.study import store as stores
 
 Cli = Callable[..., Any]
@@ -280,7 +280,9 @@ def test_status_and_report_tell_how_far_it_is(tailback: Cli, merge: Path, tmp_pa
     found = tailback("sweep", "--status", out, "--json").json
     assert (found["state"], found["points"], found["runs_finished"], found["runs_missing"]) == ("complete", 2, 4, 0)
     manifest = json.loads((out / "sweep.json").read_text())
-    (out / "sweep.json").write_text(json.dumps({**manifest, "state": "running", "replications": None, "digest": None}))
+    # As a client that was killed leaves it.
+    begun = {**manifest, "state": "running", "replications": None, "digest": None}
+    (out / "sweep.json").write_text(json.dumps(stored.sealed(begun)))
     shards(out)[0].unlink()
     found = tailback("sweep", "--status", out, "--json").json
     assert (found["state"], found["runs_missing"]) == ("stopped", 4)
@@ -330,7 +332,7 @@ def test_a_damaged_manifest_is_a_sentence(merge: Path, tmp_path: Path, tailback:
     (tmp_path / "s" / "sweep.json").write_text(text)
     for option in ("--status", "--report"):
         done = tailback("sweep", option, tmp_path / "s")
-        assert (done.code, "is not a sweep's directory" in done.err) == (4, True)
+        assert (done.code, "sweep.json is not the manifest of a sweep" in done.err) == (4, True)
     again = tailback(*command)
     assert (again.code, "no readable sweep.json" in again.err) == (4, True)
 
