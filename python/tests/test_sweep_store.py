@@ -449,6 +449,57 @@ def test_what_a_kill_left_behind_is_cleared_away(merge: Path, tmp_path: Path) ->
     assert not list(out.rglob("*.partial"))
 
 
+def test_a_sweep_keeps_its_warnings(tailback: Cli, merge: Path, tmp_path: Path) -> None:
+    out = tmp_path / "s"
+    # A back-pressure that is set and has no effect, and buffers that are never full.
+    first = tailback(
+        "sweep",
+        merge,
+        "--set",
+        "network.buffer=[100MB, 200MB]",
+        "--set",
+        "run.engine=plain",
+        "--reps",
+        "1",
+        "--out",
+        out,
+    )
+    assert first.code == 0
+    found = core.open_sweep(out).warnings
+    assert {warning.name for warning in found} == {"no-effect"}
+    for warning in found:
+        assert warning.rendered.strip() in first.err
+    again = tailback("sweep", "--report", out)
+    assert (again.code, [w.rendered.strip() in again.err for w in found]) == (0, [True] * len(found))
+    # They are those of Python, place and advice included.
+    study = core.load(merge)
+    axes = {"network.buffer": ["100MB", "200MB"]}
+    made = core.sweep(study, axes, fixed={"run.engine": "plain"}, replications=1, directory=tmp_path / "p")
+    assert made.warnings
+    assert core.open_sweep(tmp_path / "p").warnings == made.warnings
+
+
+@pytest.mark.parametrize("late", ["write", "report"])
+def test_a_signal_after_the_last_run_says_how_to_write_the_report(
+    tailback: Cli, merge: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, late: str
+) -> None:
+    """What a service manager sends while figures are drawn costs no run, and no guess at what is missing."""
+    out = tmp_path / "a sweep"
+    command = ("sweep", merge, "--set", "network.buffer=[10kB, 20kB]", "--reps", "1", "--out", out)
+    with monkeypatch.context() as patch:
+        patch.setattr(core.Sweep, late, lambda *_: os.kill(os.getpid(), signal.SIGTERM))
+        stopped = tailback(*command)
+    assert stopped.code == 130
+    assert not (out / "report.html").exists()
+    line = stopped.err.strip().splitlines()[-1]
+    assert line.startswith("error: interrupted; what was finished is kept. This writes its report: ")
+    assert tailback("sweep", "--status", out, "--json").json["state"] == "complete"
+    # The command that it gives does that.
+    assert tailback(*shlex.split(line.partition("report: ")[2])[1:]).code == 0
+    assert (out / "report.html").exists()
+    assert (out / "results.parquet").exists()
+
+
 def test_sigterm_is_ctrl_c(merge: Path, tmp_path: Path) -> None:
     long = core.load(merge).set(duration="2000s")
     (tmp_path / "long.toml").write_text(long.to_toml())

@@ -18,6 +18,7 @@ from tailback.study.document import Cell, Study, Until, logarithmic
 from tailback.study.results import Failure, Run, Sweep
 from tailback.study.store import Key, Store, read_manifest, read_runs
 from tailback.study.warnings import after
+from tailback.warning import ScenarioWarning
 
 __all__ = ["drive", "read"]
 
@@ -44,6 +45,8 @@ def drive(
     """
     cells = study.cells  # all are checked before the first one runs
     store = None if directory is None else Store(directory, study.identity, _about(study))
+    if store is not None:
+        store.warnings = study.warnings
     with nullcontext() if store is None else store.opened(extend=extend):
         return _Drive(study, cells, pool, store, progress)()
 
@@ -73,6 +76,7 @@ class _Drive:
         found.warnings = [*self.study.warnings, *([] if interrupted else after(self.study, found.runs))]
         if self.store:
             self.store.flush()
+            self.store.warnings = found.warnings
             if interrupted:
                 self.store.state("interrupted", failures=found.failures)
             elif found.failures:
@@ -251,6 +255,7 @@ def read(directory: Path) -> Sweep:
         failures=[Failure.from_json(told) for told in manifest.get("failures") or ()],
         until=identity["until"] and identity["until"]["metric"],
         logarithmic=logarithmic(manifest.get("study", {})),
+        warnings=[ScenarioWarning(**told) for told in manifest.get("warnings", ())],
     )
     if is_whole and found.digest != manifest["digest"]:
         raise OutputError(

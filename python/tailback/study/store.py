@@ -19,7 +19,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
@@ -29,6 +29,7 @@ from tailback.measures import METRICS, Measure
 from tailback.rundir import MANIFEST as RUN_MANIFEST
 from tailback.rundir import check_writable, write_file, writing
 from tailback.study.results import Failure, Run
+from tailback.warning import ScenarioWarning
 
 if TYPE_CHECKING:
     import polars as pl
@@ -60,6 +61,13 @@ _SHAPE = {
         "cells": [list],
     },
     "failures?": [{"set": dict, "seed": int, "error": str, "command": str}],
+    "warnings?": [
+        {
+            **dict.fromkeys(("name", "message", "path", "rendered"), str),
+            **dict.fromkeys(("line", "column"), (int, None)),
+            "suggestion": (str, None),
+        }
+    ],
     "study?": {"axes?": [{"path": (str, [str]), "name?": (str, None), "range?": ({"scale?": str}, None)}]},
 }
 """What readers rely on; a manifest that differs is damaged, or something else."""
@@ -89,6 +97,8 @@ class Store:
         self.identity = dict(identity)
         self.about = dict(about)
         self.notes: list[str] = []
+        self.warnings: Sequence[ScenarioWarning] = ()
+        """What the manifest tells of the study besides; to be set before `state`."""
         self._lock: IO[str] | None = None
         self._started = self._written = time.monotonic()
         self._waiting: list[tuple[Key, Run]] = []
@@ -164,7 +174,12 @@ class Store:
         failures: Sequence[Failure] = (),
     ) -> None:
         """Write the manifest; `counts` are the replications of each cell, once it is known that they suffice."""
-        end = {"digest": digest, "replications": counts, "failures": [failure.as_json() for failure in failures]}
+        end = {
+            "digest": digest,
+            "replications": counts,
+            "failures": [failure.as_json() for failure in failures],
+            "warnings": [asdict(warning) for warning in self.warnings],
+        }
         manifest = {"sweep": _VERSION, "state": state, **end, **self.about, "identity": self.identity}
         write_file(self.directory / MANIFEST, json.dumps(stored.sealed(manifest), indent=1) + "\n", durable=True)
 
