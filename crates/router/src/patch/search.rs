@@ -316,8 +316,11 @@ impl<'a> Search<'a> {
         if let Some((before, then)) = sought.last
             && let moved = number_in(word?, token, factor)
             && moved != before
-            && *value != then
         {
+            if *value == then {
+                // It moves no further.
+                return None;
+            }
             sought.slope = (*value - then) / (moved - before);
         }
         let at = word.map_or(at, |word| number_in(word, token, factor));
