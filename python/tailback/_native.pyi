@@ -191,7 +191,7 @@ def patch_router(
     rate_bps: int | None = None,
     overhead: str | None = None,
 ) -> str:
-    """Write the values of a scenario (canonical JSON) into the text it was made of; text, changes and reports as JSON."""
+    """Write the values of a scenario into the text that it was made of; text, changes and reports as JSON."""
 
 def speech_rating(delay_s: float, loss: float, burst_ratio: float, codec: str) -> float:
     """Rating R of a call by the E-model (ITU-T G.107); raises ValueError for a codec that is not known."""

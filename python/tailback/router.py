@@ -223,9 +223,7 @@ def import_configuration(
     """
     rate_bps = None if rate is None else _native.parse_rate(rate)
     found = json.loads(
-        _native.import_router(
-            language, text, traffic, interface, policy, rate_bps, overhead, title, duration, platform
-        )
+        _native.import_router(language, text, traffic, interface, policy, rate_bps, overhead, title, duration, platform)
     )
     notices = [
         *_notices("configuration", found["configuration_report"], file),

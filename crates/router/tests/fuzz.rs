@@ -3,10 +3,11 @@
 //!
 //! A failure prints the seed; `TAILBACK_FUZZ_SEED=n cargo test -p tailback-router --test fuzz` repeats it.
 
+use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 use tailback_random::Rng;
-use tailback_router::{Imported, Options, Traffic, lift, lower, mqc, tc};
+use tailback_router::{Imported, Language, Options, Traffic, lift, lower, mqc, patch, tc};
 
 const CISCO: &[&str] = &[
     "class-map match-any @",
@@ -255,7 +256,7 @@ fn samples(folder: &str, ending: &str) -> Vec<String> {
 }
 
 fn survive(text: &str) {
-    for import in [mqc::import as fn(&str) -> Imported, tc::import] {
+    for (import, language) in [(mqc::import as fn(&str) -> Imported, Language::Mqc), (tc::import, Language::Tc)] {
         let imported = import(text);
         for notice in imported.report.notices() {
             assert!(notice.line as usize <= text.lines().count() + 1, "{notice}");
@@ -265,7 +266,16 @@ fn survive(text: &str) {
         let options = Options { rate: Some(1_000_000), ..Options::default() };
         if let Some(document) = lower(&imported.config, &Traffic::default(), &options).document {
             let lifted = lift(&document, None);
-            let _ = mqc::export(&lifted.config);
+            let _ = (mqc::export(&lifted.config), tc::export(&lifted.config));
+            let same = |document: &Value| Some(document.clone());
+            let written = patch(language, text, &document, None, &options, &same);
+            assert!(written.report.has_errors() || written.text == text, "{}", written.text);
+            // A value that differs is searched word by word, which takes long.
+            if text.len().is_multiple_of(64) && text.len() < 4_000 {
+                let mut tuned = document.clone();
+                tuned["switches"]["ce"]["ports"]["sink"]["buffer"] = json!("33packets");
+                let _ = patch(language, text, &tuned, None, &options, &same);
+            }
         }
     }
     let _ = Traffic::from_csv(text);

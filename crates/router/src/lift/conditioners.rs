@@ -1,6 +1,6 @@
 //! Conditioners of a port as policers and marks of classes.
 
-use super::values::{is_given, size};
+use super::values::size;
 use super::{DEFAULT_CLASS, Lifting, NOWHERE};
 use crate::ir::{Act, Class, Mark, Match, Police, Policy, Queue, Rule, Share};
 use serde_json::{Value, json};
@@ -69,7 +69,13 @@ impl Lifting<'_> {
             let when = simple(one.get("match").filter(|when| !when.is_null()).unwrap_or(&json!({})));
             let made = police(one);
             let marks = if made.is_none() { marks(one.get("conform")) } else { Vec::new() };
-            if made.is_none() && (is_given(one.get("meter")) || marks.is_empty()) {
+            // A meter that finds everything green only marks.
+            let fixed = |meter: &Value| {
+                let word = |key: &str| meter.get(key).and_then(Value::as_str).unwrap_or_default();
+                word("kind") == "fixed" && word("colour") == "green"
+            };
+            let metered = one.get("meter").is_some_and(|meter| !meter.is_null() && !fixed(meter));
+            if made.is_none() && (metered || marks.is_empty()) {
                 self.left_out(format!("the conditioner {}: no policer has its meter or its actions", index + 1));
                 continue;
             }

@@ -6,6 +6,11 @@ use crate::ir::{By, Class, Fair, Limit, Profile, Unit, Wred};
 use crate::mqc::Depth;
 use serde_json::{Map, Value, json};
 
+/// Whether a code point has a name: default, class selectors, assured and expedited forwarding.
+fn named(code: u8) -> bool {
+    !dscp(code).starts_with(|first: char| first.is_ascii_digit())
+}
+
 impl Lower<'_> {
     /// What may wait in a class by default, as a limit; `rate` is the class's in bit/s.
     pub(super) fn usual_limit(&mut self, class: &Class, rate: u64) -> Limit {
@@ -69,8 +74,9 @@ impl Lower<'_> {
             let key = if wred.by == By::Dscp { dscp(code) } else { code.to_string() };
             let profile = match given {
                 Some(profile) => self.in_packets(profile, class, rate),
-                // Code points that no row has need no profile.
-                None if !self.has_code(class, wred.by, code) => continue,
+                // Code points without a name need no profile where no row has them. All others have one, so that the scenario
+                // does not depend on the rows.
+                None if wred.by == By::Dscp && !named(code) && !self.has_code(class, wred.by, code) => continue,
                 None => self.usual_profile(wred.by, code),
             };
             let mut one = json!({ "min": profile.min, "max": profile.max });
@@ -81,14 +87,13 @@ impl Lower<'_> {
         }
         let by = if wred.by == By::Dscp { "dscp" } else { "precedence" };
         let mut made = json!({ "kind": "wred", "by": by });
-        match wred.exponent {
+        if wred.exponent == Some(0) {
             // The queue itself instead of its average.
-            Some(0) => self.report.unsupported(
+            self.report.unsupported(
                 class.at,
                 format!("class `{}`: an average without memory; the exponent is taken as 1", class.name),
                 None,
-            ),
-            _ => {}
+            );
         }
         if let Some(exponent) = wred.exponent {
             made["exponent"] = json!(exponent.clamp(1, 16));

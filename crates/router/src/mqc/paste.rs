@@ -47,9 +47,8 @@ pub fn paste(text: &str, changed: &BTreeSet<u32>) -> String {
         }
         out.push_str(line.trim_end());
         out.push('\n');
-        if open.iter().any(|(_, opener)| *opener == index) {
-            typed.push(index);
-        }
+        // It may open a mode itself.
+        typed.push(index);
         within = matches!(after, Mode::Police(..)).then_some(after);
     }
     out

@@ -40,7 +40,16 @@ pub(super) struct Search<'a> {
 /// What a word decides: values by path, each with how much it moves with a unit of the word's number.
 #[derive(Clone, Debug, Default)]
 struct Effect {
-    slopes: BTreeMap<String, (Unit, f64)>,
+    slopes: BTreeMap<String, Slope>,
+}
+
+/// How a value follows a word.
+#[derive(Clone, Copy, Debug)]
+struct Slope {
+    /// The value by the original.
+    base: f64,
+    /// How much it moves with a unit of the word's number.
+    by: f64,
 }
 
 /// A word whose number is sought, for a value.
@@ -52,6 +61,8 @@ struct Sought {
     /// The number that was tried last, and the value that came of it.
     last: Option<(f64, f64)>,
     slope: f64,
+    /// Whether the value is a multiple of the number, so that it stays one when what the number is a share of moves.
+    proportional: bool,
 }
 
 impl<'a> Search<'a> {
@@ -208,13 +219,15 @@ impl<'a> Search<'a> {
                     )
                 });
             let Some((index, effect)) = best else { continue };
-            let slope = effect.slopes.get(path).map_or(1.0, |(_, slope)| *slope);
+            let slope = effect.slopes.get(path).copied().unwrap_or(Slope { base: 0.0, by: 1.0 });
+            let number = self.tokens.get(*index).and_then(|token| token.number).unwrap_or(0.0);
             let _ = chosen.entry(*index).or_insert_with(|| Sought {
                 path: path.clone(),
                 wanted: *wanted,
                 unit: *unit,
                 last: None,
-                slope,
+                slope: slope.by,
+                proportional: (slope.by * number - slope.base).abs() <= 1e-6 * slope.base.abs(),
             });
         }
         chosen
@@ -311,7 +324,8 @@ impl<'a> Search<'a> {
         if sought.slope == 0.0 || !sought.slope.is_finite() {
             return None;
         }
-        let next = at + (sought.wanted - value) / sought.slope;
+        let near = if sought.proportional && *value > 0.0 { at * sought.wanted / value } else { 0.0 };
+        let next = if near > 0.0 { near } else { at + (sought.wanted - value) / sought.slope };
         let written = token.written(next * factor, sought.unit, language)?;
         sought.last = Some((at, *value));
         Some(written)
@@ -422,7 +436,7 @@ fn effect(moved: &[(&str, Option<&Leaf>, Option<&Leaf>)], by: f64) -> Option<Eff
     for (path, old, new) in moved {
         match (old, new) {
             (Some(Leaf::Quantity(a, x)), Some(Leaf::Quantity(b, y))) if a == b => {
-                let _ = slopes.insert((*path).to_owned(), (*a, (y - x) / by));
+                let _ = slopes.insert((*path).to_owned(), Slope { base: *x, by: (y - x) / by });
             }
             _ => return None,
         }

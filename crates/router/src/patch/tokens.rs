@@ -162,7 +162,7 @@ impl Token {
     /// The token with another number, given in the base unit of `unit`: in the token's own unit where that takes whole numbers,
     /// else in a finer one that the language has. None for what is no number of the language.
     pub fn written(&self, value: f64, unit: Unit, language: Language) -> Option<String> {
-        if !value.is_finite() || value < 0.0 || value > 1e15 {
+        if !(0.0..=1e15).contains(&value) {
             return None;
         }
         if self.text.contains('.') && self.unit.is_empty() || unit == Unit::Number && self.is_fraction(value) {

@@ -205,9 +205,12 @@ impl Writer<'_> {
         }
         let head =
             |protocol: &str| format!("tc filter add dev {device} parent {major:x}: protocol {protocol} prio {prio}");
-        let tail = format!("{police} flowid {}", rule.class);
         match filters::text(conditions) {
-            Some((protocol, text)) => line!(self.out, "{} {text}{tail}", head(protocol)),
+            // Of these only u32 and fw know `police`; the others need it as an action, which ends the line.
+            Some((protocol, text)) if !police.is_empty() && !text.starts_with("u32") && !text.contains(" fw") => {
+                line!(self.out, "{} {text} flowid {} action{police}", head(protocol), rule.class)
+            }
+            Some((protocol, text)) => line!(self.out, "{} {text}{police} flowid {}", head(protocol), rule.class),
             None => self.report.unsupported(rule.at, format!("no filter can say {:?}", rule.when), None),
         }
     }

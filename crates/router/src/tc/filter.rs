@@ -227,7 +227,10 @@ fn flower(args: &mut Args<'_>) -> Result<Vec<Match>, Trouble> {
         match word.text.as_str() {
             "ip_proto" => {
                 let name = args.word("protocol")?;
-                let number = protocol_named(&name.text);
+                // A number is hexadecimal here, with or without a prefix (`f_flower.c`, `flower_parse_ip_proto`).
+                let hex = u8::from_str_radix(name.text.trim_start_matches("0x"), 16).ok();
+                let digits = name.text.starts_with(|c: char| c.is_ascii_digit());
+                let number = if digits { hex } else { protocol_named(&name.text) };
                 found.push(Match::IpProtocol(number.ok_or_else(|| {
                     Trouble::wrong(
                         name.at,

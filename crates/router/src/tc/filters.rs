@@ -14,11 +14,18 @@ pub(super) fn text(conditions: &[Match]) -> Option<(&'static str, String)> {
     if let Some(all) = conditions.iter().map(u32_text).collect::<Option<Vec<String>>>() {
         return Some(("ip", format!("u32 {}", all.join(" "))));
     }
-    let all = conditions.iter().map(flower_text).collect::<Option<Vec<String>>>()?;
+    // Ports are those of the protocol that stands before them (`f_flower.c`, `flower_port_attr_type`).
+    let mut sorted: Vec<&Match> = conditions.iter().collect();
+    sorted.sort_by_key(|one| !matches!(one, Match::IpProtocol(_)));
+    let ports = sorted.iter().any(|one| matches!(one, Match::SourcePort(_) | Match::DestinationPort(_)));
+    if ports && !matches!(sorted.first(), Some(Match::IpProtocol(6 | 17 | 132))) {
+        return None;
+    }
+    let all = sorted.into_iter().map(flower_text).collect::<Option<Vec<String>>>()?;
     let key = |text: &String| text.split(' ').next().unwrap_or_default().to_owned();
     let twice = all.iter().enumerate().any(|(index, text)| all.iter().take(index).any(|other| key(other) == key(text)));
-    // flower keeps the last of two values of one key, and knows keys of a protocol only under it (`f_flower.c`: \"Can't set
-    // \"mpls_tc\" if ethertype isn't MPLS\").
+    // flower keeps the last of two values of one key, and knows keys of a protocol only under it (`f_flower.c`: "Can't set
+    // "mpls_tc" if ethertype isn't MPLS").
     let of = |wanted: fn(&Match) -> bool| conditions.iter().filter(|one| wanted(one)).count();
     let labels = of(|one| matches!(one, Match::Experimental(_)));
     let tags = of(|one| matches!(one, Match::Cos(_)));
@@ -109,7 +116,8 @@ fn flower_text(condition: &Match) -> Option<String> {
         Match::IpProtocol(1) => "ip_proto icmp".to_owned(),
         Match::IpProtocol(6) => "ip_proto tcp".to_owned(),
         Match::IpProtocol(17) => "ip_proto udp".to_owned(),
-        Match::IpProtocol(number) => format!("ip_proto {number}"),
+        // Unlike elsewhere, a number is hexadecimal here (`f_flower.c`, `flower_parse_ip_proto`).
+        Match::IpProtocol(number) => format!("ip_proto {number:#x}"),
         Match::SourcePort(range) if range.low == range.high => format!("src_port {}", range.low),
         Match::DestinationPort(range) if range.low == range.high => format!("dst_port {}", range.low),
         Match::SourcePort(range) => format!("src_port {}-{}", range.low, range.high),
