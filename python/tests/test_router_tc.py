@@ -1,4 +1,4 @@
-"""What scripts of `tc` do to flows: each script in router/tc, by hand calculation, by the kernel's source, or by iproute2."""
+"""What scripts of `tc` do to flows: those in router/tc, by hand calculation, the kernel's source, or iproute2."""
 
 import shutil
 import subprocess
@@ -50,9 +50,10 @@ def test_voice_in_a_class_of_its_own_loses_nothing_and_the_filter_for_ipv6_is_na
 
 
 def test_overheads_count_for_each_class_as_it_states_them():
-    # The parent counts cells, the leaves 44 B more. The leaf of bulk is assured 600 kbit/s of 1544 B for each 1500 and may
-    # borrow nothing, for its parent is in debt: 318 B for each of 200 voice packets a second are 508.8 kbit/s, and bulk's
-    # cells more than the rest. So bulk gets 600 · 1500/1544 = 582.9 kbit/s, and voice (390.4 of 400 kbit/s) loses nothing.
+    # The parent counts cells, the leaves 44 B more. The leaf of bulk is assured 600 kbit/s of 1544 B for each 1500 and
+    # may borrow nothing, for its parent is in debt: 318 B for each of 200 voice packets a second are 508.8 kbit/s, and
+    # bulk's cells more than the rest. So bulk gets 600 · 1500/1544 = 582.9 kbit/s, and voice (390.4 of 400 kbit/s)
+    # loses nothing.
     traffic = VOICE + "bulk,0,2Mbit/s,1500,1,cbr\n"
     report = simulated(script("02-adsl-overhead.sh") + short("ppp0", "1:10", "1:20"), traffic)
     assert report.loss("voice") == 0
@@ -124,7 +125,8 @@ PORTS = "name,dscp,rate,packet,count,model,protocol,source,destination-port\n"
 @pytest.mark.parametrize(
     ("lines", "inside"),
     [
-        ("iptables -t mangle -A FORWARD -p udp -m multiport --dports 5060,16384:32767 -j MARK --set-mark 10", {"rtp", "sip"}),
+        ("iptables -t mangle -A FORWARD -p udp -m multiport --dports 5060,16384:32767 -j MARK --set-mark 10",
+         {"rtp", "sip"}),
         ("iptables -t mangle -A FORWARD -p udp ! --dport 5060 -j MARK --set-xmark 0xa/0xffffffff", {"rtp"}),
         ("iptables -t mangle -A FORWARD -s 10.1.0.0/16 -j MARK --set-mark 10", {"web"}),
         ("iptables -t mangle -A FORWARD -o eth1 -p udp -j MARK --set-mark 10", set()),
@@ -145,7 +147,8 @@ PORTS = "name,dscp,rate,packet,count,model,protocol,source,destination-port\n"
             "iptables -t mangle -A FORWARD -m mark --mark 0 -j MARK --set-mark 10",
             {"rtp", "sip"},
         ),
-        ("nft add rule inet mangle postrouting oifname eth0 udp dport { 5060, 16384-32767 } meta mark set 0xa", {"rtp", "sip"}),
+        ("nft add rule inet mangle postrouting oifname eth0 udp dport { 5060, 16384-32767 } meta mark set 0xa",
+         {"rtp", "sip"}),
         ("nft add rule ip mangle forward ip dscp ef meta mark set 10", {"rtp"}),
         ("nft add rule inet mangle forward tcp dport 443 meta priority set 1:10", {"web"}),
         ("tc qdisc add dev eth0 clsact\ntc filter add dev eth0 egress protocol ip u32 match ip dport 443 ffff "
@@ -189,8 +192,9 @@ def test_red_in_the_queues_of_sfq_leaves_no_verdict():
 
 def test_a_peak_rate_holds_back_what_the_burst_would_let_pass():
     # A fluid that is on at h = 3.042 and off, for 100 ms on average, before a server of c: what finds a queue waits
-    # 1/(c·(10/(h − c) − 10/c)) on average (Anick, Mitra and Sondhi 1982, one source): 62 ms at the peak rate of 2.2 Mbit/s
-    # alone, 109 ms at the rate of 2 without a bucket. Two buckets lie between; one of 100 kB passes nearly all at once.
+    # 1/(c·(10/(h - c) - 10/c)) on average (Anick, Mitra and Sondhi 1982, one source): 62 ms at the peak rate of
+    # 2.2 Mbit/s alone, 109 ms at the rate of 2 without a bucket. Two buckets lie between; one of 100 kB passes nearly
+    # all at once.
     tbf = "tc qdisc add dev eth0 root tbf rate 2mbit burst 100k limit 1mb"
     traffic = "name,dscp,rate,packet,model\nbursts,0,1500kbit/s,1000,onoff\n"
     without = simulated(tbf, traffic, rate="100Mbit/s", duration="60s")
@@ -271,7 +275,8 @@ def test_branches_that_are_not_known_to_be_taken_leave_no_verdict():
 
 
 def test_a_priority_that_a_filter_of_the_discipline_writes_chooses_no_class():
-    # sch_htb.c: htb_classify looks at skb->priority before it asks a filter; these end without a class, so the default has them.
+    # sch_htb.c: htb_classify looks at skb->priority before it asks a filter; these end without a class, which leaves
+    # their packets to the default class.
     head = "name,dscp,rate,packet,count,model,protocol,destination-port\n"
     traffic = (
         head
@@ -369,6 +374,7 @@ tc class add dev eth0 parent 1: classid 1:10 htb rate 2mbit
 """
 U32 = "tc filter add dev eth0 parent 1: protocol ip prio 1 u32 match {} flowid 1:10"
 CLASS = "tc class add dev eth0 parent 1: classid 1:11 htb rate {}"
+TBF = "tc qdisc add dev eth0 parent 1:10 handle 10: tbf rate {}"
 LINES = {
     U32.format("ip tos 0xb8 fc"): True,
     U32.format("ip tos 184 fc"): True,
@@ -396,9 +402,9 @@ LINES = {
     CLASS.format("1mbit linklayer adsl"): True,
     CLASS.format("1mbit linklayer docsis"): False,
     CLASS.format("1mbit overhead -4"): False,
-    "tc qdisc add dev eth0 parent 1:10 handle 10: tbf rate 2mbit burst 5kb latency 70ms peakrate 4mbit minburst 1540": True,
-    "tc qdisc add dev eth0 parent 1:10 handle 10: tbf rate 2mbit burst 5kb latency 70ms peakrate 4mbit": False,
-    "tc qdisc add dev eth0 parent 1:10 handle 10: tbf rate 300kbit burst 1600 latency 20ms mpu 64 mtu 1500": True,
+    TBF.format("2mbit burst 5kb latency 70ms peakrate 4mbit minburst 1540"): True,
+    TBF.format("2mbit burst 5kb latency 70ms peakrate 4mbit"): False,
+    TBF.format("300kbit burst 1600 latency 20ms mpu 64 mtu 1500"): True,
     "tc qdisc add dev eth0 parent 1:10 handle 10: stab overhead 44 linklayer atm pfifo": False,
 }
 """Commands, and whether iproute2 and the kernel take them."""

@@ -148,6 +148,14 @@ impl Lower<'_> {
             self.report.error(policy.at, format!("`{name}` makes the tree of policies too large"), "flatten it");
             return None;
         }
+        let v6 = self.conditions.traffic.rows.iter().any(|row| row.header.is_ipv6());
+        if v6 && policy.scheduler != Scheduler::ClassBased && !policy.rules.is_empty() {
+            self.report.unsupported(
+                policy.at,
+                "rows with IPv6 addresses meet filters for IPv4 here, and none for IPv6",
+                Some("judge them by a script whose filters are written for IPv4"),
+            );
+        }
         match policy.scheduler {
             Scheduler::ClassBased => self.class_based(policy, rate, depth),
             Scheduler::Priority => Some(self.priority(policy, &policy.classes, rate, depth)),

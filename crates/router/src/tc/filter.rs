@@ -179,7 +179,8 @@ pub(super) fn command(
     Ok(())
 }
 
-fn one_of(mut conditions: Vec<Match>) -> Match {
+/// All of the conditions as one.
+pub(super) fn one_of(mut conditions: Vec<Match>) -> Match {
     match (conditions.pop(), conditions.is_empty()) {
         (None, _) => Match::Any,
         (Some(one), true) => one,

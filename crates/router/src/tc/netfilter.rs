@@ -3,6 +3,7 @@
 use super::Handle;
 use super::action::Edit;
 use super::args::{Args, Trouble};
+use super::filter::one_of;
 use super::marking::Step;
 use super::shell::Word;
 use super::u32::{ds_field, network};
@@ -380,17 +381,6 @@ impl Rules {
             );
         }
         Ok(())
-    }
-}
-
-fn one_of(mut conditions: Vec<Match>) -> Match {
-    match (conditions.pop(), conditions.is_empty()) {
-        (None, _) => Match::Any,
-        (Some(one), true) => one,
-        (Some(last), false) => {
-            conditions.push(last);
-            Match::All(conditions)
-        }
     }
 }
 
