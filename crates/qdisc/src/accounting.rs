@@ -155,7 +155,7 @@ mod tests {
     use super::*;
     use serde_json::{from_value, json};
 
-    fn packet(size: u16) -> Packet {
+    fn packet(size: u32) -> Packet {
         let mut packet = Packet::new(0, crate::Traits::default(), tailback_units::Time::ZERO, 0, 0);
         packet.set_lengths(size, size);
         packet
