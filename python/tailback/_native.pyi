@@ -18,6 +18,7 @@ __all__ = [
     "parse_bytes",
     "parse_duration",
     "parse_rate",
+    "patch_router",
     "schema",
     "speech_rating",
     "study_schema",
@@ -177,8 +178,20 @@ def import_router(
 def translate_router(from_: str, text: str, to: str) -> str:
     """Write a configuration in another language; text and reports as JSON."""
 
-def export_router(language: str, document: str, port: str | None = None) -> str:
+def export_router(language: str, document: str, port: str | None = None, name: str | None = None) -> str:
     """Write the policy of a port of a scenario, given as canonical JSON; text and report as JSON."""
+
+def patch_router(
+    language: str,
+    original: str,
+    document: str,
+    traffic: str | None = None,
+    interface: str | None = None,
+    policy: str | None = None,
+    rate_bps: int | None = None,
+    overhead: str | None = None,
+) -> str:
+    """Write the values of a scenario into the text that it was made of; text, changes and reports as JSON."""
 
 def speech_rating(delay_s: float, loss: float, burst_ratio: float, codec: str) -> float:
     """Rating R of a call by the E-model (ITU-T G.107); raises ValueError for a codec that is not known."""

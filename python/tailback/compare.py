@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
-from tailback.errors import UsageError
+from tailback.errors import OutputError, UsageError
 from tailback.measures import Measure, measures, resolution
 from tailback.parallel import Progress
 from tailback.result import Result
-from tailback.rundir import read_manifest, read_table
+from tailback.rundir import MANIFEST, read_manifest, read_table
 from tailback.running import run
 from tailback.scenario import load
 from tailback.shown import html_table, quantity
@@ -181,10 +181,15 @@ def _values(
 
 
 def _read(directory: str | PathLike[str]) -> BySeed:
-    read_manifest(directory)
+    seeds = {run["seed"] for run in read_manifest(directory)["replications"]}
     found: dict[int, dict[Measure, float]] = {}
     for row in read_table(directory, "metrics").iter_rows(named=True):
         found.setdefault(row["seed"], {})[Measure(row["scope"], row["name"], row["metric"])] = row["value"]
+    if found.keys() != seeds:
+        raise OutputError(
+            f"{directory}: metrics.parquet has other replications than {MANIFEST}; run the scenario again into another "
+            "directory"
+        )
     return found
 
 

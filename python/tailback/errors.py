@@ -60,4 +60,4 @@ class ExecutorError(RunError):
 
 
 class OutputError(RunError):
-    """Results that could not be written: no room, no permission, or something is in the way."""
+    """Results that could not be written, or read again: no room, no permission, something in the way, or damage."""

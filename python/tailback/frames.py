@@ -6,13 +6,13 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
-from tailback.measures import measures
+from tailback.measures import METRICS, measures
 from tailback.report import Counter, DelayRow, Report
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["TABLES", "build", "units"]
+__all__ = ["TABLES", "build", "parquet_metadata", "unfit", "units"]
 
 Row = dict[str, object]
 
@@ -122,7 +122,6 @@ def build(table: str, reports: Sequence[Report], base_seed: int) -> pl.DataFrame
     """Return one of the `TABLES` for some replications."""
     import polars as pl
 
-    kinds = {int: pl.Int64, float: pl.Float64, str: pl.String}
     columns = TABLES[table]
     data: dict[str, list[object]] = {name: [] for name in columns}
     for report in reports:
@@ -130,7 +129,34 @@ def build(table: str, reports: Sequence[Report], base_seed: int) -> pl.DataFrame
         for row in _ROWS[table](report):
             for name, column in data.items():
                 column.append(run[name] if name in run else row.get(name))
-    return pl.DataFrame(data, schema={name: kinds[kind] for name, kind in columns.items()})
+    return pl.DataFrame(data, schema=_schema(table))
+
+
+def _schema(table: str) -> pl.Schema:
+    import polars as pl
+
+    kinds = {int: pl.Int64(), float: pl.Float64(), str: pl.String()}
+    return pl.Schema({name: kinds[kind] for name, kind in TABLES[table].items()})
+
+
+def unfit(table: str, found: pl.DataFrame) -> str:
+    """Return what keeps a data frame from being one of the `TABLES`, in words; empty if nothing does.
+
+    Further columns, such as a later version has, are no hindrance.
+    """
+    expected = _schema(table)
+    if differing := next((name for name, kind in expected.items() if found.schema.get(name) != kind), None):
+        return f"the column {differing} is not there, or of another type"
+    always = [name for name in (*_RUN, "scope", "name", "metric", "quantity") if name in expected]
+    always += ["value"] if table == "metrics" else []
+    if missing := next((name for name in always if found[name].null_count()), None):
+        return f"a value of the column {missing} is missing"
+    if table == "metrics":
+        if unknown := set(found["metric"]) - METRICS.keys():
+            return f"this version knows no metric {min(unknown)}"
+        if not found["value"].is_finite().all():
+            return "a value is no number"
+    return ""
 
 
 def parquet_metadata(table: str, about: Mapping[str, object]) -> dict[str, str]:

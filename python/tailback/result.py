@@ -15,7 +15,7 @@ from tailback import _native, frames
 from tailback.build import engine
 from tailback.measures import Estimate, Measure, estimates, measures
 from tailback.report import Report
-from tailback.shown import quantity
+from tailback.shown import headline, quantity
 from tailback.warning import ScenarioWarning, accepted, wide_intervals
 
 if TYPE_CHECKING:
@@ -226,7 +226,8 @@ class Result:
         return write(self, directory, replace=replace)
 
     def __repr__(self) -> str:
-        lines = [f"<Result {self.scenario.title!r}: {len(self.reports)} replications, {self.state}, {self.digest}"]
+        about = f"{len(self.reports)} replications, {self.state}"
+        lines = [headline("Result", self.scenario.title, about), f"  {self.digest}"]
         for estimate in self.estimates():
             measure = estimate.measure
             # Nobody asks about marks where nothing marks.

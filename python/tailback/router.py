@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from difflib import unified_diff
 from typing import Any, Literal, TypeAlias, cast
 
 from tailback import _native
@@ -20,6 +21,7 @@ from tailback.errors import EXIT_SCENARIO, TailbackError
 from tailback.scenario import Scenario, Table
 
 __all__ = [
+    "Change",
     "Configuration",
     "ConfigurationError",
     "Imported",
@@ -129,12 +131,50 @@ class Imported:
 
 
 @dataclass(frozen=True, slots=True)
+class Change:
+    """A word of an original that was replaced."""
+
+    line: int
+    """Of the original, from 1."""
+    column: int
+    """In characters, from 1."""
+    from_: str
+    """What stood there."""
+    to: str
+    """What stands there now."""
+    path: str
+    """The value of the scenario's port that it decides, such as `discipline.classes[VOICE].priority.rate`."""
+    wanted: str
+    """That value in the scenario."""
+    written: str
+    """That value as the new text gives it; another than `wanted` where the word's unit is too coarse."""
+
+
+@dataclass(frozen=True, slots=True)
 class Configuration:
     """A configuration that was written."""
 
     text: str
+    """Empty where there is an error among the notices."""
     notices: Sequence[Notice]
     """What could not be said, and what was approximated."""
+    changes: Sequence[Change] = ()
+    """The words of the original that were replaced, where there is an original."""
+    paste: str = ""
+    """The changed lines behind the commands that open their modes, for a session with a router; empty for `tc`."""
+    original: str | None = None
+    """The text whose values were replaced."""
+
+    @property
+    def errors(self) -> list[Notice]:
+        """Why there is no text."""
+        return [notice for notice in self.notices if notice.level == "error"]
+
+    def diff(self, file: str = "original") -> str:
+        """Return the changed lines as a unified diff against the original; empty where nothing changed."""
+        before = (self.original or "").splitlines(keepends=True)
+        lines = unified_diff(before, self.text.splitlines(keepends=True), file, f"{file} (tuned)")
+        return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 
 class ConfigurationError(TailbackError):
@@ -204,10 +244,49 @@ def import_configuration(
     )
 
 
-def export_configuration(language: Language, scenario: Scenario, port: str | None = None) -> Configuration:
-    """Write the policy of a port of a scenario, named as `ce:sink`; by default the only one with a policy."""
-    found = json.loads(_native.export_router(language, scenario.native.to_json(), port))
-    return Configuration(found["text"], _notices("export", found["export_report"]))
+def export_configuration(
+    language: Language,
+    scenario: Scenario,
+    port: str | None = None,
+    *,
+    original: str | None = None,
+    traffic: str | None = None,
+    interface: str | None = None,
+    policy: str | None = None,
+    rate: str | None = None,
+    overhead: str | None = None,
+    file: str = "",
+    name: str | None = None,
+) -> Configuration:
+    """Write the policy of a port of a scenario.
+
+    Args:
+        language: "mqc" or "tc".
+        scenario: What to write.
+        port: The port, named as `ce:sink`; default: the only one with a policy.
+        original: The text that the scenario was made of. Then only the words of it change whose values differ, and the
+            rest stays byte for byte; a difference that no word decides is an error among the notices.
+        traffic: The traffic table of the import; without it conditions on addresses and ports are not compared.
+        interface: The interface, as at the import.
+        policy: The policy, as at the import.
+        rate: The line's rate, as at the import; default: that of the scenario, where the text does not tell it.
+        overhead: As at the import.
+        file: Name of the original's file, for notices.
+        name: What to call the interface or the device where there is no original; default: after the line's rate for
+            "mqc", `eth0` for "tc", which is noted.
+
+    """
+    document = scenario.native.to_json()
+    if original is None:
+        found = json.loads(_native.export_router(language, document, port, name))
+        return Configuration(found["text"], _notices("export", found["export_report"]))
+    rate_bps = None if rate is None else _native.parse_rate(rate)
+    found = json.loads(
+        _native.patch_router(language, original, document, traffic, interface, policy, rate_bps, overhead)
+    )
+    notices = [*_notices("traffic", found["traffic_report"]), *_notices("export", found["export_report"], file)]
+    changes = [Change(from_=row.pop("from"), **row) for row in found["changes"]]
+    return Configuration(found["text"], notices, changes, found["paste"], original)
 
 
 def translate_configuration(from_: Language, text: str, to: Language) -> Configuration:

@@ -10,12 +10,12 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from os import PathLike, fspath
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from tailback import frames
+from tailback import frames, stored
 from tailback.errors import OutputError
 from tailback.scenario import Scenario
 
@@ -37,7 +37,21 @@ __all__ = [
 ]
 
 MANIFEST = "manifest.json"
+_VERSION = 1
 _OLD = ".old"
+_SHAPE = {
+    "tailback": str,
+    "state": str,
+    "title": str,
+    "scenario_hash": str,
+    "confidence": float,
+    "base_seed": int,
+    "digest": str,
+    "replications": [{"seed": int, "digest": str}],
+    "files?": dict,
+}
+"""What readers of a manifest rely on."""
+_AGAIN = "run the scenario again into another directory, or into this one with --force"
 _WRITTEN: tuple[TableName, ...] = (
     "flows",
     "transports",
@@ -53,7 +67,8 @@ _WRITTEN: tuple[TableName, ...] = (
 
 def write(result: Result, directory: str | PathLike[str], *, replace: bool = False) -> Path:
     """Write a result as a run directory and return its path."""
-    about = {key: value for key, value in result.manifest().items() if key in ("tailback", "scenario_hash", "digest")}
+    manifest = result.manifest()
+    about = {key: value for key, value in manifest.items() if key in ("tailback", "scenario_hash", "digest")}
 
     def fill(folder: Path) -> None:
         (folder / "scenario.toml").write_text(_with_its_files(result.scenario, folder).to_toml(), encoding="utf-8")
@@ -62,8 +77,11 @@ def write(result: Result, directory: str | PathLike[str], *, replace: bool = Fal
             buffer = io.BytesIO()
             result.table(name).write_parquet(buffer, metadata=frames.parquet_metadata(name, about))
             (folder / f"{name}.parquet").write_bytes(buffer.getbuffer())
+        files = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
+        hashes = {name: stored.digest_of(path.read_bytes()) for name, path in files.items()}
         # Last, so that a directory with a manifest is whole even if someone copied it by hand.
-        (folder / MANIFEST).write_text(json.dumps(result.manifest(), indent=2) + "\n", encoding="utf-8")
+        text = json.dumps(stored.sealed({**manifest, "files": hashes}), indent=2)
+        (folder / MANIFEST).write_text(text + "\n", encoding="utf-8")
 
     return new_directory(directory, fill, replace=replace)
 
@@ -85,14 +103,22 @@ def _with_its_files(scenario: Scenario, folder: Path) -> Scenario:
 
 def check_target(directory: str | PathLike[str], *, replace: bool = False) -> Path:
     """Refuse, before any work is done, a directory that could not be written afterwards."""
-    target = Path(fspath(directory)).absolute()
-    if target.is_dir() and any(target.iterdir()):
-        if not replace:
-            raise OutputError(f"{target} exists and is not empty; choose another directory, or replace it with --force")
-        if not (target / MANIFEST).exists():
-            raise OutputError(f"{target} is not a run directory (no {MANIFEST}); it is left alone")
-    elif target.exists() and not target.is_dir():
-        raise OutputError(f"{target} is a file; choose another name for the run directory")
+    # Through links: what is renamed over one later would take its place.
+    target = Path(os.path.realpath(fspath(directory)))
+    with writing(target):
+        if target.is_symlink():
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+        if target.is_dir() and any(target.iterdir()):
+            if not replace:
+                raise OutputError(
+                    f"{target} exists and is not empty; choose another directory, or replace it with --force"
+                )
+            if not (target / MANIFEST).exists():
+                raise OutputError(
+                    f"{target} is not a run directory (no {MANIFEST}); it is left alone, choose another one"
+                )
+        elif target.exists() and not target.is_dir():
+            raise OutputError(f"{target} is a file; choose another name for the run directory")
     for old in _replaced(target):
         with writing(target):
             old.rename(target)
@@ -132,10 +158,11 @@ def new_directory(directory: str | PathLike[str], fill: Callable[[Path], None], 
 
 def _replaced(target: Path) -> Iterator[Path]:
     """Find what a kill between the two renames of a replacement has left under another name."""
-    if not target.exists():
-        for old in sorted(target.parent.glob(f".{glob.escape(target.name)}.*{_OLD}")):
-            if (old / "run" / MANIFEST).exists():
-                yield old / "run"
+    with suppress(OSError):
+        if not target.exists():
+            for old in sorted(target.parent.glob(f".{glob.escape(target.name)}.*{_OLD}")):
+                if (old / "run" / MANIFEST).exists():
+                    yield old / "run"
 
 
 def check_writable(directory: Path) -> None:
@@ -169,28 +196,50 @@ def write_file(path: str | PathLike[str], content: str | bytes, *, durable: bool
     return target
 
 
-def read_manifest(directory: str | PathLike[str]) -> dict[str, object]:
-    """Read a run directory's manifest; raises OutputError if there is none that can be read."""
+def read_manifest(directory: str | PathLike[str]) -> dict[str, Any]:
+    """Read a run directory's manifest; raises OutputError if there is none that can be read, or if it is damaged."""
     path = Path(fspath(directory)) / MANIFEST
     try:
-        return cast("dict[str, object]", json.loads(path.read_text(encoding="utf-8")))
-    except FileNotFoundError:
+        found = stored.parsed(stored.contents(path))
+    except (FileNotFoundError, NotADirectoryError):
         old = next(_replaced(path.parent.absolute()), None)
-        where = f"; a replacement was cut off, and what it was is in {old}" if old else ""
+        where = (
+            f"; a replacement was cut off, and what it was is in {old}: move that back"
+            if old
+            else "; `tailback run` with --out makes one"
+        )
         raise OutputError(f"{directory} is not a run directory: it has no {MANIFEST}{where}") from None
     except (OSError, ValueError) as error:
-        raise OutputError(f"{path} cannot be read: {error}") from error
+        raise OutputError(f"{path} cannot be read: {stored.reason(error)}; {_AGAIN}") from error
+    if wrong := stored.unfit(found, {"manifest": int}) or stored.unfit(found, _SHAPE):
+        raise OutputError(f"{path} is no manifest of a run: {wrong}; {_AGAIN}")
+    if found["manifest"] != _VERSION:
+        raise OutputError(
+            f"{path} is of version {found['manifest']}, and this program reads version {_VERSION}; "
+            "use the one that wrote it"
+        )
+    return found
 
 
-def read_table(directory: str | PathLike[str], name: str) -> pl.DataFrame:
-    """Read one of a run directory's tables."""
+def read_table(directory: str | PathLike[str], name: TableName) -> pl.DataFrame:
+    """Read one of a run directory's tables; raises OutputError if it is not as it was written."""
     import polars as pl
 
+    files = read_manifest(directory).get("files", {})
     path = Path(fspath(directory)) / f"{name}.parquet"
     try:
-        return pl.read_parquet(path)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise OutputError(f"{path} cannot be read: {error}") from error
+        data = stored.contents(path)
+    except (OSError, ValueError) as error:
+        raise OutputError(f"{path} cannot be read: {stored.reason(error)}; {_AGAIN}") from error
+    if path.name in files and files[path.name] != stored.digest_of(data):
+        raise OutputError(f"{path} is damaged: it is not the file that {MANIFEST} names; {_AGAIN}")
+    try:
+        table = pl.read_parquet(io.BytesIO(data))
+    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise OutputError(f"{path} cannot be read: it is no Parquet file; {_AGAIN}") from error
+    if wrong := frames.unfit(name, table):
+        raise OutputError(f"{path} is not the table of a run: {wrong}; {_AGAIN}")
+    return table
 
 
 def _sync(path: Path) -> None:
@@ -221,6 +270,8 @@ def writing(target: Path) -> Iterator[None]:
             reason = "there is no room left on the disk; free some, or choose another disk"
         elif error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
             reason = "the directory is not writable; choose another, or change its permissions"
+        elif error.errno in (errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ENOTEMPTY, errno.ELOOP):
+            reason = f"something else is in the way ({error.strerror}); move it, or choose another name"
         else:
-            reason = error.strerror or str(error)
+            reason = f"{error.strerror or error}; choose another place, or try again"
         raise OutputError(f"{target} was not written: {reason}. Nothing half-written was left behind") from error

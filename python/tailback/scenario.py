@@ -125,7 +125,7 @@ class Scenario:
         document: Table = {"tailback": 1, **_given(title=title, description=description), "run": run}
         if network:
             document["network"] = network
-        self._table: Table | None = document
+        self._table: Table | None = cast(Table, copied(document))
         self._native: _native.Scenario | None = None
         self._folder = ""
         # Whoever writes a scenario in Python can read files in Python.
@@ -139,7 +139,7 @@ class Scenario:
         The files that it names are files in `folder`.
         """
         made = cls.__new__(cls)
-        made._table = copy.deepcopy(dict(document))
+        made._table = cast(Table, copied(dict(document)))
         made._native = None
         made._folder = folder
         made._given = None
@@ -507,17 +507,41 @@ def load(path: str | PathLike[str], text: str | None = None, *, allow_files: boo
     return made
 
 
-def toml_value(value: Value) -> str:
-    """Write a value the way `--set` reads it: TOML on one line."""
+def toml_value(value: Value, _depth: int = 0) -> str:
+    """Write a value the way `--set` reads it: TOML on one line; raises ScenarioError if it is nested without end."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)  # a JSON string is a TOML basic string
     if isinstance(value, int | float):
         return repr(value)
+    check_depth(_depth)
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{toml_value(key)} = {toml_value(item)}" for key, item in value.items()) + "}"
-    return "[" + ", ".join(toml_value(item) for item in value) + "]"
+        items = (f"{toml_value(key)} = {toml_value(item, _depth + 1)}" for key, item in value.items())
+        return "{" + ", ".join(items) + "}"
+    return "[" + ", ".join(toml_value(item, _depth + 1) for item in value) + "]"
+
+
+_DEEPEST = 100
+"""Tables and lists inside each other; documents have some ten, and the core's readers go about as deep as this."""
+
+
+def check_depth(depth: int) -> None:
+    """Raise ScenarioError where tables and lists are deeper than anything that can be meant."""
+    if depth > _DEEPEST:
+        advice = "no key of a document stands deeper than some ten tables"
+        raise unreadable("<scenario>", "tables and lists are nested too deep", advice)
+
+
+def copied(value: object, depth: int = 0) -> object:
+    """Return a copy of tables and lists; raises ScenarioError where that would not end."""
+    if isinstance(value, Mapping):
+        check_depth(depth)
+        return {key: copied(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        check_depth(depth)
+        return [copied(item, depth + 1) for item in value]
+    return value
 
 
 def _keys(table: Mapping[str, Value]) -> Table:

@@ -9,7 +9,7 @@ from html import escape
 from tailback.measures import Measure
 from tailback.stats import Interval
 
-__all__ = ["digits", "fixed", "half_of", "html_table", "quantity"]
+__all__ = ["digits", "fixed", "half_of", "headline", "html_table", "quantity"]
 
 _PREFIXES = {
     "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")),
@@ -59,6 +59,19 @@ def digits(value: float, significant: int) -> str:
         return f"{value:g}"
     rounded = float(f"{value:.{significant}g}")
     return f"{rounded:.0f}" if abs(rounded) >= 1e12 else f"{rounded:.12g}"
+
+
+_COLUMNS = 80
+"""Of a terminal that nobody has made wider."""
+
+
+def headline(kind: str, title: str, rest: str) -> str:
+    """Return `<Kind 'title': rest`, the first line of a short form; a title that is too long for a line is cut."""
+    quoted = repr(title)
+    room = max(_COLUMNS - len(f"<{kind} : {rest}"), 12)
+    if len(quoted) > room:
+        quoted = f"{quoted[: room - 2]}…{quoted[-1]}"
+    return f"<{kind} {quoted}: {rest}"
 
 
 def html_table(about: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -6,6 +6,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import asdict
+from itertools import accumulate
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Literal, cast
@@ -14,7 +15,7 @@ from tailback.errors import UsageError
 from tailback.executors import Backend
 from tailback.parallel import Pool, Progress
 from tailback.running import check_seeds
-from tailback.scenario import Precision, Scenario, Value, load, read_document
+from tailback.scenario import Precision, Scenario, Value, check_depth, load, read_document
 from tailback.study.document import Study, is_study
 from tailback.study.drive import drive, read
 from tailback.study.results import FailedRuns, Sweep
@@ -47,6 +48,8 @@ def parse_axes(texts: Sequence[str]) -> tuple[dict[str, Value], dict[str, list[V
 
 def _read(text: str) -> Value:
     """Read TOML, or a list of words without quotes, or else a word."""
+    # Both readers below call themselves for each bracket; what is too deep for them is a ScenarioError.
+    check_depth(max(accumulate((bracket in "[{") - (bracket in "]}") for bracket in text), default=0))
     try:
         return cast(Value, tomllib.loads(f"value = {text}")["value"])
     except tomllib.TOMLDecodeError:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -95,6 +96,19 @@ def test_list_and_explain_and_schema(tailback: Cli) -> None:
     assert "internet-1999" in on_request
     assert tailback("schema").json["title"]
     assert "Traffic merging" in tailback("explain", "lan-a1").out
+
+
+def test_pages_of_experiments_fit_a_terminal(tailback: Cli) -> None:
+    from tailback.gallery.registry import EVERY, experiment
+
+    for name in EVERY:
+        page = experiment(name).read("README.md")
+        shown = tailback("explain", name).out
+        # Drawings of networks are indented and stay as they are.
+        assert [line for line in shown.splitlines() if len(line) > 80 and not line.startswith("    ")] == [], name
+        # Every word is there: those of tables may stand in two lines.
+        kept = "\n".join(line for line in page.splitlines() if not line.startswith("|"))
+        assert Counter(kept.split()) - Counter(shown.split()) == Counter(), name
 
 
 def test_run_reports_manifest_summary_and_ports(tailback: Cli, merge: Path, tmp_path: Path) -> None:

@@ -175,3 +175,16 @@ def test_a_stop_in_force_and_data_that_is_held_are_two_things(merge: Path) -> No
     assert not any(
         stopped for stopped, total in zip(sampled["stopped"], sampled["stopped_s"], strict=True) if not total
     )
+
+
+@pytest.mark.parametrize("title", ["", "Two into one", "A title " * 20, 'It\'s "quoted" ' * 9])
+def test_short_forms_fit_a_terminal(title: str) -> None:
+    scenario = Scenario.from_toml(MERGE).set({"title": title, "run.duration": "200ms"})
+    swept = tailback.sweep(
+        scenario, {"network.buffer": ["10kB", "20kB"]}, mechanisms={"a": {}, "b": {"backpressure.scope": "plain"}}
+    )
+    for made in (run(scenario, replications=2), swept):
+        lines = repr(made).splitlines()
+        assert max(map(len, lines)) <= 80
+        assert made.digest in repr(made)
+        assert title[:12] in lines[0].replace("\\", "")

@@ -59,7 +59,7 @@ def test_what_is_there_is_not_overwritten_unless_it_is_a_run_and_was_asked_for(t
         result.write(target)
     more = run(Scenario.from_toml(MERGE), replications=3)
     more.write(target, replace=True)
-    assert len(read_manifest(target)["replications"]) == 3  # type: ignore[arg-type]
+    assert len(read_manifest(target)["replications"]) == 3
     mine = tmp_path / "mine"
     mine.mkdir()
     (mine / "thesis.tex").write_text("years of work")
@@ -129,3 +129,21 @@ def test_what_a_kill_in_the_middle_of_a_replacement_left_is_found_again(merge: P
         result.write(tmp_path / "run")
     assert read_manifest(tmp_path / "run")["digest"] == result.digest
     assert not aside.exists()
+
+
+@pytest.mark.parametrize("target", ["empty", "nowhere", "run"])
+def test_a_link_is_followed_and_stays(tmp_path: Path, target: str) -> None:
+    result = run(Scenario.from_toml(MERGE), replications=1)
+    (tmp_path / "empty").mkdir()
+    result.write(tmp_path / "run")
+    (tmp_path / "latest").symlink_to(target)
+    result.write(tmp_path / "latest", replace=target == "run")
+    assert (tmp_path / "latest").is_symlink()
+    assert read_manifest(tmp_path / target)["digest"] == result.digest
+
+
+def test_a_link_to_itself_is_refused_before_the_run(tailback, merge: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "latest").symlink_to("latest")
+    refused = tailback("run", merge, "--set", "run.duration=1000000s", "--out", tmp_path / "latest")
+    assert refused.code == 4
+    assert "something else is in the way" in refused.err

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import pickle
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -101,3 +103,82 @@ def test_control_characters_are_shown_and_not_obeyed(tailback: Cli, merge: Path)
     for said in (shown.out, shown.err, unknown.err, refused.err):
         assert not any((ord(c) < 32 and c not in "\n\t") or 0x7F <= ord(c) < 0xA0 for c in said), said
         assert "\u202e" not in said
+
+
+DEEP = 100_000
+LISTS = "[" * DEEP + "]" * DEEP
+TABLES = "{a=" * DEEP + "1" + "}" * DEEP
+DOTS = "x" + ".a" * (DEEP // 2)
+
+
+def run_apart(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """The command line in a process of its own: what overflows the stack ends it, and not the tests."""
+    command = [sys.executable, "-m", "tailback", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("lists.toml", f"tailback = 1\nx = {LISTS}\n"),
+        ("open.toml", f"tailback = 1\nx = {'[' * DEEP}\n"),
+        ("tables.toml", f"tailback = 1\nx = {TABLES}\n"),
+        ("dots.toml", f"tailback = 1\n{DOTS} = 1\n"),
+        ("heading.toml", f"tailback = 1\n[{DOTS}]\n"),
+        ("entry.toml", f"tailback = 1\n[[{DOTS}]]\n"),
+        ("study.toml", f'study = 1\nscenario = "merge.toml"\nx = {LISTS}\n'),
+        ("dots-study.toml", f'study = 1\nscenario = "merge.toml"\n{DOTS} = 1\n'),
+        ("axis-study.toml", f'study = 1\nscenario = "merge.toml"\n[[axes]]\npath = "{DOTS}"\nvalues = [1]\n'),
+        ("lists.json", f'{{"tailback": 1, "x": {LISTS}}}'),
+        ("tables.json", '{"a": ' * DEEP + "1" + "}" * DEEP),
+    ],
+    ids=lambda value: value if len(value) < 20 else "",
+)
+def test_a_document_that_is_nested_without_end_is_a_sentence(tmp_path: Path, merge: Path, name: str, text: str) -> None:
+    del merge
+    (tmp_path / name).write_text(text)
+    refused = run_apart("sweep" if "study" in name else "run", tmp_path / name)
+    assert refused.returncode == 3, refused.stderr[-300:]
+    assert "nested too deep" in refused.stderr or "has 50001 steps" in refused.stderr
+    assert name in refused.stderr or name.endswith(".json")
+    # The line is shown around the place, not as a whole.
+    assert len(refused.stderr) < 1000
+
+
+@pytest.mark.parametrize("command", ["validate", "run", "sweep"])
+@pytest.mark.parametrize("setting", [f"{DOTS}=1", f"run.duration={LISTS[:DEEP]}", f"run.duration={TABLES[:DEEP]}"])
+def test_a_setting_that_is_nested_without_end_is_a_sentence(merge: Path, command: str, setting: str) -> None:
+    refused = run_apart(command, merge, "--set", setting)
+    assert refused.returncode == 3, refused.stderr[-300:]
+    assert refused.stderr.startswith("error: ")
+    assert len(refused.stderr) < 1000
+
+
+def nested(kind: type, depth: int = DEEP) -> Any:
+    """As deep a list or table, of which the one inside is empty."""
+    made = kind()
+    for _ in range(depth):
+        made = [made] if kind is list else {"a": made}
+    return made
+
+
+@pytest.mark.parametrize("kind", [list, dict])
+def test_values_that_are_nested_without_end_are_scenario_errors(merge: Path, kind: type) -> None:
+    deep, scenario = nested(kind), core.load(merge)
+    other = {**scenario.document, "x": deep}
+    for make in (
+        lambda: core.Scenario.from_document(other).check(),
+        lambda: core.Scenario.from_document(deep if kind is dict else {"x": deep}).check(),
+        lambda: core.Scenario(duration="1s", discipline=nested(dict)).check(),
+        lambda: scenario.set({"run.duration": deep}),
+        lambda: scenario.flow("more", "h*", "d", {"kind": deep}),
+        lambda: scenario.host("more", buffer=deep),
+        lambda: core.sweep(scenario, {"run.duration": [deep]}),
+        lambda: core.sweep(scenario, fixed={"run.duration": deep}),
+        lambda: core.sweep(scenario, mechanisms={"a": {"run.duration": deep}, "b": {}}),
+    ):
+        with pytest.raises(core.ScenarioError, match="nested too deep"):
+            make()
+    # What is deep and not endless is judged by what it means.
+    with pytest.raises(core.ScenarioError, match="unknown key"):
+        core.Scenario.from_document({**scenario.document, "x": nested(kind, 90)}).check()

@@ -20,7 +20,7 @@ import pytest
 
 import tailback
 import tailback as core
-from tailback import OutputError, parallel
+from tailback import OutputError, parallel, stored
 from tailback.study import store as stores
 
 Cli = Callable[..., Any]
@@ -280,7 +280,9 @@ def test_status_and_report_tell_how_far_it_is(tailback: Cli, merge: Path, tmp_pa
     found = tailback("sweep", "--status", out, "--json").json
     assert (found["state"], found["points"], found["runs_finished"], found["runs_missing"]) == ("complete", 2, 4, 0)
     manifest = json.loads((out / "sweep.json").read_text())
-    (out / "sweep.json").write_text(json.dumps({**manifest, "state": "running", "replications": None, "digest": None}))
+    # As a client that was killed leaves it.
+    begun = {**manifest, "state": "running", "replications": None, "digest": None}
+    (out / "sweep.json").write_text(json.dumps(stored.sealed(begun)))
     shards(out)[0].unlink()
     found = tailback("sweep", "--status", out, "--json").json
     assert (found["state"], found["runs_missing"]) == ("stopped", 4)
@@ -330,7 +332,7 @@ def test_a_damaged_manifest_is_a_sentence(merge: Path, tmp_path: Path, tailback:
     (tmp_path / "s" / "sweep.json").write_text(text)
     for option in ("--status", "--report"):
         done = tailback("sweep", option, tmp_path / "s")
-        assert (done.code, "is not a sweep's directory" in done.err) == (4, True)
+        assert (done.code, "sweep.json is not the manifest of a sweep" in done.err) == (4, True)
     again = tailback(*command)
     assert (again.code, "no readable sweep.json" in again.err) == (4, True)
 
@@ -445,6 +447,57 @@ def test_what_a_kill_left_behind_is_cleared_away(merge: Path, tmp_path: Path) ->
         (out / name).write_text("half")
     assert core.sweep(merge, AXES, replications=1, directory=out).digest == tailback_.digest
     assert not list(out.rglob("*.partial"))
+
+
+def test_a_sweep_keeps_its_warnings(tailback: Cli, merge: Path, tmp_path: Path) -> None:
+    out = tmp_path / "s"
+    # A back-pressure that is set and has no effect, and buffers that are never full.
+    first = tailback(
+        "sweep",
+        merge,
+        "--set",
+        "network.buffer=[100MB, 200MB]",
+        "--set",
+        "run.engine=plain",
+        "--reps",
+        "1",
+        "--out",
+        out,
+    )
+    assert first.code == 0
+    found = core.open_sweep(out).warnings
+    assert {warning.name for warning in found} == {"no-effect"}
+    for warning in found:
+        assert warning.rendered.strip() in first.err
+    again = tailback("sweep", "--report", out)
+    assert (again.code, [w.rendered.strip() in again.err for w in found]) == (0, [True] * len(found))
+    # They are those of Python, place and advice included.
+    study = core.load(merge)
+    axes = {"network.buffer": ["100MB", "200MB"]}
+    made = core.sweep(study, axes, fixed={"run.engine": "plain"}, replications=1, directory=tmp_path / "p")
+    assert made.warnings
+    assert core.open_sweep(tmp_path / "p").warnings == made.warnings
+
+
+@pytest.mark.parametrize("late", ["write", "report"])
+def test_a_signal_after_the_last_run_says_how_to_write_the_report(
+    tailback: Cli, merge: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, late: str
+) -> None:
+    """What a service manager sends while figures are drawn costs no run, and no guess at what is missing."""
+    out = tmp_path / "a sweep"
+    command = ("sweep", merge, "--set", "network.buffer=[10kB, 20kB]", "--reps", "1", "--out", out)
+    with monkeypatch.context() as patch:
+        patch.setattr(core.Sweep, late, lambda *_: os.kill(os.getpid(), signal.SIGTERM))
+        stopped = tailback(*command)
+    assert stopped.code == 130
+    assert not (out / "report.html").exists()
+    line = stopped.err.strip().splitlines()[-1]
+    assert line.startswith("error: interrupted; what was finished is kept. This writes its report: ")
+    assert tailback("sweep", "--status", out, "--json").json["state"] == "complete"
+    # The command that it gives does that.
+    assert tailback(*shlex.split(line.partition("report: ")[2])[1:]).code == 0
+    assert (out / "report.html").exists()
+    assert (out / "results.parquet").exists()
 
 
 def test_sigterm_is_ctrl_c(merge: Path, tmp_path: Path) -> None:

@@ -91,6 +91,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(router::import_router, module)?)?;
     module.add_function(wrap_pyfunction!(router::translate_router, module)?)?;
     module.add_function(wrap_pyfunction!(router::export_router, module)?)?;
+    module.add_function(wrap_pyfunction!(router::patch_router, module)?)?;
     module.add_function(wrap_pyfunction!(study_schema, module)?)?;
     module.add_function(wrap_pyfunction!(names, module)?)?;
     module.add_function(wrap_pyfunction!(explain, module)?)?;

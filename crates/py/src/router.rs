@@ -4,7 +4,9 @@ use crate::panics::whole;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::json;
-use tailback_router::{Imported, Options, Overhead, Platform, Report, Traffic, lift, lower, mqc, tc};
+use tailback_router::{
+    Imported, Language as Words, Options, Overhead, Platform, Report, Traffic, lift, lower, mqc, patch, tc,
+};
 
 /// How a language is read, and how it is written.
 type Language = (fn(&str) -> Imported, fn(&tailback_router::ir::Config) -> tailback_router::Exported);
@@ -15,6 +17,14 @@ fn language(name: &str) -> PyResult<Language> {
         "tc" => Ok((tc::import, tc::export)),
         other => Err(PyValueError::new_err(format!("there is no language `{other}`; use \"mqc\" or \"tc\""))),
     }
+}
+
+fn overhead(text: &str) -> PyResult<Overhead> {
+    Overhead::named(text).ok_or_else(|| {
+        PyValueError::new_err(format!(
+            "there is no overhead `{text}`; use none, ethernet, dot1q, mpls, ppp, pppoe, or 0 to 255 bytes"
+        ))
+    })
 }
 
 /// Reads a configuration and makes a scenario of it; both and the reports as JSON.
@@ -35,15 +45,7 @@ pub fn import_router(
 ) -> PyResult<String> {
     whole(|| {
         let (import, _) = self::language(language)?;
-        let overhead = overhead
-            .map(|text| {
-                Overhead::named(text).ok_or_else(|| {
-                    PyValueError::new_err(format!(
-                        "there is no overhead `{text}`; use none, ethernet, dot1q, mpls, ppp, pppoe, or 0 to 255 bytes"
-                    ))
-                })
-            })
-            .transpose()?;
+        let overhead = overhead.map(self::overhead).transpose()?;
         let platform = platform
             .map(|text| {
                 Platform::named(text).ok_or_else(|| {
@@ -94,17 +96,72 @@ pub fn translate_router(from_: &str, text: &str, to: &str) -> PyResult<String> {
     })
 }
 
-/// Writes the policy of a port of a scenario, given as its canonical JSON: text and report as JSON.
+/// Writes the policy of a port of a scenario, given as its canonical JSON: text and report as JSON. `name` is what the interface
+/// or the device is called there.
 #[pyfunction]
-#[pyo3(signature = (language, document, port = None))]
-pub fn export_router(language: &str, document: &str, port: Option<&str>) -> PyResult<String> {
+#[pyo3(signature = (language, document, port = None, name = None))]
+pub fn export_router(language: &str, document: &str, port: Option<&str>, name: Option<&str>) -> PyResult<String> {
     whole(|| {
         let (_, export) = self::language(language)?;
         let document =
             serde_json::from_str(document).map_err(|e| PyValueError::new_err(format!("this is not JSON: {e}")))?;
-        let Imported { config, mut report } = lift(&document, port);
+        let Imported { mut config, mut report } = lift(&document, port);
+        let named =
+            if language == "mqc" { mqc::name_interface(&mut config, name) } else { tc::name_device(&mut config, name) };
+        report.append(named);
+        if report.has_errors() {
+            return Ok(json!({ "text": "", "export_report": report }).to_string());
+        }
         let exported = export(&config);
         report.append(exported.report);
         Ok(json!({ "text": exported.text, "export_report": report }).to_string())
+    })
+}
+
+/// Writes the values of a scenario, given as its canonical JSON, into the text that it was made of: the new text, what was
+/// replaced, the lines for a router's session, and the report as JSON.
+#[pyfunction]
+#[pyo3(signature = (language, original, document, traffic = None, interface = None, policy = None, rate_bps = None, overhead = None))]
+#[expect(clippy::too_many_arguments, reason = "keywords in Python")]
+pub fn patch_router(
+    language: &str,
+    original: &str,
+    document: &str,
+    traffic: Option<&str>,
+    interface: Option<String>,
+    policy: Option<String>,
+    rate_bps: Option<u64>,
+    overhead: Option<&str>,
+) -> PyResult<String> {
+    whole(|| {
+        let _ = self::language(language)?;
+        let words = if language == "mqc" { Words::Mqc } else { Words::Tc };
+        let scenario =
+            serde_json::from_str(document).map_err(|e| PyValueError::new_err(format!("this is not JSON: {e}")))?;
+        let (traffic, table) = match traffic.map(Traffic::from_csv) {
+            Some((traffic, report)) => (Some(traffic), report),
+            None => (None, Report::default()),
+        };
+        let overhead = overhead.map(self::overhead).transpose()?;
+        let options = Options { interface, policy, rate: rate_bps, overhead, ..Options::default() };
+        let canonical = |document: &serde_json::Value| {
+            let scenario = tailback_scenario::Scenario::from_json(&document.to_string()).ok()?;
+            serde_json::from_str(&scenario.to_json()).ok()
+        };
+        let made = if table.has_errors() {
+            tailback_router::Patched::default()
+        } else {
+            patch(words, original, &scenario, traffic.as_ref(), &options, &canonical)
+        };
+        let lines = made.changes.iter().map(|change| change.line).collect();
+        let paste = if words == Words::Mqc { mqc::paste(&made.text, &lines) } else { String::new() };
+        Ok(json!({
+            "text": made.text,
+            "changes": made.changes,
+            "paste": paste,
+            "traffic_report": table,
+            "export_report": made.report,
+        })
+        .to_string())
     })
 }

@@ -3,6 +3,7 @@
 use crate::Packet;
 use core::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -10,9 +11,22 @@ use tailback_document::{DecodeError, Invalid, Path};
 use tailback_units::parse_bytes;
 
 /// Bytes that are counted of each packet beyond what buffers count, negative where less counts:
-/// `"18B"` for Ethernet's header and check sequence, `"-8B"` to leave out two MPLS labels.
+/// `"18B"` for Ethernet's header and check sequence, `"-8B"` to leave out two MPLS labels. As a table also the shortest
+/// length that counts, and whether the whole is cut into ATM cells: `{ bytes = "44B", least = "64B", cells = true }`.
+///
+/// In this order, as Linux has it (`psched_l2t_ns` in `include/net/sch_generic.h`): the bytes are added, what is shorter
+/// counts as `least`, and each begun 48 bytes count as a cell of 53 (ITU-T I.361, AAL5 of I.363.5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Accounting(i32);
+pub struct Accounting {
+    more: i32,
+    /// At most 65535.
+    least: i32,
+    cells: bool,
+}
+
+/// Bytes of an ATM cell, and those of them that carry what is sent.
+const CELL: u32 = 53;
+const CELL_PAYLOAD: u32 = 48;
 
 /// More is no layer's.
 const MOST: i32 = 1_000;
@@ -22,19 +36,28 @@ const LEAST: i32 = -255;
 impl Accounting {
     /// So many bytes more, or less.
     pub fn new(more: i32) -> Accounting {
-        Accounting(more)
+        Accounting { more, least: 0, cells: false }
+    }
+    /// The same with a shortest length, bytes.
+    pub fn at_least(self, least: u16) -> Accounting {
+        Accounting { least: i32::from(least), ..self }
+    }
+    /// The same in whole ATM cells.
+    pub fn in_cells(self) -> Accounting {
+        Accounting { cells: true, ..self }
     }
     /// Bytes that count for a packet, at least 1.
     #[inline]
     pub fn bytes(self, packet: &Packet) -> u32 {
-        i32::from(packet.size).saturating_add(self.0).max(1).unsigned_abs()
+        let long = i32::from(packet.size).saturating_add(self.more).max(self.least).max(1).unsigned_abs();
+        if self.cells { long.div_ceil(CELL_PAYLOAD) * CELL } else { long }
     }
     /// Refuses what no layer adds or takes away.
     pub fn check(self, field: &str) -> Result<(), Invalid> {
-        if (LEAST..=MOST).contains(&self.0) {
+        if (LEAST..=MOST).contains(&self.more) {
             return Ok(());
         }
-        let much = if self.0 > MOST { "much" } else { "little" };
+        let much = if self.more > MOST { "much" } else { "little" };
         let advice = "write what lower layers add to each packet: 0B, 18B (Ethernet), 38B (with preamble and gap), -8B \
                       (without two labels)";
         Err(Invalid::new(field, format!("{self} per packet is too {much}; {advice}")))
@@ -43,23 +66,62 @@ impl Accounting {
 
 impl fmt::Display for Accounting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}B", self.0)
+        write!(f, "{}B", self.more)
     }
 }
 impl Serialize for Accounting {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        s.collect_str(self)
+        // A table only where it says more than a text: documents without one stay what they were.
+        if self.least == 0 && !self.cells {
+            return s.collect_str(self);
+        }
+        let mut table = s.serialize_map(None)?;
+        table.serialize_entry("bytes", &self.to_string())?;
+        if self.least > 0 {
+            table.serialize_entry("least", &format!("{}B", self.least))?;
+        }
+        if self.cells {
+            table.serialize_entry("cells", &true)?;
+        }
+        table.end()
     }
 }
+
+/// The table.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Written {
+    #[serde(default)]
+    bytes: Option<Value>,
+    #[serde(default)]
+    least: Option<Value>,
+    #[serde(default)]
+    cells: bool,
+}
+
+fn signed(value: &Value) -> Option<i32> {
+    let written = value.as_str()?.trim();
+    let (sign, size) = written.strip_prefix('-').map_or((1, written), |size| (-1, size));
+    parse_bytes(size).ok().and_then(|bytes| i32::try_from(bytes).ok()).map(|bytes| sign * bytes)
+}
+
+fn read(value: &Value) -> Option<Accounting> {
+    if !value.is_object() {
+        return signed(value).map(Accounting::new);
+    }
+    let Written { bytes, least, cells } = serde_json::from_value(value.clone()).ok()?;
+    let more = bytes.as_ref().map_or(Some(0), signed)?;
+    let least = least.as_ref().map_or(Some(0), signed).filter(|least| (0..=0xffff).contains(least))?;
+    Some(Accounting { more, least, cells })
+}
+
 impl<'de> Deserialize<'de> for Accounting {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         let value = Value::deserialize(d)?;
-        let written = value.as_str().unwrap_or_default().trim();
-        let (sign, size) = written.strip_prefix('-').map_or((1, written), |size| (-1, size));
-        let found = parse_bytes(size).ok().and_then(|bytes| i32::try_from(bytes).ok());
-        found.map(|bytes| Accounting(sign * bytes)).ok_or_else(|| {
-            let help = Some("write bytes more or less, such as \"18B\" or \"-8B\"".to_owned());
-            DecodeError::value(Path::root(), format!("{value} is no number of bytes"), help).carry()
+        read(&value).ok_or_else(|| {
+            let help = "write bytes more or less, such as \"18B\" or \"-8B\", or a table such as \
+                        { bytes = \"44B\", least = \"64B\", cells = true }";
+            DecodeError::value(Path::root(), format!("{value} is no number of bytes"), Some(help.to_owned())).carry()
         })
     }
 }
@@ -71,7 +133,20 @@ impl JsonSchema for Accounting {
         "Accounting".into()
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "format": "bytes, negative for less", "examples": ["18B", "-8B"] })
+        json_schema!({
+            "anyOf": [
+                { "type": "string", "format": "bytes, negative for less", "examples": ["18B", "-8B"] },
+                {
+                    "type": "object",
+                    "additionalProperties": false,
+                    "properties": {
+                        "bytes": { "type": "string", "description": "Bytes more, negative for less. Default \"0B\"." },
+                        "least": { "type": "string", "description": "A shorter packet counts so much. Default \"0B\"." },
+                        "cells": { "type": "boolean", "description": "Whether whole ATM cells count: 53 B for each begun 48 B." }
+                    }
+                }
+            ]
+        })
     }
 }
 
@@ -80,23 +155,43 @@ mod tests {
     use super::*;
     use serde_json::{from_value, json};
 
-    #[test]
-    fn bytes_are_added_or_taken_away_and_never_all_of_them() {
+    fn packet(size: u16) -> Packet {
         let mut packet = Packet::new(0, crate::Traits::default(), tailback_units::Time::ZERO, 0, 0);
-        packet.set_lengths(1508, 1508);
-        let bytes = |text: &str| from_value::<Accounting>(json!(text)).expect("bytes").bytes(&packet);
-        assert_eq!((bytes("0B"), bytes("38B"), bytes("-8B")), (1508, 1546, 1500));
-        packet.set_lengths(4, 4);
-        assert_eq!(from_value::<Accounting>(json!("-8B")).expect("bytes").bytes(&packet), 1);
+        packet.set_lengths(size, size);
+        packet
     }
 
     #[test]
-    fn what_no_layer_adds_is_refused() {
+    fn bytes_are_added_or_taken_away_and_never_all_of_them() {
+        let bytes = |text: &str, size| from_value::<Accounting>(json!(text)).expect("bytes").bytes(&packet(size));
+        assert_eq!((bytes("0B", 1508), bytes("38B", 1508), bytes("-8B", 1508)), (1508, 1546, 1500));
+        assert_eq!(bytes("-8B", 4), 1);
+    }
+
+    #[test]
+    fn atm_counts_53_bytes_for_each_begun_48_after_overhead_and_least_length() {
+        // psched_l2t_ns: 200 + 44 = 244 B are 6 cells; 244 + 44 = 288 B are just 6; one byte more is a seventh.
+        let count = |value: Value, size| from_value::<Accounting>(value).expect("a table").bytes(&packet(size));
+        let atm = || json!({ "bytes": "44B", "cells": true });
+        assert_eq!([count(atm(), 200), count(atm(), 244), count(atm(), 245)], [318, 318, 371]);
+        assert_eq!(count(json!({ "least": "64B" }), 40), 64);
+        assert_eq!(count(json!({ "bytes": "44B", "least": "64B" }), 10), 64);
+        assert_eq!(count(json!({ "bytes": "10B", "least": "64B", "cells": true }), 10), 106);
+    }
+
+    #[test]
+    fn what_no_layer_adds_is_refused_and_what_is_written_is_read_again() {
         for text in ["2kB", "-300B"] {
             let accounting: Accounting = from_value(json!(text)).expect("bytes");
             assert!(accounting.check("accounting").is_err(), "{text}");
             assert_eq!(from_value::<Accounting>(json!(accounting.to_string())).expect("bytes"), accounting);
         }
         assert!(from_value::<Accounting>(json!("8ms")).is_err() && from_value::<Accounting>(json!(8)).is_err());
+        assert!(from_value::<Accounting>(json!({ "least": "-1B" })).is_err());
+        assert!(from_value::<Accounting>(json!({ "byte": "1B" })).is_err());
+        for written in [json!("18B"), json!({ "bytes": "44B", "least": "64B", "cells": true })] {
+            let accounting: Accounting = from_value(written.clone()).expect("an accounting");
+            assert_eq!(serde_json::to_value(accounting).expect("JSON"), written);
+        }
     }
 }

@@ -12,12 +12,14 @@ pub mod ir;
 mod lift;
 mod lower;
 pub mod mqc;
+mod patch;
 mod report;
 pub mod tc;
 
 pub use lift::lift;
 pub use lower::{Link, Lowered, Membership, Model, Options, Overhead, Row, Traffic, lower};
 pub use mqc::Platform;
+pub use patch::{Change, Language, Patched, patch};
 pub use report::{Level, Notice, Place, Report, Scope};
 
 /// A configuration that was read, and what there is to say about it.

@@ -3,10 +3,11 @@
 //!
 //! A failure prints the seed; `TAILBACK_FUZZ_SEED=n cargo test -p tailback-router --test fuzz` repeats it.
 
+use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 use tailback_random::Rng;
-use tailback_router::{Imported, Options, Traffic, lift, lower, mqc, tc};
+use tailback_router::{Imported, Language, Options, Traffic, lift, lower, mqc, patch, tc};
 
 const CISCO: &[&str] = &[
     "class-map match-any @",
@@ -153,6 +154,33 @@ const TC: &[&str] = &[
     "B@=\"tc qdisc add $A@\"",
     "$B@ dev d@ root pfifo limit $((# * (# - #) / #))",
     "for i in 1 2; do",
+    "for r in # {1..4} $(seq 1 3); do",
+    "if tc qdisc show; then",
+    "fi",
+    "case $A@ in",
+    "esac",
+    "tc class add dev d@ parent #: classid #:# htb rate #% ceil #% overhead # linklayer atm mpu # mtu #",
+    "tc qdisc add dev d@ root handle #: stab overhead -# linklayer adsl mpu # mtu # tsize # htb default # r2q #",
+    "tc qdisc add dev d@ root tbf rate #mbit burst #k limit #m peakrate #mbit minburst # overhead #",
+    "tc qdisc add dev d@ root cake bandwidth #mbit diffserv4 pppoe-vcmux overhead # mpu # rtt #ms memlimit #k",
+    "tc qdisc add dev d@ parent #:# cake unlimited diffserv8 flowblind ptm autorate-ingress",
+    "tc qdisc add dev d@ root handle #: mq",
+    "tc qdisc add dev d@ root handle #: hfsc default #",
+    "tc qdisc add dev d@ parent #:# fq quantum # limit #",
+    "tc qdisc add dev d@ root handle #: ets bands # strict # quanta # # priomap # # #",
+    "tc qdisc add dev d@ clsact",
+    "tc filter add dev d@ egress protocol ip u32 match ip dport # ffff action skbedit mark #/# priority #:# continue",
+    "tc filter add dev d@ ingress protocol ip matchall action mirred egress redirect dev da",
+    "tc filter add dev d@ parent #: protocol ip basic match 'cmp(u16 at # layer transport mask # eq #) and cmp(u8 at 1 layer 1 eq #)' flowid #:#",
+    "tc filter add dev d@ parent #: protocol ip u32 match u32 # # at # match mark # # action pedit ex munge ip dsfield set # pipe",
+    "tc filter add dev d@ parent #: protocol ipv6 u32 match ip6 priority # 0xfc flowid #:#",
+    "tc filter add dev d@ parent #: handle #/# fw flowid #:# action drop",
+    "iptables -t mangle -A @ -o d@ -p udp -m multiport --dports #,#:# -m mark --mark #/# -j MARK --set-xmark #/#",
+    "iptables -t mangle -A POSTROUTING ! -s 10.0.0.#/# -m dscp --dscp-class EF -j @",
+    "iptables -t mangle -I @ # -j DSCP --set-dscp #",
+    "iptables -t mangle -A FORWARD -j CLASSIFY --set-class #:#",
+    "iptables -t mangle -F",
+    "nft add rule inet t forward oifname d@ udp dport { #, #-# } ip dscp { ef, # } meta mark set # counter accept",
     "done",
     "echo `x` $(y) ${Z:-#} '",
     "\\",
@@ -228,7 +256,7 @@ fn samples(folder: &str, ending: &str) -> Vec<String> {
 }
 
 fn survive(text: &str) {
-    for import in [mqc::import as fn(&str) -> Imported, tc::import] {
+    for (import, language) in [(mqc::import as fn(&str) -> Imported, Language::Mqc), (tc::import, Language::Tc)] {
         let imported = import(text);
         for notice in imported.report.notices() {
             assert!(notice.line as usize <= text.lines().count() + 1, "{notice}");
@@ -238,7 +266,16 @@ fn survive(text: &str) {
         let options = Options { rate: Some(1_000_000), ..Options::default() };
         if let Some(document) = lower(&imported.config, &Traffic::default(), &options).document {
             let lifted = lift(&document, None);
-            let _ = mqc::export(&lifted.config);
+            let _ = (mqc::export(&lifted.config), tc::export(&lifted.config));
+            let same = |document: &Value| Some(document.clone());
+            let written = patch(language, text, &document, None, &options, &same);
+            assert!(written.report.has_errors() || written.text == text, "{}", written.text);
+            // A value that differs is searched word by word, which takes long.
+            if text.len().is_multiple_of(64) && text.len() < 4_000 {
+                let mut tuned = document.clone();
+                tuned["switches"]["ce"]["ports"]["sink"]["buffer"] = json!("33packets");
+                let _ = patch(language, text, &tuned, None, &options, &same);
+            }
         }
     }
     let _ = Traffic::from_csv(text);

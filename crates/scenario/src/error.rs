@@ -71,7 +71,7 @@ impl Problem {
     /// The complaint at its place; `what` is "error" or "warning".
     pub(crate) fn new(what: &str, complaint: Complaint, place: Option<Place<'_>>, origin: &Origin) -> Problem {
         let Complaint { path, message, help, .. } = complaint;
-        let path = path.to_string();
+        let (path, message) = (path.to_string(), shortened(message));
         let rendered = match &place {
             Some(place) => place.render(what, &message, help.as_deref()),
             None => {
@@ -83,4 +83,18 @@ impl Problem {
         let (line, column) = (place.as_ref().map(|p| p.line), place.as_ref().map(|p| p.column));
         Problem { message, path, line, column, suggestion: help, rendered }
     }
+}
+
+/// A message that quotes a long text keeps both its ends: what is quoted, and what is wrong with it.
+fn shortened(message: String) -> String {
+    const MOST: usize = 500;
+    const HEAD: usize = 200;
+    const TAIL: usize = 200;
+    let length = message.chars().count();
+    if length <= MOST {
+        return message;
+    }
+    let head: String = message.chars().take(HEAD).collect();
+    let tail: String = message.chars().skip(length - TAIL).collect();
+    format!("{head} … {tail}")
 }

@@ -99,18 +99,56 @@ pub(crate) fn read_toml(text: &str, filename: &str) -> Result<(Value, Origin), (
             if complaints.is_empty() { Ok((tree, origin)) } else { Err((complaints, origin)) }
         }
         Err(e) => {
-            // The root's "value" is where the parser gave up.
-            let value = Some(e.span().unwrap_or(0..0));
+            let is_deep = e.message().contains("recursion");
+            // The root's "value" is where the parser gave up; of dotted keys it does not tell where they stand.
+            let value = Some(e.span().unwrap_or_else(|| if is_deep { deepest_line(text) } else { 0..0 }));
             origin.spans.insert(Path::root(), Spans { key: None, value });
-            let complaint = Complaint {
-                path: Path::root(),
-                on: On::Value,
-                message: e.message().to_owned(),
-                help: syntax_help(&e, text),
+            let complaint = if is_deep {
+                too_deep()
+            } else {
+                let (message, help) = (e.message().to_owned(), syntax_help(&e, text));
+                Complaint { path: Path::root(), on: On::Value, message, help }
             };
             Err((vec![complaint], origin))
         }
     }
+}
+
+/// Reads JSON into a tree; `filename` is for errors.
+pub(crate) fn read_json(text: &str, filename: &str) -> Result<(Value, Origin), (Vec<Complaint>, Origin)> {
+    match serde_json::from_str(text) {
+        Ok(tree) => Ok((tree, Origin::nowhere(filename))),
+        Err(e) => {
+            let message = e.to_string();
+            let complaint = if message.starts_with("recursion limit exceeded") {
+                too_deep()
+            } else {
+                let message = format!("this is not JSON: {message}");
+                Complaint { path: Path::root(), on: On::Value, message, help: None }
+            };
+            Err((vec![complaint], Origin::of_syntax(text, filename, e.line(), e.column())))
+        }
+    }
+}
+
+/// What is said of a text that goes deeper than its reader.
+fn too_deep() -> Complaint {
+    let message = "tables and lists are nested too deep here".to_owned();
+    let help = "no key of a document stands deeper than some ten tables".to_owned();
+    Complaint { path: Path::root(), on: On::Value, message, help: Some(help) }
+}
+
+/// The line with the most dots, the first of several: that of the key that is nested deepest.
+fn deepest_line(text: &str) -> Range<usize> {
+    let (mut start, mut most, mut found) = (0, 0, 0..0);
+    for line in text.split_inclusive('\n') {
+        let dots = line.bytes().filter(|byte| *byte == b'.').count();
+        if dots > most {
+            (most, found) = (dots, start..start + line.trim_end().len());
+        }
+        start += line.len();
+    }
+    found
 }
 
 /// What to write instead of what TOML does not allow.

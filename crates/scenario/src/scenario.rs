@@ -55,14 +55,9 @@ impl Scenario {
 
     /// Reads a document in JSON and the files that it names.
     pub fn from_json_with(text: &str, files: Files) -> Result<Scenario, ScenarioError> {
-        match serde_json::from_str(text) {
-            Ok(tree) => Scenario::new(tree, Origin::nowhere("<scenario>"), files),
-            Err(e) => {
-                let message = format!("this is not JSON: {e}");
-                let origin = Origin::of_syntax(text, "<scenario>", e.line(), e.column());
-                let complaint = Complaint { path: Path::root(), on: On::Value, message, help: None };
-                Err(ScenarioError::locate(vec![complaint], &origin))
-            }
+        match origin::read_json(text, "<scenario>") {
+            Ok((tree, origin)) => Scenario::new(tree, origin, files),
+            Err((complaints, origin)) => Err(ScenarioError::locate(complaints, &origin)),
         }
     }
 

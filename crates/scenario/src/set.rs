@@ -4,6 +4,10 @@ use crate::origin::lookup;
 use serde_json::{Map, Value};
 use tailback_document::{Path, Step, listed, suggest};
 
+/// Steps of the deepest path that can be set. Documents have some ten levels; what reads a tree calls itself for each
+/// level, as do the readers of TOML and JSON, which go no deeper than about a hundred either.
+const DEEPEST: usize = 64;
+
 /// Where a value given as text goes.
 pub(crate) struct Assignment {
     /// Every place that the path names; several with `*`.
@@ -19,6 +23,12 @@ pub(crate) fn assignment(tree: &Value, path: &str, value: &str) -> Result<Assign
     let pattern = Path::parse(path.trim()).filter(|pattern| !pattern.0.is_empty()).ok_or_else(|| {
         format!("`{path}` is not a path; write one such as run.duration, links[0].rate or flows[data].source.burst")
     })?;
+    if pattern.0.len() > DEEPEST {
+        return Err(format!(
+            "this path has {} steps, and no key of a document stands as deep as {DEEPEST}; write one such as run.duration",
+            pattern.0.len()
+        ));
+    }
     let mut paths = Vec::new();
     resolve(Some(tree), &pattern.0, &Path::root(), &mut paths)?;
     Ok(Assignment { paths, value: value_of(value.trim()) })
@@ -149,10 +159,18 @@ mod tests {
             ("nothing.*", "there is no `nothing`"),
             ("a..b", "is not a path"),
             ("", "is not a path"),
+            // Deeper than a program's stack, if each step takes a call.
+            (&"x.".repeat(50_000)[..99_999], "has 50000 steps"),
+            (&"x.".repeat(65)[..129], "has 65 steps"),
         ] {
             let message = paths(path).unwrap_err();
             assert!(message.contains(phrase), "{path}: {message}");
         }
+    }
+
+    #[test]
+    fn a_path_of_the_most_steps_is_set() {
+        assert_eq!(paths(&"x.".repeat(DEEPEST)[..2 * DEEPEST - 1]).unwrap().len(), 1);
     }
 
     #[test]

@@ -59,6 +59,7 @@ pub(crate) fn document(tree: &Value) -> String {
     for (key, value) in ordered(tree) {
         let item = match value {
             Value::Object(_) if key == "switches" => Item::Table(tables(value)),
+            Value::Object(_) if key == "class-maps" => Item::Table(nested(value)),
             Value::Object(_) => Item::Table(section(value)),
             Value::Array(list) => {
                 let mut tables = ArrayOfTables::new();
@@ -86,12 +87,58 @@ fn section(tree: &Value) -> Table {
     table
 }
 
+/// Columns of a line beyond which a value is written as tables of its own, or a list on several lines.
+const WIDEST: usize = 100;
+
+/// A table whose values stand on one line each where that is short, and else in tables below it, such as
+/// `[[switches.ce.ports.sink.discipline.classes]]`.
+fn nested(tree: &Value) -> Table {
+    let mut table = Table::new();
+    for (key, value) in ordered(tree) {
+        table.insert(key, fitted(key, value));
+    }
+    // A header without a value of its own says nothing.
+    let is_bare = table.iter().all(|(_, item)| item.is_table() || item.is_array_of_tables());
+    table.set_implicit(is_bare && !table.is_empty());
+    table
+}
+
+fn fitted(key: &str, value: &Value) -> Item {
+    let line = inline(value);
+    if key.len() + 3 + line.to_string().len() <= WIDEST {
+        return Item::Value(line);
+    }
+    let is_table = |value: &Value| value.as_object().is_some_and(|table| !table.is_empty());
+    match (value, line) {
+        (Value::Object(_), _) => Item::Table(nested(value)),
+        // The alternatives of a condition read better as a list.
+        (Value::Array(list), _) if key != "match" && list.iter().all(is_table) => {
+            let mut tables = ArrayOfTables::new();
+            list.iter().for_each(|entry| {
+                let mut table = nested(entry);
+                table.set_implicit(false);
+                tables.push(table);
+            });
+            Item::ArrayOfTables(tables)
+        }
+        (_, toml_edit::Value::Array(mut list)) => {
+            list.iter_mut().for_each(|entry| entry.decor_mut().set_prefix("\n    "));
+            list.set_trailing_comma(true);
+            list.set_trailing("\n");
+            Item::Value(list.into())
+        }
+        (_, line) => Item::Value(line),
+    }
+}
+
 /// A table of sections: `[switches.sw1]`.
 fn tables(tree: &Value) -> Table {
     let mut table = Table::new();
     table.set_implicit(true);
     for (key, value) in ordered(tree) {
-        table.insert(key, Item::Table(section(value)));
+        let mut section = nested(value);
+        section.set_implicit(false);
+        table.insert(key, Item::Table(section));
     }
     // An implicit table without content would not be written at all.
     table.set_implicit(!table.is_empty());

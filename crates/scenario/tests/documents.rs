@@ -69,6 +69,30 @@ fn set_values_replace_what_the_file_says() {
     assert_eq!(json["run"]["precision"]["max-replications"], 100);
 }
 
+#[test]
+fn what_is_nested_without_end_is_an_error_with_its_place() {
+    let (lists, tables, dots) = ("[".repeat(100_000), "{a=".repeat(100_000), ".a".repeat(50_000));
+    let toml = |text: &str| Scenario::from_toml(text, "deep.toml").unwrap_err();
+    let told = |found: tailback_scenario::ScenarioError, line: usize| {
+        let problem = found.first();
+        assert_eq!(problem.message, "tables and lists are nested too deep here");
+        assert_eq!(problem.line, Some(line), "{}", problem.rendered);
+        assert!(problem.rendered.len() < 1000, "{}", problem.rendered);
+    };
+    for text in [format!("x = {lists}"), format!("x = {tables}"), format!("x{dots} = 1"), format!("[x{dots}]\ny = 1")] {
+        told(toml(&format!("tailback = 1\n\n{text}\n")), 3);
+        told(tailback_scenario::Study::from_toml(&format!("study = 1\n{text}"), "deep.toml").unwrap_err(), 2);
+    }
+    for text in [lists.clone(), "{\"a\":".repeat(100_000)] {
+        told(Scenario::from_json(&text).unwrap_err(), 1);
+        told(tailback_scenario::Study::from_json(&text).unwrap_err(), 1);
+    }
+    for (path, value) in [("run.duration", lists.as_str()), ("run.duration", &tables), (&format!("x{dots}"), "1")] {
+        let found = right().with_set(&[(path, value)]).unwrap_err();
+        assert!(found.rendered().len() < 1000, "{}", found.rendered());
+    }
+}
+
 /// Calls `f` for each property of each table in the schema.
 fn properties(node: &Value, path: &str, f: &mut dyn FnMut(&str, &Value)) {
     match node {

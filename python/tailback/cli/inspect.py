@@ -148,7 +148,9 @@ def explain(name: str) -> None:
     from tailback.gallery.registry import EVERY, experiment
 
     if name in EVERY:
-        click.echo(experiment(name).read("README.md").rstrip())
+        from tailback.cli.markdown import wrapped
+
+        click.echo(wrapped(experiment(name).read("README.md").rstrip()))
         return
     text = _native.explain(name)
     if text is None:

@@ -28,10 +28,11 @@ if TYPE_CHECKING:
     from tailback.capacity import Capacity
     from tailback.objectives import Bounds
     from tailback.parallel import Progress
-    from tailback.router import Imported, Language, Notice
+    from tailback.router import Configuration, Imported, Language, Notice
+    from tailback.scenario import Scenario
     from tailback.verdict import Verdict
 
-__all__ = ["export", "import_", "verdict"]
+__all__ = ["export", "import_", "patched", "verdict"]
 
 language = click.argument("language", type=click.Choice(["mqc", "tc"]))
 traffic_option = click.option(
@@ -95,6 +96,45 @@ def _import(
         raise UsageError(str(error)) from None
 
 
+def patched(
+    language: Language,
+    scenario: Scenario,
+    original: Path,
+    traffic: Path | None,
+    interface: str | None,
+    policy: str | None,
+    rate: str | None,
+    overhead: str | None,
+) -> Configuration:
+    """Write the values of a scenario into the file that it was made of, its ends of lines as they are."""
+    from tailback.router import export_configuration
+
+    try:
+        return export_configuration(
+            language,
+            scenario,
+            original=_exactly(original),
+            traffic=None if traffic is None else _read(traffic),
+            interface=interface,
+            policy=policy,
+            rate=rate,
+            overhead=overhead,
+            file=original.name,
+        )
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+def _exactly(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        # A byte that cannot be kept as it is would be lost.
+        raise UsageError(f"{path} is not in UTF-8 (byte {error.start}): convert it, and import that") from None
+
+
 def _show(notices: Sequence[Notice], *, quiet: bool) -> None:
     """Print what matters; lines without an effect on queues are counted unless there is nothing else."""
     ignored = [notice for notice in notices if notice.level == "ignored"]
@@ -108,7 +148,7 @@ def _show(notices: Sequence[Notice], *, quiet: bool) -> None:
 
 def _write(path: Path, text: str) -> None:
     try:
-        path.write_text(text, encoding="utf-8")
+        path.write_text(text, encoding="utf-8", newline="")
     except OSError as error:
         raise OutputError(f"{path} cannot be written: {error.strerror}") from None
 
@@ -185,12 +225,25 @@ def import_(
     context_settings=SETTINGS,
     epilog="""\b
 Examples:
+  tailback export mqc scenario.toml --original policy.txt
   tailback export mqc scenario.toml
   tailback export tc scenario.toml --port ce:sink --out shaper.sh""",
 )
 @language
 @scenario_file
 @click.option("--port", metavar="NODE:NEIGHBOUR", help="The port; default: the only one with a policy.")
+@click.option(
+    "--original",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="The text that the scenario was made of: only what differs changes.",
+)
+@click.option("--interface-name", metavar="NAME", help="What to call the interface (mqc); default: by the line's rate.")
+@click.option("--dev", metavar="NAME", help="What to call the device (tc).  [default: eth0]")
+@interface_option
+@policy_option
+@rate_option
+@overhead_option
+@traffic_option
 @settings_option
 @allow_files_option
 @click.option("--out", type=click.Path(path_type=Path), help="Where to write it; default: stdout.")
@@ -200,23 +253,45 @@ def export(
     language: Language,
     file: str,
     port: str | None,
+    original: Path | None,
+    interface_name: str | None,
+    dev: str | None,
+    interface: str | None,
+    policy: str | None,
+    rate: str | None,
+    overhead: str | None,
+    traffic: Path | None,
     settings: list[tuple[str, str]],
     allow_files: bool,
     out: Path | None,
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Write the policy of a port of the scenario FILE as Cisco MQC or as commands of Linux tc."""
-    from tailback.router import export_configuration
+    """Write the policy of a port of the scenario FILE as Cisco MQC or as commands of Linux tc.
+
+    With --original, the values of the scenario are written into that text, and nothing else of it changes; --interface,
+    --policy, --rate, --overhead and --traffic are those of the import.
+    """
     from tailback.scenario import load
 
     scenario = load(file, allow_files=allow_files).with_texts(settings)
-    made = export_configuration(language, scenario, port)
+    if original is None:
+        from tailback.router import export_configuration
+
+        made = export_configuration(language, scenario, port, name=interface_name if language == "mqc" else dev)
+    else:
+        made = patched(language, scenario, original, traffic, interface, policy, rate, overhead)
     if as_json:
-        print_json({"text": made.text, "notices": [asdict(notice) for notice in made.notices]})
+        print_json(
+            {
+                "text": made.text,
+                "changes": [asdict(change) for change in made.changes],
+                "notices": [asdict(notice) for notice in made.notices],
+            }
+        )
     else:
         _show(made.notices, quiet=quiet)
-    if any(notice.level == "error" for notice in made.notices):
+    if made.errors:
         return EXIT_SCENARIO
     if out is not None:
         _write(out, made.text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -113,6 +114,7 @@ def sweep(
     from tailback.scenario import load, read_document
     from tailback.study.document import Study
     from tailback.study.results import FailedRuns
+    from tailback.study.store import MANIFEST
     from tailback.sweep import is_study, parse_axes, study_of
     from tailback.sweep import sweep as run_sweep
 
@@ -137,24 +139,33 @@ def sweep(
         print_error("nothing was run: there are warnings, and --strict was given")
         return EXIT_SCENARIO
     slurm = str((directory or Path()) / "slurm")
-    with (
-        open_executor(executor, scheduler, options, threads, slurm) as backend,
-        progress_bar(Path(file).name, quiet=quiet) as progress,
-    ):
-        try:
-            found = run_sweep(
-                whole,
-                seed=seed,
-                replications=reps,
-                directory=directory,
-                extend=extend,
-                executor=backend,
-                progress=progress,
-            )
-        except FailedRuns as error:
-            found = error.sweep
-    _write(found, directory, single, quiet)
-    _print(found, as_json, metrics)
+    try:
+        with (
+            open_executor(executor, scheduler, options, threads, slurm) as backend,
+            progress_bar(Path(file).name, quiet=quiet) as progress,
+        ):
+            try:
+                found = run_sweep(
+                    whole,
+                    seed=seed,
+                    replications=reps,
+                    directory=directory,
+                    extend=extend,
+                    executor=backend,
+                    progress=progress,
+                )
+            except FailedRuns as error:
+                found = error.sweep
+        _write(found, directory, single, quiet)
+        _print(found, as_json, metrics)
+    except KeyboardInterrupt:
+        # Not while runs are under way, which ends in a sweep that was interrupted: before the first, or after the last,
+        # such as while figures are drawn.
+        if directory is None or not (directory / MANIFEST).exists():
+            raise
+        command = shlex.join(["tailback", "sweep", "--report", str(directory)])
+        print_error(f"interrupted; what was finished is kept. This writes its report: {command}")
+        return EXIT_INTERRUPTED
     print_warnings(found.warnings, said=whole.warnings)
     for failure in found.failures[:_MOST_FAILURES]:
         print_error(str(failure))
@@ -267,6 +278,7 @@ def _report(directory: Path, quiet: bool) -> int:
 
     found = open_sweep(directory)
     _write(found, directory, None, quiet)
+    print_warnings(found.warnings)
     if quiet or any(found.runs.values()):
         return EXIT_OK
     print_note("no run has finished yet")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,7 +20,18 @@ from tailback.cli.options import (
     threads_option,
 )
 from tailback.cli.output import console, print_json, print_line, print_note, progress_bar, table
-from tailback.errors import EXIT_CLAIM, EXIT_OK, OutputError
+from tailback.cli.router import (
+    interface_option,
+    overhead_option,
+    patched,
+    policy_option,
+    rate_option,
+    traffic_option,
+)
+from tailback.errors import EXIT_CLAIM, EXIT_OK, EXIT_SCENARIO, OutputError
+
+if TYPE_CHECKING:
+    from tailback.router import Configuration, Language
 
 __all__ = ["tune"]
 
@@ -29,10 +42,13 @@ __all__ = ["tune"]
 Examples:
   tailback tune scenario.toml --vary switches.ce.ports.sink.buffer=5packets..200packets \\
     --target 'voice.delay.p99<=20ms' --target 'data.loss<=1%'
+  tailback tune scenario.toml --diff policy.txt \\
+    --vary 'switches.ce.ports.sink.discipline.classes[VOICE].priority.rate=400kbit/s..600kbit/s' \\
+    --target 'calls.loss<=0.1%'
 
 \b
 Metrics: loss, delay, delay.p99, jitter, pdv.p99, pdv.p999, throughput, goodput, mos.
-Exit codes: 0 every target is met with its whole interval, 5 one is not.""",
+Exit codes: 0 every target is met with its whole interval, 5 one is not, 3 the file of --diff cannot say them.""",
 )
 @scenario_file
 @click.option("--vary", "varied", multiple=True, required=True, metavar="PATH=LO..HI|A|B", help="What may be varied.")
@@ -46,6 +62,21 @@ Exit codes: 0 every target is met with its whole interval, 5 one is not.""",
     "--confirm", type=click.IntRange(min=2), default=10, show_default=True, help="Runs of the winner, with fresh seeds."
 )
 @click.option("--out", type=click.Path(path_type=Path), help="Where to write the tuned scenario.")
+@click.option(
+    "--diff",
+    "original",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="POLICY",
+    help="The configuration that FILE was made of: prints what to change there.",
+)
+@click.option(
+    "--language", type=click.Choice(["mqc", "tc"]), default="mqc", show_default=True, help="Of the file of --diff."
+)
+@interface_option
+@policy_option
+@rate_option
+@overhead_option
+@traffic_option
 @settings_option
 @allow_files_option
 @seed_option
@@ -62,6 +93,13 @@ def tune(
     budget: int,
     confirm: int,
     out: Path | None,
+    original: Path | None,
+    language: Language,
+    interface: str | None,
+    policy: str | None,
+    rate: str | None,
+    overhead: str | None,
+    traffic: Path | None,
     settings: list[tuple[str, str]],
     allow_files: bool,
     seed: int | None,
@@ -88,8 +126,10 @@ def tune(
             threads=threads,
             progress=progress,
         )
+    tuned = scenario.set(dict(found.settings))
+    made = None if original is None else patched(language, tuned, original, traffic, interface, policy, rate, overhead)
     if as_json:
-        print_json(found.as_json())
+        print_json(found.as_json() | ({} if made is None or original is None else _patch_json(made, original.name)))
     else:
         console().print(
             table("", ("setting", "value"), [[path, value] for path, value in found.settings.items()], words=2)
@@ -112,11 +152,36 @@ def tune(
                 values = ", ".join(f"{path} = {value}" for path, value in attempt.settings.items())
                 doubts = "; ".join(f"{c.target.text} {c.state}" for c in attempt.checks if c.state != "met")
                 print_line(f"not confirmed: {values} ({doubts})")
+        if made is not None and original is not None:
+            _print_patch(made, original.name, quiet=quiet)
     if out is not None:
         try:
-            out.write_text(scenario.set(dict(found.settings)).to_toml(), encoding="utf-8")
+            out.write_text(tuned.to_toml(), encoding="utf-8")
         except OSError as error:
             raise OutputError(f"{out} cannot be written: {error.strerror}") from None
         if not quiet:
             print_note(f"written: {out}")
+    if made is not None and made.errors:
+        return EXIT_SCENARIO
     return EXIT_OK if found.is_met else EXIT_CLAIM
+
+
+def _patch_json(made: Configuration, file: str) -> dict[str, object]:
+    return {
+        "diff": made.diff(file),
+        "paste": made.paste,
+        "changes": [asdict(change) for change in made.changes],
+        "notices": [asdict(notice) for notice in made.notices],
+    }
+
+
+def _print_patch(made: Configuration, file: str, *, quiet: bool) -> None:
+    for notice in made.notices:
+        if notice.level == "error" or not quiet:
+            print_note(str(notice))
+    if made.errors:
+        return
+    # As it is: a diff is read by programs, so that nothing may be wrapped.
+    click.echo(f"\n{made.diff(file)}" if made.changes else f"\n{file} says so already", nl=not made.changes)
+    if made.paste and made.changes:
+        click.echo(f"\nFor a session with the router:\n\n{made.paste}", nl=False)

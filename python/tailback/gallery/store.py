@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from tailback import _native
+from tailback import _native, stored
 from tailback.build import engine
 from tailback.errors import OutputError
 from tailback.gallery.design import Experiment, Point
@@ -21,6 +21,18 @@ from tailback.gallery.results import Sample
 from tailback.rundir import writing
 
 __all__ = ["FILE", "Store"]
+
+_SHAPE = {
+    "program": str,
+    "scenario": str,
+    "seed": int,
+    "digest": str,
+    "packet_hops": int,
+    "values": dict,
+    "events": dict,
+    "traces": dict,
+    "traced": bool,
+}
 
 FILE = "runs.jsonl"
 """In the experiment's folder: one finished replication per line."""
@@ -53,9 +65,10 @@ class Store:
                 whole += len(line)
                 try:
                     self._take(line)
-                except (ValueError, KeyError, TypeError) as error:
+                except (ValueError, RecursionError) as error:
                     raise OutputError(
-                        f"{self._file}: line {number} cannot be read; delete the file to run all of it again"
+                        f"{self._file}: line {number} cannot be read: {error}; delete the line to run its replication "
+                        "again, or the file to run all of them"
                     ) from error
             if self._file.exists():
                 # What was being written when the program was killed is no replication.
@@ -93,12 +106,14 @@ class Store:
             "traced": sample.traced and len(traces) == len(sample.traces),
         }
         with writing(self._file):
-            self._out.write(json.dumps(kept, separators=(",", ":")).encode() + b"\n")
+            self._out.write(json.dumps(stored.sealed(kept, with_nan=True), separators=(",", ":")).encode() + b"\n")
             self._out.flush()
 
     def _lines(self) -> Iterator[bytes]:
         if not self._file.exists():
             return
+        if not self._file.is_file():
+            raise OutputError(f"{self._file} is no regular file; move it away, or choose another directory")
         with self._file.open("rb") as file:
             for line in file:
                 if not line.endswith(b"\n"):
@@ -106,9 +121,15 @@ class Store:
                 yield line
 
     def _take(self, line: bytes) -> None:
-        kept = json.loads(line)
+        """Take in what a line holds; raises ValueError if it is not as it was written."""
+        kept = stored.parsed(line, with_nan=True)
+        if wrong := stored.unfit(kept, _SHAPE):
+            raise ValueError(wrong)
         if kept["program"] != self._program:
             return
+        pairs = [stored.unfit(pair, [int]) or len(pair) != 2 for pair in kept["events"].values()]
+        if any(pairs) or not all(isinstance(value, int | float) for value in kept["values"].values()):
+            raise ValueError("a value is no number")
         self._known[kept["scenario"], kept["seed"]] = Sample(
             point=Point(),
             replication=-1,
@@ -145,7 +166,7 @@ def _unpacked(value: Any) -> Any:
     if isinstance(value, list):
         return [_unpacked(item) for item in value]
     if isinstance(value, dict):
-        if _TUPLE in value:
+        if isinstance(value.get(_TUPLE), list):
             return tuple(_unpacked(item) for item in value[_TUPLE])
         return {key: _unpacked(item) for key, item in value.items()}
     return value

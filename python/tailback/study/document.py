@@ -17,7 +17,7 @@ from tailback import _native
 from tailback.build import engine
 from tailback.errors import ScenarioError, UsageError
 from tailback.measures import METRICS, advice_on
-from tailback.scenario import Scenario, Value, Variant, load, read_document, toml_value
+from tailback.scenario import Scenario, Value, Variant, copied, load, read_document, toml_value
 from tailback.study.design import points
 from tailback.study.results import Setting
 from tailback.study.warnings import before
@@ -115,7 +115,7 @@ class Study:
             for path, chosen in axes.items()
         ]
         given = {key: value for key, value in document.items() if value is not None}
-        text = json.dumps({"study": 1, "scenario": base.title or "scenario", "axes": tables, **given})
+        text = json.dumps(copied({"study": 1, "scenario": base.title or "scenario", "axes": tables, **given}))
         return cls(_native.Study.from_json(text), base)
 
     def with_effort(self, seed: int | None = None, replications: int | None = None) -> Study:

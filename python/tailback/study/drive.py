@@ -18,6 +18,7 @@ from tailback.study.document import Cell, Study, Until, logarithmic
 from tailback.study.results import Failure, Run, Sweep
 from tailback.study.store import Key, Store, read_manifest, read_runs
 from tailback.study.warnings import after
+from tailback.warning import ScenarioWarning
 
 __all__ = ["drive", "read"]
 
@@ -44,6 +45,8 @@ def drive(
     """
     cells = study.cells  # all are checked before the first one runs
     store = None if directory is None else Store(directory, study.identity, _about(study))
+    if store is not None:
+        store.warnings = study.warnings
     with nullcontext() if store is None else store.opened(extend=extend):
         return _Drive(study, cells, pool, store, progress)()
 
@@ -73,6 +76,7 @@ class _Drive:
         found.warnings = [*self.study.warnings, *([] if interrupted else after(self.study, found.runs))]
         if self.store:
             self.store.flush()
+            self.store.warnings = found.warnings
             if interrupted:
                 self.store.state("interrupted", failures=found.failures)
             elif found.failures:
@@ -227,23 +231,35 @@ def read(directory: Path) -> Sweep:
     cells = [(tuple(setting.items()), scenario) for setting, scenario in identity["cells"]]
     first = identity["seed"]
     # A directory that was extended may hold more than belongs to the sweep that it now is.
-    counts = manifest["replications"] or [len(runs.runs)] * len(cells)
+    counts = manifest["replications"] or [2**63] * len(cells)
     own = {
         setting: [run for run in by_scenario.get(scenario, []) if first <= run.seed < first + count]
         for (setting, scenario), count in zip(cells, counts, strict=True)
     }
-    return Sweep(
+    notes = [f"{path.name} is damaged and left out" for path in runs.spoilt]
+    missing = sum(manifest["replications"] or ()) - sum(map(len, own.values()))
+    is_whole = manifest["state"] == "complete" and missing <= 0
+    if manifest["state"] == "complete" and not is_whole:
+        notes.append(f"{missing} runs that had finished are missing: the sweep's command runs them again")
+    found = Sweep(
         (*manifest["axes"], *(("mechanism",) if manifest["mechanisms"] else ())),
         identity["confidence"],
         own,
-        manifest["state"] != "complete",
+        not is_whole,
         manifest["title"],
         tuple(manifest["mechanisms"]),
         manifest["is_drawn"],
         dict(cells),
         directory,
-        notes=[f"{path.name} is damaged and left out" for path in runs.spoilt],
+        notes=notes,
         failures=[Failure.from_json(told) for told in manifest.get("failures") or ()],
         until=identity["until"] and identity["until"]["metric"],
         logarithmic=logarithmic(manifest.get("study", {})),
+        warnings=[ScenarioWarning(**told) for told in manifest.get("warnings", ())],
     )
+    if is_whole and found.digest != manifest["digest"]:
+        raise OutputError(
+            f"{directory} holds other runs than those that its manifest tells of (digest {found.digest}, "
+            f"and there {manifest['digest']}); run the sweep again into another directory"
+        )
+    return found

@@ -17,7 +17,7 @@ from tailback.errors import RunError
 from tailback.measures import Estimate, Measure, estimates, resolution
 from tailback.rundir import write_file
 from tailback.scenario import Value
-from tailback.shown import html_table, quantity
+from tailback.shown import headline, html_table, quantity
 from tailback.stats import Interval, mean_interval, paired_differences
 from tailback.study.quantities import quantities
 from tailback.warning import ScenarioWarning
@@ -232,9 +232,8 @@ class Sweep:
         low, high = min(counts, default=0), max(counts, default=0)
         each = f"{low}" if low == high else f"{low} to {high}"
         of = f" for each of {len(self.mechanisms)} mechanisms" if self.mechanisms else ""
-        return (
-            f"<Sweep {self.title!r}: {len(self.points())} points{of}, {each} replications each, {state}, {self.digest}>"
-        )
+        head = headline("Sweep", self.title, f"{len(self.points())} points{of}")
+        return f"{head}\n  {each} replications each, {state}\n  {self.digest}>"
 
     def _repr_html_(self) -> str:
         measures = self.shown()

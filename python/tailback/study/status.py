@@ -14,27 +14,24 @@ def status(directory: Path) -> dict[str, object]:
     manifest = read_manifest(directory)
     identity = manifest["identity"]
     found = read_runs(directory)
-    scenarios = {scenario for _, scenario in identity["cells"]}
     first = identity["seed"]
-    wanted = {
-        (scenario, first + k)
-        for (_, scenario), count in zip(
-            identity["cells"],
-            manifest["replications"] or [identity["replications"]] * len(identity["cells"]),
-            strict=True,
-        )
-        for k in range(count)
-    }
+    counts = manifest["replications"] or [identity["replications"]] * len(identity["cells"])
+    # By scenario: two points may have the same one, and it is run once.
+    wanted: dict[str, int] = {}
+    for (_, scenario), count in zip(identity["cells"], counts, strict=True):
+        wanted[scenario] = max(count, wanted.get(scenario, 0))
     # With `until` there may be more than those that are certain.
-    own = {key: run for key, run in found.runs.items() if key[0] in scenarios}
-    missing = len(wanted - own.keys())
+    own = {key: run for key, run in found.runs.items() if key[0] in wanted}
+    missing = sum(wanted.values()) - sum(first <= seed < first + wanted[scenario] for scenario, seed in own)
     cpu_s = sum(run.cpu_s for run in own.values())
     running = is_running(directory)
     state = manifest["state"]
+    if (state == "running" and not running) or (state == "complete" and missing):
+        state = "stopped"
     return {
         "directory": str(directory),
         "title": manifest["title"],
-        "state": state if state != "running" or running else "stopped",
+        "state": state,
         "begun": manifest["begun"],
         "points": len(identity["cells"]),
         "runs_finished": len(own),

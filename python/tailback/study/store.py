@@ -7,24 +7,29 @@ not taken for done.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import json
+import math
 import os
 import socket
+import stat
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
+from tailback import stored
 from tailback.errors import OutputError
-from tailback.measures import Measure
+from tailback.measures import METRICS, Measure
 from tailback.rundir import MANIFEST as RUN_MANIFEST
-from tailback.rundir import check_writable, write_file
+from tailback.rundir import check_writable, write_file, writing
 from tailback.study.results import Failure, Run
+from tailback.warning import ScenarioWarning
 
 if TYPE_CHECKING:
     import polars as pl
@@ -35,9 +40,37 @@ Key = tuple[str, int]
 """Hash of the scenario, and seed."""
 
 MANIFEST = "sweep.json"
-_KEYS = {"state", "identity", "replications", "axes", "mechanisms", "title", "begun", "is_drawn", "digest"}
-_IDENTITY = {"cells", "seed", "replications", "until", "scenario"}
-"""Without these a manifest is damaged, or something else."""
+_VERSION = 1
+_SHAPE = {
+    "state": str,
+    "digest": (str, None),
+    "replications": ([int], None),
+    "title": str,
+    "begun": str,
+    "axes": [str],
+    "mechanisms": [str],
+    "is_drawn": bool,
+    "identity": {
+        "tailback?": str,
+        "engine?": str,
+        "scenario": str,
+        "seed": int,
+        "replications": int,
+        "until": ({"metric": str}, None),
+        "confidence": float,
+        "cells": [list],
+    },
+    "failures?": [{"set": dict, "seed": int, "error": str, "command": str}],
+    "warnings?": [
+        {
+            **dict.fromkeys(("name", "message", "path", "rendered"), str),
+            **dict.fromkeys(("line", "column"), (int, None)),
+            "suggestion": (str, None),
+        }
+    ],
+    "study?": {"axes?": [{"path": (str, [str]), "name?": (str, None), "range?": ({"scale?": str}, None)}]},
+}
+"""What readers rely on; a manifest that differs is damaged, or something else."""
 _SHARDS = "shards"
 _LOCK = "lock"
 
@@ -64,6 +97,8 @@ class Store:
         self.identity = dict(identity)
         self.about = dict(about)
         self.notes: list[str] = []
+        self.warnings: Sequence[ScenarioWarning] = ()
+        """What the manifest tells of the study besides; to be set before `state`."""
         self._lock: IO[str] | None = None
         self._started = self._written = time.monotonic()
         self._waiting: list[tuple[Key, Run]] = []
@@ -72,17 +107,21 @@ class Store:
     @contextmanager
     def opened(self, *, extend: bool = False) -> Iterator[Store]:
         """Hold the lock; raises OutputError if the directory is another sweep's, another client's, or not writable."""
-        if (self.directory / RUN_MANIFEST).exists():
-            raise OutputError(f"{self.directory} is a run's directory; choose another one for the sweep")
+        with writing(self.directory):
+            if (self.directory / RUN_MANIFEST).exists():
+                raise OutputError(f"{self.directory} is a run's directory; choose another one for the sweep")
         check_writable(self.directory / _SHARDS)
         with _locked(self.directory):
             self._begin(extend)
             yield self
 
     def _begin(self, extend: bool) -> None:
-        before = _manifest(self.directory)
-        if before is None and any((self.directory / _SHARDS).glob("*.parquet")):
-            raise OutputError(f"{self.directory} has shards and no readable {MANIFEST}; choose another directory")
+        before, why = _manifest(self.directory)
+        if before is None and _shards(self.directory):
+            raise OutputError(
+                f"{self.directory} has shards and no readable {MANIFEST} ({why}), which tells whose runs they are. "
+                "Restore it from a copy, or choose another directory"
+            )
         if before is not None and (other := _other_program(before["identity"], self.identity)):
             raise OutputError(
                 f"{self.directory} was begun by {other}: rows of two programs would be mixed. Choose another directory"
@@ -99,10 +138,12 @@ class Store:
         # What a kill left behind; nobody else writes here while the lock is held.
         for folder in (self.directory, self.directory / _SHARDS):
             for partial in folder.glob(".*.partial"):
-                partial.unlink(missing_ok=True)
+                with suppress(OSError):
+                    partial.unlink()
         found = read_runs(self.directory)
         for path in found.spoilt:
-            path.replace(path.with_suffix(".spoilt"))
+            with writing(path):
+                path.rename(_free(path.with_suffix(".spoilt")))
             self.notes.append(f"{path.name} is damaged: its runs are run again, and it is kept as *.spoilt")
         self.runs = found.runs
         self.state("running")
@@ -133,23 +174,31 @@ class Store:
         failures: Sequence[Failure] = (),
     ) -> None:
         """Write the manifest; `counts` are the replications of each cell, once it is known that they suffice."""
-        end = {"digest": digest, "replications": counts, "failures": [failure.as_json() for failure in failures]}
-        manifest = {"sweep": 1, "state": state, **end, **self.about, "identity": self.identity}
-        write_file(self.directory / MANIFEST, json.dumps(manifest, indent=1) + "\n", durable=True)
+        end = {
+            "digest": digest,
+            "replications": counts,
+            "failures": [failure.as_json() for failure in failures],
+            "warnings": [asdict(warning) for warning in self.warnings],
+        }
+        manifest = {"sweep": _VERSION, "state": state, **end, **self.about, "identity": self.identity}
+        write_file(self.directory / MANIFEST, json.dumps(stored.sealed(manifest), indent=1) + "\n", durable=True)
 
 
 def read_manifest(directory: Path) -> dict[str, Any]:
     """Read what a sweep's directory says of itself; raises OutputError."""
-    found = _manifest(directory)
-    if found is None:
-        raise OutputError(f"{directory} is not a sweep's directory: it has no readable {MANIFEST}")
-    return found
+    found, why = _manifest(directory)
+    if found is not None:
+        return found
+    if why == _NONE:
+        raise OutputError(f"{directory} is not a sweep's directory: {why}; `tailback sweep` with --out makes one")
+    advice = "restore it from a copy, or run the sweep again into another directory"
+    raise OutputError(f"{directory / MANIFEST} is not the manifest of a sweep: {why}; {advice}")
 
 
 def is_running(directory: Path) -> bool:
     """Whether a client holds the lock."""
     try:
-        with (directory / _LOCK).open(encoding="utf-8") as file:
+        with _lock_file(directory, os.O_RDONLY) as file:
             return not _lock(file, shared=True)
     except OSError:
         return False
@@ -161,33 +210,90 @@ def read_runs(directory: Path) -> _Found:
 
     runs: dict[Key, Run] = {}
     spoilt = []
-    for path in sorted((directory / _SHARDS).glob("*.parquet")):
+    for path in _shards(directory):
         try:
-            data = path.read_bytes()
+            data = stored.contents(path)
         except OSError as error:
-            raise OutputError(f"{path} cannot be read: {error.strerror or error}") from error
+            if error.errno in (errno.EACCES, errno.EPERM, errno.EIO):
+                advice = "give yourself leave to read it, or move it away: then its runs are run again"
+                raise OutputError(f"{path} cannot be read: {stored.reason(error)}; {advice}") from error
+            # A directory, a pipe, or a link to nothing.
+            spoilt.append(path)
+            continue
         if path.stem.rpartition("-")[2] != _hash(data):
             spoilt.append(path)
             continue
         try:
             runs.update(_decoded(data))
-        except (pl.exceptions.PolarsError, KeyError, TypeError, ValueError):
+        except (OSError, ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
             # Whole, and not ours.
             spoilt.append(path)
     return _Found(runs, spoilt)
 
 
-def _manifest(directory: Path) -> dict[str, Any] | None:
+def _shards(directory: Path) -> list[Path]:
+    """The names of all shards, in the order in which they were written."""
+    folder = directory / _SHARDS
     try:
-        found = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
-    except (FileNotFoundError, NotADirectoryError, ValueError):
-        return None
+        # Not by a pattern, which passes over what may not be read.
+        return sorted(path for path in folder.iterdir() if path.suffix == ".parquet" and path.name[0] != ".")
+    except (FileNotFoundError, NotADirectoryError):
+        return []
     except OSError as error:
-        raise OutputError(f"{directory / MANIFEST} cannot be read: {error.strerror or error}") from error
-    if not isinstance(found, dict) or found.get("sweep") != 1 or not found.keys() >= _KEYS:
-        return None
-    identity = found["identity"]
-    return found if isinstance(identity, dict) and identity.keys() >= _IDENTITY else None
+        advice = "give yourself leave to read it, or choose another directory"
+        raise OutputError(f"{folder} cannot be read: {stored.reason(error)}; {advice}") from error
+
+
+def _free(path: Path) -> Path:
+    """Return a name like this one that nothing has yet."""
+    names = (path, *(path.with_suffix(f".{n}{path.suffix}") for n in range(1, 10_000)))
+    return next(name for name in names if not os.path.lexists(name))
+
+
+_NONE = f"it has no {MANIFEST}"
+
+
+def _manifest(directory: Path) -> tuple[dict[str, Any] | None, str]:
+    """Return the manifest, or why there is none; raises OutputError where another program could read it."""
+    path = directory / MANIFEST
+    try:
+        found = stored.parsed(stored.contents(path))
+    except (FileNotFoundError, NotADirectoryError):
+        return None, _NONE
+    except ValueError as error:
+        return None, str(error)
+    except OSError as error:
+        if error.errno in (errno.EACCES, errno.EPERM, errno.EIO):
+            advice = "give yourself leave to read it, or choose another directory"
+            raise OutputError(f"{path} cannot be read: {stored.reason(error)}; {advice}") from error
+        return None, stored.reason(error)
+    if wrong := stored.unfit(found, {"sweep": int}):
+        return None, wrong
+    if found["sweep"] != _VERSION:
+        told = f"of version {found['sweep']}, and this program reads version {_VERSION}"
+        raise OutputError(f"{path} is {told}; use the one that wrote it, or choose another directory")
+    wrong = stored.unfit(found, _SHAPE) or _unfit(found)
+    return (None, wrong) if wrong else (found, "")
+
+
+def _unfit(manifest: Mapping[str, Any]) -> str:
+    """Return what in a manifest of the right shape contradicts itself; empty if nothing does."""
+    identity = manifest["identity"]
+    names = [*manifest["axes"], *(["mechanism"] if manifest["mechanisms"] else [])]
+    for cell in identity["cells"]:
+        if len(cell) != 2 or stored.unfit(cell[0], dict) or stored.unfit(cell[1], str):
+            return "a point is no setting with the hash of its scenario"
+        wrong = (stored.unfit(value, (str, int, float, bool)) for value in cell[0].values())
+        if list(cell[0]) != names or any(wrong):
+            return "a point does not set what the axes name"
+        if manifest["mechanisms"] and cell[0]["mechanism"] not in manifest["mechanisms"]:
+            return "a point has a mechanism that there is not"
+    counts = manifest["replications"] or []
+    if counts and len(counts) != len(identity["cells"]):
+        return "there are not as many numbers of replications as points"
+    if not 0.0 < identity["confidence"] < 1.0 or min([identity["seed"], identity["replications"], *counts]) < 0:
+        return "a number is out of range"
+    return ""
 
 
 def _other_program(before: Mapping[str, object], now: Mapping[str, object]) -> str:
@@ -257,26 +363,45 @@ def _encoded(rows: list[tuple[Key, Run]]) -> bytes:
     return buffer.getvalue()
 
 
-def _decoded(data: bytes) -> Iterator[tuple[Key, Run]]:
+def _decoded(data: bytes) -> dict[Key, Run]:
+    """Return the runs of a shard; raises ValueError, or what Polars raises, if it is none."""
     import polars as pl
 
     frame: pl.DataFrame = pl.read_parquet(io.BytesIO(data))
+    if frame.schema != pl.Schema(_schema()):
+        raise ValueError("the columns are not those of a shard")
+    runs = {}
     for row in frame.iter_rows(named=True):
+        if None in row.values() or any(m is None or None in m.values() for m in row["measures"]):
+            raise ValueError("a value is missing")
         measures = {Measure(m["scope"], m["name"], m["metric"]): m["value"] for m in row["measures"]}
-        key = (row["scenario"], row["seed"])
-        yield key, Run(row["seed"], row["digest"], measures, row["packet_hops"], row["cpu_s"])
+        if any(key.metric not in METRICS or not math.isfinite(value) for key, value in measures.items()):
+            raise ValueError("a metric is unknown, or no number")
+        runs[row["scenario"], row["seed"]] = Run(row["seed"], row["digest"], measures, row["packet_hops"], row["cpu_s"])
+    return runs
+
+
+def _lock_file(directory: Path, flags: int) -> IO[str]:
+    """Open the file of the lock; raises OSError, also if something else has its name."""
+    handle = os.open(directory / _LOCK, flags | getattr(os, "O_NONBLOCK", 0), 0o666)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(f"{_LOCK} is no regular file")
+    # Whoever wrote it, it is only shown.
+    return os.fdopen(handle, "r+" if flags & os.O_RDWR else "r", encoding="utf-8", errors="replace")
 
 
 @contextmanager
 def _locked(directory: Path) -> Iterator[None]:
     """Hold the directory's lock; the system frees it when the process ends, however it ends."""
     try:
-        handle = os.open(directory / _LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+        file = _lock_file(directory, os.O_RDWR | os.O_CREAT)
     except OSError as error:
-        raise OutputError(f"{directory} cannot be locked: {error.strerror or error}") from error
-    with os.fdopen(handle, "r+", encoding="utf-8") as file:
+        advice = f"delete what is called {_LOCK} there, or choose another directory"
+        raise OutputError(f"{directory} cannot be locked: {stored.reason(error)}; {advice}") from error
+    with file:
         if not _lock_soon(file):
-            who = file.read().strip()
+            who = file.read(200).strip()
             raise OutputError(
                 f"another client is at work on {directory}{f' ({who})' if who else ''}; wait for it, or end it"
             )

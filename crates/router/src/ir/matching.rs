@@ -32,8 +32,13 @@ pub enum Match {
     TrafficClass(u8),
     /// One of these IEEE 802.1Q VLANs.
     Vlan(Vec<PortRange>),
-    /// A firewall mark.
-    FirewallMark(u32),
+    /// A firewall mark: its bits under the mask.
+    FirewallMark {
+        /// What the bits under the mask are.
+        value: u32,
+        /// Which bits count.
+        mask: u32,
+    },
     /// What the access list of that name or number permits.
     AccessList(String),
     /// An application or protocol by its name.
@@ -229,6 +234,8 @@ pub struct Header {
     pub traffic_class: Option<u8>,
     /// Interface that it came in by.
     pub input: Option<String>,
+    /// Firewall mark that it comes with.
+    pub mark: Option<u32>,
     /// Sender's port.
     pub source_port: Option<u16>,
     /// Receiver's port.
@@ -293,7 +300,7 @@ impl Match {
                 header.vlan.map(|vlan| ranges.iter().any(|range| (range.low..=range.high).contains(&vlan)))
             }
             Match::InputInterface(name) => header.input.as_ref().map(|own| same_interface(own, name)),
-            Match::FirewallMark(_) => None,
+            Match::FirewallMark { value, mask } => header.mark.map(|mark| mark & mask == *value),
             Match::AccessList(name) => {
                 let list = config.access_list(name)?;
                 if list.ipv6 != header.is_ipv6() {

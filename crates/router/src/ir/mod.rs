@@ -6,13 +6,15 @@
 mod matching;
 mod names;
 mod policy;
+mod queue;
 
 pub use matching::{AccessEntry, AccessList, ClassMap, Header, Match, Net, Net6, PortRange, same_interface};
 pub use names::{application_ports, port_named, protocol_name, protocol_named, service_port};
 pub use policy::{
-    Act, By, Class, CodeLimit, Fair, FqCodel, Gred, GredProfile, HtbClass, Limit, Mark, Medium, Police, Policy, Port,
-    Priority, Profile, Queue, Red, Rule, Scheduler, Sfq, Shape, Share, Timed, Unit, Wred,
+    Act, By, Class, CodeLimit, Counting, HtbClass, Limit, Mark, Medium, Peak, Police, Policy, Port, Priority, Profile,
+    Rule, Scheduler, Shape, Share, Unit, Wred,
 };
+pub use queue::{Fair, FqCodel, Gred, GredProfile, Queue, Red, Sfq, Timed};
 
 use serde::Serialize;
 

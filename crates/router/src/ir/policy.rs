@@ -1,6 +1,6 @@
 //! Ports, policies and classes.
 
-use super::{Match, Net};
+use super::{Match, Net, Queue};
 use crate::Place;
 use serde::Serialize;
 
@@ -150,6 +150,12 @@ pub struct Class {
     /// Highest rate; what exceeds it waits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shape: Option<Shape>,
+    /// A second rate that the shaper holds to at the same time (TBF `peakrate`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peak: Option<Peak>,
+    /// What its shaper counts of a packet.
+    #[serde(skip_serializing_if = "Counting::is_plain")]
+    pub counts: Counting,
     /// Highest rate; what exceeds it is dropped or marked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub police: Option<Police>,
@@ -217,8 +223,17 @@ pub struct Priority {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct HtbClass {
-    /// Guaranteed rate, bit/s.
+    /// Guaranteed rate, bit/s; 0 where it is `percent` of the line's.
     pub rate: u64,
+    /// Guaranteed rate in millionths of that of the line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub percent: Option<u32>,
+    /// Highest rate in millionths of that of the line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ceil_percent: Option<u32>,
+    /// What its buckets count of a packet.
+    #[serde(skip_serializing_if = "Counting::is_plain")]
+    pub counts: Counting,
     /// Highest rate with what is borrowed, bit/s; absent, the rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ceil: Option<u64>,
@@ -234,6 +249,54 @@ pub struct HtbClass {
     /// Bytes per round among those that borrow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quantum: Option<u64>,
+}
+
+impl HtbClass {
+    /// The same with rates in bit/s, on a line of so many bit/s.
+    pub fn on(self, line: u64) -> HtbClass {
+        let part = |millionths: u32| {
+            u64::try_from(u128::from(line) * u128::from(millionths) / 1_000_000).unwrap_or(u64::MAX).max(1)
+        };
+        HtbClass {
+            rate: self.percent.map_or(self.rate, part),
+            ceil: self.ceil_percent.map_or(self.ceil, |own| Some(part(own))),
+            percent: None,
+            ceil_percent: None,
+            ..self
+        }
+    }
+}
+
+/// What token buckets count of a packet beyond its length at the device, in the order of `psched_l2t_ns` (Linux,
+/// `include/net/sch_generic.h`): the overhead is added, shorter lengths count as `least`, the whole is cut into cells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Counting {
+    /// Bytes more, negative for less (`overhead`).
+    pub overhead: i32,
+    /// A shorter packet counts so many bytes (`mpu`).
+    pub least: u16,
+    /// Whether each begun 48 bytes count as an ATM cell of 53 (`linklayer atm`).
+    pub cells: bool,
+    /// Whether the length of layer 3 counts in place of that at the device (cake, where an overhead is stated).
+    pub network: bool,
+}
+
+impl Counting {
+    /// Whether the length at the device counts.
+    pub fn is_plain(&self) -> bool {
+        *self == Counting::default()
+    }
+}
+
+/// The peak rate of a TBF.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Peak {
+    /// bit/s.
+    pub rate: u64,
+    /// Bytes that may leave at once (`mtu` or `minburst`).
+    pub burst: u64,
 }
 
 /// A shaper.
@@ -418,154 +481,4 @@ impl Unit {
     fn is_packets(&self) -> bool {
         *self == Unit::Packets
     }
-}
-
-/// In what order packets of a class leave.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Queue {
-    /// As they came.
-    #[default]
-    Fifo,
-    /// A fair queue of flows, as a router's.
-    Fair(Fair),
-    /// Stochastic fair queueing.
-    Sfq(Sfq),
-    /// FlowQueue-CoDel (RFC 8290).
-    FqCodel(FqCodel),
-    /// FlowQueue-PIE.
-    FqPie(Timed),
-    /// CoDel (RFC 8289).
-    Codel(Timed),
-    /// PIE (RFC 8033).
-    Pie(Timed),
-    /// Random early detection by bytes, as Linux has it.
-    Red(Red),
-    /// One RED of several profiles, as Linux has it.
-    Gred(Gred),
-    /// As the policy of that name says.
-    Policy(String),
-}
-
-/// A router's fair queue.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub struct Fair {
-    /// Packets of one conversation, from which it is refused while the whole is congested.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub threshold: Option<u32>,
-    /// Number of queues that conversations are hashed to.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub queues: Option<u32>,
-    /// Number of queues for reserved conversations.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reservable: Option<u32>,
-}
-
-/// Stochastic fair queueing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub struct Sfq {
-    /// Bytes per round.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub quantum: Option<u64>,
-    /// Seconds between changes of the hash function.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub perturb: Option<u64>,
-    /// Number of buckets of the hash.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub divisor: Option<u64>,
-    /// Packets that one flow may have.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub depth: Option<u64>,
-}
-
-/// FlowQueue-CoDel.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub struct FqCodel {
-    /// Number of queues.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub flows: Option<u64>,
-    /// Bytes per round.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub quantum: Option<u64>,
-    /// Target and interval.
-    pub law: Timed,
-}
-
-/// Laws with a target delay.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub struct Timed {
-    /// Target delay in microseconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub target: Option<u64>,
-    /// Interval (CoDel) or time between updates (PIE) in microseconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub interval: Option<u64>,
-    /// Whether it marks packets that can bear it; absent, as the law does by default.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ecn: Option<bool>,
-}
-
-/// Random early detection by bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub struct Red {
-    /// Average below which nothing is dropped, bytes; absent, a third of the maximum.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub min: Option<u64>,
-    /// Average from which all is dropped, bytes; absent, a quarter of the limit.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max: Option<u64>,
-    /// Mean packet size in bytes, by which the average forgets while the link idles.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub avpkt: Option<u64>,
-    /// Packets that may come at once; it determines the weight of the average.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub burst: Option<u64>,
-    /// Highest probability, in millionths.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub probability: Option<u32>,
-    /// Rate of the link in bit/s, by which the average forgets while the link idles.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub bandwidth: Option<u64>,
-    /// Whether it marks packets that can bear it.
-    #[serde(skip_serializing_if = "core::ops::Not::not")]
-    pub ecn: bool,
-    /// Whether the highest probability adapts.
-    #[serde(skip_serializing_if = "core::ops::Not::not")]
-    pub adaptive: bool,
-}
-
-/// One RED of several profiles.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub struct Gred {
-    /// The profile of packets that none is named for.
-    pub default: u32,
-    /// Number of profiles.
-    pub count: u32,
-    /// Whether each profile sees the queues of those before it (RIO).
-    #[serde(skip_serializing_if = "core::ops::Not::not")]
-    pub grio: bool,
-    /// The profiles.
-    pub profiles: Vec<GredProfile>,
-}
-
-/// A profile of a generalised RED.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub struct GredProfile {
-    /// Its number.
-    pub dp: u32,
-    /// Bytes of this profile that may wait.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub limit: Option<u64>,
-    /// Its priority (RIO): 1 before 2.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub prio: Option<u32>,
-    /// Its law.
-    pub law: Red,
 }

@@ -65,6 +65,8 @@ impl<'a> Conditions<'a> {
         }
         match when {
             Match::Any => json!({}),
+            Match::AnyOf(any) if any.is_empty() => json!({ "not": {} }),
+            Match::All(all) if all.is_empty() => json!({}),
             Match::Dscp(values) => json!({ "dscp": values.iter().map(|value| dscp(*value)).collect::<Vec<_>>() }),
             Match::Precedence(values) => json!({ "precedence": values }),
             Match::DsField { value, mask } if mask & 3 == 0 => {
@@ -190,17 +192,38 @@ pub(super) fn rows(names: &[&str], one: &str, several: &str) -> String {
     }
 }
 
+/// What a filter by firewall mark looks at.
+const MARK: &str = "the firewall mark";
+
 /// The remark on a condition that some rows do not say enough to judge.
 pub(super) fn not_enough(report: &mut Report, at: Place, names: &[String], condition: &str) {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let message = format!("{} not say enough to judge {condition}", rows(&names, "does", "do"));
-    let advice = "it is taken not to hold: add to the table what it looks at (protocol, source, destination, ports,                   application, match, vlan, cos, input)";
+    if condition == MARK {
+        // Something sets marks, so that a script which asks for them is not whole without it.
+        let advice = "it is taken not to hold: add a column `mark` to the table, or the firewall's lines that set marks to \
+                      the script";
+        return report.unsupported(at, message, Some(advice));
+    }
+    let advice = "it is taken not to hold: add to the table what it looks at (protocol, source, destination, ports, \
+                  application, match, vlan, cos, input)";
     report.assumed(at, message, advice);
+}
+
+/// Whether it asks for a firewall mark.
+fn marked(when: &Match) -> bool {
+    match when {
+        Match::FirewallMark { .. } => true,
+        Match::Not(inner) => marked(inner),
+        Match::All(all) | Match::AnyOf(all) => all.iter().any(marked),
+        _ => false,
+    }
 }
 
 /// What a condition looks at, in words.
 pub(super) fn plain(when: &Match) -> String {
     match when {
+        when if marked(when) => MARK.to_owned(),
         Match::TrafficClass(_) => "the traffic class".to_owned(),
         Match::Vlan(_) => "the VLAN".to_owned(),
         Match::AccessList(name) => format!("the access list `{name}`"),
@@ -208,7 +231,6 @@ pub(super) fn plain(when: &Match) -> String {
         Match::ClassMap(name) => format!("the class map `{name}`"),
         Match::Cos(_) => "the class of service".to_owned(),
         Match::QosGroup(_) => "the QoS group".to_owned(),
-        Match::FirewallMark(_) => "the firewall mark".to_owned(),
         Match::InputInterface(name) => format!("the input interface `{name}`"),
         _ => "protocol, addresses and ports".to_owned(),
     }

@@ -1,11 +1,19 @@
 //! Policies and queues as disciplines of a scenario.
 
 use super::{Lower, bits, packets};
-use crate::ir::{Class, Fair, Limit, Policy, Queue, Red, Scheduler, Share, Timed};
+use crate::ir::{Class, Counting, Fair, Limit, Policy, Queue, Red, Scheduler, Sfq, Share, Timed};
 use serde_json::{Map, Value, json};
 
 /// Packets that wait in a queue of Linux by default (txqueuelen).
 const LINUX_LIMIT: u64 = 1000;
+/// Burst of an HTB class that states none, bytes (`q_htb.c`: the rate in one tick of the kernel's clock, which is a nanosecond,
+/// and an mtu of 1600 B).
+const HTB_BURST: u64 = 1600;
+/// Bytes per round of a flow that states none: a frame of the device (`psched_mtu`, `include/net/pkt_sched.h`).
+const FRAME: u64 = 1514;
+/// Flows that sfq holds at a time, and packets of each (`SFQ_DEFAULT_FLOWS`, `SFQ_MAX_DEPTH`, `net/sched/sch_sfq.c`).
+const SFQ_FLOWS: u64 = 128;
+const SFQ_DEPTH: u64 = 127;
 /// No limit: a class around a policy has no queue of its own, only the queues within drop.
 const NO_LIMIT: u64 = 1_000_000;
 /// Deepest nesting that is followed; routers allow three levels.
@@ -25,9 +33,27 @@ impl Lower<'_> {
         {
             made["burst"] = json!(self.burst(burst));
         }
+        put(&mut made, "accounting", self.accounting(class.counts));
         if let Some(inner) = inner {
             made["discipline"] = inner;
         }
+        let Some(peak) = class.peak else { return Some(made) };
+        // Two buckets, both of which must have the tokens: one around the other.
+        let mut outer =
+            json!({ "kind": "shaper", "rate": bits(peak.rate), "burst": self.burst(peak.burst), "discipline": made });
+        put(&mut outer, "accounting", self.accounting(class.counts));
+        Some(outer)
+    }
+
+    /// What a bucket counts, as documents write it; none where that is what buffers count.
+    pub(super) fn accounting(&self, counts: Counting) -> Option<Value> {
+        let own = i64::from(counts.overhead) - if counts.network { i64::from(self.header) } else { 0 };
+        if counts.least == 0 && !counts.cells {
+            return (own != 0).then(|| json!(format!("{own}B")));
+        }
+        let mut made = json!({ "bytes": format!("{own}B") });
+        put(&mut made, "least", Some(format!("{}B", counts.least)).filter(|_| counts.least > 0));
+        put(&mut made, "cells", Some(true).filter(|_| counts.cells));
         Some(made)
     }
 
@@ -54,17 +80,12 @@ impl Lower<'_> {
             Queue::Policy(name) => self.policy(name, rate, depth + 1),
             Queue::Fair(fair) if self.legacy => Some(fair_discipline(*fair)),
             Queue::Fair(fair) => Some(self.class_fair_queue(class, *fair, rate)),
-            Queue::Sfq(sfq) => {
-                let mut made = json!({ "kind": "sfq" });
-                put(&mut made, "quantum", sfq.quantum.map(|bytes| format!("{bytes}B")));
-                put(&mut made, "perturb", sfq.perturb.filter(|s| *s > 0).map(|s| format!("{s}s")));
-                put(&mut made, "buckets", sfq.divisor);
-                Some(made)
-            }
+            Queue::Sfq(sfq) => Some(self.sfq(class, *sfq)),
             Queue::FqCodel(own) => {
                 let mut made = timed("fq-codel", own.law, "interval");
                 put(&mut made, "buckets", own.flows);
                 put(&mut made, "quantum", own.quantum.map(|bytes| format!("{bytes}B")));
+                put(&mut made, "batch", own.batch);
                 Some(made)
             }
             Queue::FqPie(law) => {
@@ -86,6 +107,38 @@ impl Lower<'_> {
         }
     }
 
+    fn sfq(&mut self, class: &Class, sfq: Sfq) -> Value {
+        let here = |group: &str| {
+            self.members.iter().any(|own| {
+                own.class.split('/').any(|part| part == class.name || class.name.is_empty())
+                    && own.groups.iter().any(|own| own == group)
+            })
+        };
+        let rows = self.conditions.traffic.rows.iter().filter(|row| here(&row.name));
+        let flows: u64 = rows.map(|row| u64::from(row.count)).sum();
+        let held = sfq.flows.unwrap_or(SFQ_FLOWS);
+        if flows > held {
+            self.report.unsupported(
+                class.at,
+                format!("sfq holds {held} flows at a time and drops packets of further ones: the table has {flows}"),
+                Some("raise `flows`"),
+            );
+        }
+        let limit = if let Some(Limit::Packets(n)) = class.limit { n } else { SFQ_DEPTH };
+        if let Some(depth) = sfq.depth.filter(|depth| *depth < limit.min(SFQ_DEPTH)) {
+            self.report.unsupported(
+                class.at,
+                format!("sfq with {depth} packets of a flow: a flow may fill the whole limit here"),
+                Some("lower `limit`"),
+            );
+        }
+        let mut made = json!({ "kind": "sfq", "quantum": format!("{}B", sfq.quantum.unwrap_or(FRAME)) });
+        put(&mut made, "perturb", sfq.perturb.filter(|s| *s > 0).map(|s| format!("{s}s")));
+        put(&mut made, "buckets", sfq.divisor);
+        put(&mut made, "victim", Some("head").filter(|_| sfq.head));
+        made
+    }
+
     /// The discipline of a policy whose classes share `rate` bit/s; none if that leads nowhere.
     pub(super) fn policy(&mut self, name: &str, rate: u64, depth: usize) -> Option<Value> {
         let config = self.conditions.config;
@@ -98,7 +151,7 @@ impl Lower<'_> {
         match policy.scheduler {
             Scheduler::ClassBased => self.class_based(policy, rate, depth),
             Scheduler::Priority => Some(self.priority(policy, &policy.classes, rate, depth)),
-            Scheduler::Htb => Some(self.htb(policy, rate, depth)),
+            Scheduler::Htb => Some(self.htb(policy, depth)),
             Scheduler::Drr => Some(self.round_robin(policy, &policy.classes, rate, depth)),
             Scheduler::Ets => {
                 let strict = policy.classes.iter().take_while(|class| class.quantum.is_none()).count();
@@ -108,9 +161,22 @@ impl Lower<'_> {
                     return inner;
                 }
                 let mut made = self.priority(policy, first, rate, depth);
-                if let (Some(inner), Some(levels)) = (inner, made.get_mut("levels").and_then(Value::as_array_mut)) {
-                    levels.push(json!({ "name": "rest", "limit": packets(NO_LIMIT), "discipline": inner }));
-                    made["default"] = json!("rest");
+                if let Some(inner) = inner {
+                    let mut last = json!({ "name": "rest", "limit": packets(NO_LIMIT), "discipline": inner });
+                    let is_strict = first.iter().any(|class| Some(&class.name) == policy.default.as_ref());
+                    if is_strict {
+                        // What no rule is about is for a strict band; the others have what their rules are about.
+                        let order: Vec<&str> = policy.classes.iter().map(|class| class.name.as_str()).collect();
+                        let any: Vec<Value> = (strict..order.len())
+                            .map(|index| self.conditions.class(policy, &order, index, &mut self.report))
+                            .collect();
+                        last["match"] = json!(any);
+                    } else {
+                        made["default"] = json!("rest");
+                    }
+                    if let Some(levels) = made.get_mut("levels").and_then(Value::as_array_mut) {
+                        levels.push(last);
+                    }
                 }
                 Some(made)
             }
@@ -305,7 +371,7 @@ impl Lower<'_> {
         json!({ "kind": "wrr", "classes": made, "default": default, "count": "bytes", "quantum": format!("{least}B") })
     }
 
-    fn htb(&mut self, policy: &Policy, rate: u64, depth: usize) -> Value {
+    fn htb(&mut self, policy: &Policy, depth: usize) -> Value {
         let order: Vec<&str> = policy.classes.iter().map(|class| class.name.as_str()).collect();
         let is_inner = |name: &str| policy.classes.iter().any(|class| class.parent.as_deref() == Some(name));
         let mut made = Vec::new();
@@ -322,12 +388,13 @@ impl Lower<'_> {
             }
             for class in now {
                 written.push(&class.name);
-                let Some(own) = class.htb else { continue };
+                let Some(own) = class.htb.map(|htb| htb.on(self.line)) else { continue };
                 let mut one = json!({ "name": class.name, "rate": bits(own.rate) });
                 put(&mut one, "parent", class.parent.as_ref());
                 put(&mut one, "ceil", own.ceil.map(|ceil| bits(ceil.max(own.rate))));
-                put(&mut one, "burst", own.burst.map(|bytes| self.burst(bytes)));
-                put(&mut one, "cburst", own.cburst.map(|bytes| self.burst(bytes)));
+                put(&mut one, "burst", Some(self.burst(own.burst.unwrap_or(HTB_BURST))));
+                put(&mut one, "cburst", Some(self.burst(own.cburst.unwrap_or(HTB_BURST))));
+                put(&mut one, "accounting", self.accounting(own.counts));
                 put(&mut one, "prio", own.prio);
                 put(&mut one, "quantum", own.quantum.map(|bytes| format!("{bytes}B")));
                 if !is_inner(&class.name) {
@@ -340,14 +407,10 @@ impl Lower<'_> {
             }
             left = later;
         }
-        let default = policy.default.clone().unwrap_or_else(|| {
-            // Around the token buckets: nothing holds it back but the link.
-            made.push(
-                json!({ "name": "direct", "rate": bits(rate), "match": { "not": {} }, "limit": packets(LINUX_LIMIT) }),
-            );
-            "direct".to_owned()
-        });
-        json!({ "kind": "htb", "classes": made, "default": default })
+        let mut whole = json!({ "kind": "htb", "classes": made });
+        // Without a default class, what no filter is about goes around the token buckets, before all others.
+        put(&mut whole, "default", policy.default.as_ref());
+        whole
     }
 }
 
@@ -375,6 +438,13 @@ fn timed(kind: &str, law: Timed, interval: &str) -> Value {
     put(&mut made, "target", law.target.map(|us| format!("{us}us")));
     put(&mut made, interval, law.interval.map(|us| format!("{us}us")));
     put(&mut made, "ecn", law.ecn);
+    put(&mut made, "ce-threshold", law.ce_threshold.map(|us| format!("{us}us")));
+    if let Some((alpha, beta)) = law.gains {
+        // `pie_calc_probability` shifts both by four bits: they are sixteenths.
+        made["alpha"] = json!(f64::from(alpha) / 16.0);
+        made["beta"] = json!(f64::from(beta) / 16.0);
+    }
+    put(&mut made, "byte-mode", Some(true).filter(|_| law.byte_mode));
     made
 }
 
@@ -397,6 +467,8 @@ fn red_discipline(red: Red, limit: Option<Limit>) -> Value {
         "mean-packet": format!("{packet}B"),
         "max-p": probability,
         "ecn": red.ecn,
+        // `red_enqueue`, RED_HARD_MARK: what can be marked is, unless harddrop is set.
+        "above-max": if red.ecn && !red.hard { "mark" } else { "drop" },
     });
     if let Some(weight) = weight(burst, min, packet) {
         made["weight"] = json!(weight);
@@ -409,7 +481,7 @@ fn red_discipline(red: Red, limit: Option<Limit>) -> Value {
 
 /// The weight 2^-w of the average that tc chooses (`tc_red_eval_ewma`): the least w for which a burst of so many packets into an
 /// empty queue keeps the average below `min`.
-fn weight(burst: u64, min: u64, packet: u64) -> Option<f64> {
+pub(crate) fn weight(burst: u64, min: u64, packet: u64) -> Option<f64> {
     let a = burst as f64 + 1.0 - min as f64 / packet as f64;
     if a < 1.0 {
         return None;

@@ -20,6 +20,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
+pub(crate) use disciplines::weight as red_weight;
 pub use link::{Link, Overhead};
 pub use membership::Membership;
 pub use traffic::{Model, Row, Traffic};
@@ -74,6 +75,10 @@ struct Lower<'a> {
     legacy: bool,
     /// Classes so far.
     classes: usize,
+    /// Rate of the line in bit/s.
+    line: u64,
+    /// Bytes of the link layer that buffers count of each packet.
+    header: u16,
     /// Whether percentages are of another rate than that of the line or the shaper, and so are written as rates.
     absolute: bool,
     /// Whose defaults hold where the configuration is silent.
@@ -138,6 +143,8 @@ pub fn lower(config: &Config, traffic: &Traffic, options: &Options) -> Lowered {
         largest: made.rows.iter().map(|row| row.packet).max().unwrap_or(1500).max(1500),
         legacy: false,
         classes: 0,
+        line: rate,
+        header: link.overhead.counted,
         absolute: false,
         platform,
         defaults: BTreeSet::new(),
@@ -278,7 +285,9 @@ impl Lower<'_> {
         {
             root = only.clone();
         }
-        if let Some(shape) = root.shape.take()
+        // A shaper of two rates is two disciplines.
+        if root.peak.is_none()
+            && let Some(shape) = root.shape.take()
             && let Some(shaped) = shape.bps(rate)
         {
             shared = shaped;
@@ -287,6 +296,9 @@ impl Lower<'_> {
             if let Some(burst) = shape.burst {
                 shaper["burst"] =
                     json!(self.burst(burst.saturating_add(shape.excess.filter(|_| shape.peak).unwrap_or(0))));
+            }
+            if let Some(accounting) = self.accounting(root.counts) {
+                shaper["accounting"] = accounting;
             }
             table["shaper"] = shaper;
         }

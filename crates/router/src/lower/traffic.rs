@@ -58,7 +58,7 @@ pub enum Model {
     Tcp,
 }
 
-const COLUMNS: [&str; 20] = [
+const COLUMNS: [&str; 21] = [
     "name",
     "dscp",
     "class",
@@ -79,6 +79,7 @@ const COLUMNS: [&str; 20] = [
     "match",
     "target",
     "rtt",
+    "mark",
 ];
 /// Longest round trip that is taken: 60 s, in picoseconds.
 const LONGEST: u64 = 60_000_000_000_000;
@@ -255,6 +256,7 @@ fn row(fields: &[(&str, &str)], at: Place) -> Result<Row, Wrong> {
         qos_group: None,
         traffic_class: None,
         input: get("input").map(str::to_owned),
+        mark: get("mark").map(|text| mark(text).ok_or_else(wrong_mark)).transpose()?,
         source_port: port("source-port")?,
         destination_port: port("destination-port")?,
         application: get("application").map(str::to_ascii_lowercase),
@@ -272,6 +274,18 @@ fn row(fields: &[(&str, &str)], at: Place) -> Result<Row, Wrong> {
 fn round_trip(text: &str) -> Result<u64, Wrong> {
     let found = parse_duration(text).ok().map(|rtt| rtt.0).filter(|ps| *ps <= LONGEST);
     found.ok_or_else(|| (format!("`{text}` is no round trip"), "write it such as 40ms, at most 60s".to_owned()))
+}
+
+/// A firewall mark, decimal or hexadecimal.
+fn mark(text: &str) -> Option<u32> {
+    match text.strip_prefix("0x") {
+        Some(digits) => u32::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
+    }
+}
+
+fn wrong_mark() -> Wrong {
+    ("`mark` is no firewall mark".to_owned(), "write a number such as 10 or 0x10".to_owned())
 }
 
 /// A rate with a unit, or a bare number of bit/s.

@@ -7,6 +7,11 @@ use crate::mqc::Depth;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
+/// Whether a code point has a name: default, class selectors, assured and expedited forwarding.
+fn named(code: u8) -> bool {
+    !dscp(code).starts_with(|first: char| first.is_ascii_digit())
+}
+
 impl Lower<'_> {
     /// What may wait in a class by default, as a limit; `rate` is the class's in bit/s.
     pub(super) fn usual_limit(&mut self, class: &Class, rate: u64) -> Limit {
@@ -60,7 +65,6 @@ impl Lower<'_> {
     /// The discipline of a class with random-detect; `rate` is the class's in bit/s.
     pub(super) fn wred_discipline(&mut self, class: &Class, wred: &Wred, rate: u64) -> Value {
         let mut profiles = Map::new();
-        // Codes that no row has need no profile.
         let sent: BTreeSet<u8> = self
             .rows_of(class)
             .iter()
@@ -75,7 +79,9 @@ impl Lower<'_> {
             let key = if wred.by == By::Dscp { dscp(code) } else { code.to_string() };
             let profile = match given {
                 Some(profile) => self.in_packets(profile, class, rate),
-                None if !sent.contains(&code) => continue,
+                // Code points without a name need no profile where no row has them. All others have one, so that the scenario
+                // does not depend on the rows.
+                None if wred.by == By::Dscp && !named(code) && !sent.contains(&code) => continue,
                 None => self.usual_profile(wred.by, code),
             };
             let mut one = json!({ "min": profile.min, "max": profile.max });

@@ -2,11 +2,11 @@
 
 use super::adapt::adapt;
 use super::legacy::{LEVELS, policy_name};
-use crate::Exported;
 use crate::ir::{
     AccessEntry, AccessList, Act, By, Class, ClassMap, Config, Limit, Mark, Match, Medium, Net, Police, Policy, Port,
     PortRange, Queue, Scheduler, Shape, Share, Unit, Wred, protocol_name,
 };
+use crate::{Exported, Level, Place, Report};
 use core::fmt::Write as _;
 use core::net::Ipv4Addr;
 use tailback_diffserv::Dscp;
@@ -14,7 +14,8 @@ use tailback_diffserv::Dscp;
 /// The configuration as Cisco text, and a report of what has no counterpart there. Reading the text gives the same
 /// configuration, if it came from such text.
 pub fn export(config: &Config) -> Exported {
-    let (config, mut report) = adapt(config);
+    let (mut config, mut report) = adapt(config);
+    super::names::legalise(&mut config);
     let mut out = String::new();
     for list in &config.access_lists {
         access_list(&mut out, list);
@@ -31,7 +32,25 @@ pub fn export(config: &Config) -> Exported {
     for port in &config.ports {
         interface(&mut out, port, &mut report);
     }
-    Exported { text: out, report }
+    accepted(out, &config, report)
+}
+
+/// The text if a router takes it, else why it does not: an export that is refused where it goes is worse than none.
+fn accepted(text: String, config: &Config, mut report: Report) -> Exported {
+    let read = super::import(&text).report;
+    for notice in read.notices().iter().filter(|notice| notice.level == Level::Error) {
+        let message =
+            format!("policy maps cannot say this, since a router refuses `{}`: {}", notice.text, notice.message);
+        report.error(Place::default(), message, notice.advice.as_deref().unwrap_or("change it in the scenario"));
+    }
+    if config.policies.is_empty() && !config.ports.iter().any(Port::has_policy) {
+        report.error(
+            Place::default(),
+            "there is no policy: a router has a plain queue without one",
+            "give the port classes, a shaper or a limit in packets",
+        );
+    }
+    Exported { text: if report.has_errors() { String::new() } else { text }, report }
 }
 
 /// Lines are short and written to memory, where writing cannot fail.

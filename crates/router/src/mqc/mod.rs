@@ -12,6 +12,8 @@ mod export;
 mod foreign;
 mod interface;
 mod legacy;
+mod names;
+mod paste;
 mod platform;
 mod police;
 mod policy_map;
@@ -26,6 +28,8 @@ use std::collections::BTreeSet;
 use words::{Cursor, Pick, Trouble, pick, split};
 
 pub use export::export;
+pub use names::name_interface;
+pub use paste::paste;
 pub(crate) use platform::Depth;
 pub use platform::Platform;
 

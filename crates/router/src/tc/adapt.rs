@@ -74,7 +74,7 @@ impl Maker<'_> {
         }
         if let Some(wred) = made.wred.take() {
             self.note(class, "WRED becomes RED by bytes with one profile; gred needs a tc_index that something sets");
-            let (red, limit) = red(&wred, made.limit);
+            let (red, limit) = red(&wred, made.limit, rate);
             (made.queue, made.limit) = (Queue::Red(red), Some(Limit::Bytes(limit)));
         }
         match &made.queue {
@@ -144,6 +144,29 @@ impl Maker<'_> {
         let own = major(&policy.name).map(|major| format!("{major:x}:"));
         if own.is_some_and(|own| policy.classes.iter().all(|class| class.name.starts_with(&own))) {
             return;
+        }
+        // Classes that are called as handles of one discipline keep their names.
+        let one =
+            policy.classes.first().and_then(|class| class.name.split_once(':')).map(|(major, _)| major.to_owned());
+        let handle =
+            one.as_ref().and_then(|one| u16::from_str_radix(one, 16).ok()).filter(|one| (1..0x4000).contains(one));
+        if let Some((one, number)) = one.zip(handle) {
+            let name = format!("{device}-{number:x}");
+            let legal = |class: &Class| {
+                let minor = class.name.strip_prefix(&one).and_then(|rest| rest.strip_prefix(':'));
+                minor.is_some_and(|minor| {
+                    u16::from_str_radix(minor, 16).is_ok_and(|n| n > 0 && format!("{n:x}") == minor)
+                })
+            };
+            let free = self.made.policy(&name).is_none() && self.config.policy(&name).is_none();
+            // Bands are numbered by the kernel.
+            let banded = matches!(policy.scheduler, Scheduler::Priority | Scheduler::Ets);
+            let numbered = |(index, class): (usize, &Class)| class.name == format!("{one}:{:x}", index + 1);
+            let named = !banded || policy.classes.iter().enumerate().all(numbered);
+            if format!("{number:x}") == one && free && named && policy.classes.iter().all(legal) {
+                policy.name = name;
+                return;
+            }
         }
         let Some(number) = self.unused(device) else { return };
         let bands = matches!(policy.scheduler, Scheduler::Priority | Scheduler::Ets);
@@ -351,7 +374,7 @@ fn packets(limit: Limit) -> Limit {
     }
 }
 
-fn red(wred: &Wred, limit: Option<Limit>) -> (Red, u64) {
+fn red(wred: &Wred, limit: Option<Limit>, rate: u64) -> (Red, u64) {
     let packets = if let Some(Limit::Packets(n)) = limit { n } else { LIMIT };
     let min = wred.profiles.iter().map(|profile| profile.min).min().unwrap_or(20);
     let max = wred.profiles.iter().map(|profile| profile.max).max().unwrap_or(40);
@@ -364,9 +387,10 @@ fn red(wred: &Wred, limit: Option<Limit>) -> (Red, u64) {
         avpkt: Some(PACKET),
         burst: Some((2 * u64::from(min) + u64::from(max)) / 3 + 1),
         probability: Some(1_000_000 / denominator),
-        bandwidth: None,
+        // Without it tc takes 10 Mbit/s for the ageing of the average while the link idles (`q_red.c`).
+        bandwidth: Some(rate),
         ecn: wred.ecn,
-        adaptive: false,
+        ..Red::default()
     };
     (red, limit)
 }
@@ -383,7 +407,7 @@ fn conjunctions(when: &Match, config: &Config, depth: usize, budget: &mut usize)
         Match::Dscp(values) => Some(values.iter().map(|value| vec![Match::Dscp(vec![*value])]).collect()),
         Match::Precedence(values) => Some(values.iter().map(|value| vec![Match::Precedence(vec![*value])]).collect()),
         Match::DsField { .. }
-        | Match::FirewallMark(_)
+        | Match::FirewallMark { .. }
         | Match::IpProtocol(_)
         | Match::SourcePort(_)
         | Match::DestinationPort(_) => Some(vec![vec![when.clone()]]),

@@ -23,6 +23,15 @@ impl Trouble {
     }
 }
 
+/// A rate, absolute or as a part of the device's.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Rate {
+    /// bit/s.
+    Bits(u64),
+    /// Millionths of the rate of the device.
+    Part(u32),
+}
+
 /// The arguments of a command.
 pub(super) struct Args<'a> {
     words: &'a [Word],
@@ -91,6 +100,20 @@ impl<'a> Args<'a> {
     }
     pub fn number(&mut self) -> Result<u64, Trouble> {
         self.parsed("number", "100", units::number)
+    }
+    /// A whole number that may be negative.
+    pub fn signed(&mut self) -> Result<i64, Trouble> {
+        self.parsed("number", "44", |text| {
+            let (sign, digits) = text.strip_prefix('-').map_or((1, text), |digits| (-1, digits));
+            units::number(digits).and_then(|n| i64::try_from(n).ok()).map(|n| sign * n)
+        })
+    }
+    /// A rate in bit/s, or in millionths of that of the device (`30%`).
+    pub fn rate_or_part(&mut self) -> Result<Rate, Trouble> {
+        self.parsed("rate", "10mbit (mbps are megabytes per second), or 30%", |text| match text.strip_suffix('%') {
+            Some(percent) => units::percent(percent).map(Rate::Part),
+            None => units::rate(text).map(Rate::Bits),
+        })
     }
     pub fn millionths(&mut self) -> Result<u32, Trouble> {
         self.parsed("probability", "0.02", units::millionths)

@@ -1,26 +1,27 @@
 //! From the tables of the devices to policies.
 
-use super::qdisc::{Kind, Qdisc};
+use super::counting;
+use super::filter::Hook;
+use super::marking::Marking;
+use super::qdisc::{Kind, Qdisc, R2Q, Shaping};
+use super::rules::{self, rules};
 use super::{Device, Handle, Parent, Tables};
-use crate::Report;
-use crate::ir::{Class, Config, Match, Medium, Policy, Port, Queue, Rule, Scheduler};
+use crate::ir::{Class, Config, Counting, Limit, Match, Medium, Policy, Port, Queue, Rule, Scheduler};
+use crate::{Place, Report, Scope};
 
 /// The policies of all devices.
 pub(super) fn build(tables: &Tables, report: &mut Report) -> Config {
     let mut config = Config::default();
     for name in &tables.order {
         let Some(device) = tables.devices.get(name) else { continue };
+        report.enter(Scope::Port(name.clone()));
+        let marking = rules::marking(name, tables, report);
         for qdisc in &device.qdiscs {
-            if let Some(policy) = policy(name, device, qdisc, report) {
+            if let Some(policy) = policy(name, device, qdisc, &marking, report) {
                 config.policies.push(policy);
-            } else if matches!(qdisc.kind, Kind::Ingress) {
-                report.unsupported(
-                    qdisc.at,
-                    "what is done with packets that arrive",
-                    Some("police them where they are sent"),
-                );
             }
         }
+        rules::arriving(device, report);
         if let Some(root) = device.root() {
             let mut class = Class { at: root.at, ..Class::default() };
             fill(&mut class, name, device, root, report);
@@ -33,8 +34,12 @@ pub(super) fn build(tables: &Tables, report: &mut Report) -> Config {
             });
         }
     }
+    report.enter(Scope::Everything);
     config
 }
+
+/// What a device holds without a discipline of its own: its `txqueuelen`, by default.
+const DEVICE: Limit = Limit::Packets(1000);
 
 /// The kind of line behind a device, by how the kernel and systemd name devices.
 fn medium(name: &str) -> Medium {
@@ -62,18 +67,43 @@ fn policy_name(device: &str, major: u16) -> String {
 
 /// What is done with the packets of a class in which that discipline hangs.
 fn fill(class: &mut Class, name: &str, device: &Device, qdisc: &Qdisc, report: &mut Report) {
-    let Kind::Leaf { queue, limit, shape } = &qdisc.kind else {
-        class.queue = Queue::Policy(policy_name(name, qdisc.major));
-        return;
+    let (queue, limit, shape) = match &qdisc.kind {
+        Kind::Leaf { queue, limit, shape } => (queue, limit, shape),
+        Kind::Cake(cake) => {
+            class.shape = cake.shape();
+            class.counts = counted(device, cake.counts(), qdisc.at, report);
+            match cake.only() {
+                Some((queue, limit)) => (class.queue, class.limit) = (queue, Some(limit)),
+                None => class.queue = Queue::Policy(policy_name(name, qdisc.major)),
+            }
+            return;
+        }
+        Kind::Mq => {
+            let mut queues: Vec<&Qdisc> = device.qdiscs.iter().filter(|own| hangs_in(own, qdisc.major)).collect();
+            queues.sort_by_key(|own| if let Parent::Class(place) = own.parent { place.minor } else { 0 });
+            // A queue of a device that is given no discipline of its own has the kernel's default; depth is bounded, since
+            // `mq` stands only at the root.
+            class.limit = Some(DEVICE);
+            if let Some(first) = queues.first().filter(|first| !matches!(first.kind, Kind::Mq)) {
+                fill(class, name, device, first, report);
+            }
+            return;
+        }
+        Kind::Opaque => {
+            class.limit = Some(DEVICE);
+            return;
+        }
+        _ => {
+            class.queue = Queue::Policy(policy_name(name, qdisc.major));
+            return;
+        }
     };
     class.queue.clone_from(queue);
     class.limit = *limit;
-    if shape.is_none() {
-        return;
-    }
-    class.shape = *shape;
-    let inner =
-        device.qdiscs.iter().find(|inner| matches!(inner.parent, Parent::Class(parent) if parent.major == qdisc.major));
+    let Some(Shaping { shape, peak, counts }) = shape else { return };
+    (class.shape, class.peak) = (Some(*shape), *peak);
+    class.counts = counted(device, *counts, qdisc.at, report);
+    let inner = device.qdiscs.iter().find(|inner| hangs_in(inner, qdisc.major));
     match inner.map(|inner| (&inner.kind, inner)) {
         Some((Kind::Leaf { shape: Some(_), .. }, inner)) => {
             report.unsupported(inner.at, "a token bucket in a token bucket", Some("keep the slower one"));
@@ -82,36 +112,72 @@ fn fill(class: &mut Class, name: &str, device: &Device, qdisc: &Qdisc, report: &
             class.queue.clone_from(queue);
             class.limit = *limit;
         }
+        // It has been reported where it is added.
+        Some((Kind::Opaque, _)) | None => {}
+        Some((Kind::Cake(_) | Kind::Mq, inner)) => {
+            report.unsupported(inner.at, "a shaper in a token bucket", Some("keep the slower one"));
+        }
         Some((_, inner)) => {
             class.queue = Queue::Policy(policy_name(name, inner.major));
             class.limit = None;
         }
-        None => {}
     }
 }
 
-fn policy(name: &str, device: &Device, qdisc: &Qdisc, report: &mut Report) -> Option<Policy> {
+fn hangs_in(qdisc: &Qdisc, major: u16) -> bool {
+    matches!(qdisc.parent, Parent::Class(parent) if parent.major == major)
+}
+
+/// What a rate of a device counts of a packet: the size table of the root comes first, for the whole tree.
+fn counted(device: &Device, own: Counting, at: Place, report: &mut Report) -> Counting {
+    let outer = device.root().map_or_else(Counting::default, |root| root.stab);
+    counting::both(outer, own).unwrap_or_else(|| {
+        report.unsupported(
+            at,
+            "an overhead on top of a size table that cuts into cells or pads",
+            Some("state all of it in stab"),
+        );
+        outer
+    })
+}
+
+fn policy(name: &str, device: &Device, qdisc: &Qdisc, marking: &Marking, report: &mut Report) -> Option<Policy> {
     let mut policy = Policy { name: policy_name(name, qdisc.major), at: qdisc.at, ..Policy::default() };
     let handle = |minor: u16| Handle { major: qdisc.major, minor }.to_string();
     let mut implied = Vec::new();
     match &qdisc.kind {
-        Kind::Leaf { .. } | Kind::Ingress => return None,
-        Kind::Htb { default } => {
+        Kind::Leaf { .. } | Kind::Mq | Kind::Opaque | Kind::Ingress => return None,
+        Kind::Cake(cake) if cake.only().is_some() => return None,
+        Kind::Cake(cake) => return Some(cake.policy(policy.name, &handle)),
+        Kind::Htb { default, r2q } => {
             policy.scheduler = Scheduler::Htb;
             policy.classes = own_classes(device, qdisc, &handle);
-            let is_class = |minor: u16| policy.classes.iter().any(|class| class.name == handle(minor));
-            if *default > 0 && is_class(*default) {
-                policy.default = Some(handle(*default));
+            for class in &mut policy.classes {
+                let Some(htb) = &mut class.htb else { continue };
+                htb.counts = counted(device, htb.counts, class.at, report);
+                if *r2q != R2Q && htb.quantum.is_none() && htb.percent.is_none() {
+                    htb.quantum = Some((htb.rate / 8 / r2q).clamp(1_000, 200_000));
+                }
+            }
+            let name = handle(*default);
+            let is_class = policy.classes.iter().any(|class| class.name == name);
+            let is_inner = policy.classes.iter().any(|class| class.parent.as_ref() == Some(&name));
+            if *default > 0 && is_class && !is_inner {
+                policy.default = Some(name);
             } else {
-                let message = if *default > 0 {
-                    format!("the default class {} is not there", handle(*default))
-                } else {
-                    "there is no default class".to_owned()
+                let message = match (*default, is_inner) {
+                    (0, _) => "there is no default class".to_owned(),
+                    (_, true) => format!("the default class {name} has classes within"),
+                    (_, false) => format!("the default class {name} is not there"),
                 };
+                // `htb_classify` gives such packets to the direct queue, which `htb_dequeue` asks first.
                 report.warning(
                     qdisc.at,
-                    format!("{message}: packets that no filter is about go around the token buckets"),
-                    "write `default` with the number of a class",
+                    format!(
+                        "{message}: packets that no filter is about go around the token buckets, before all others, as fast \
+                         as the device sends"
+                    ),
+                    "write `default` with the number of a class without classes",
                 );
             }
             htb_rates(&policy, report);
@@ -119,27 +185,23 @@ fn policy(name: &str, device: &Device, qdisc: &Qdisc, report: &mut Report) -> Op
         Kind::Drr => {
             policy.scheduler = Scheduler::Drr;
             policy.classes = own_classes(device, qdisc, &handle);
-            report.warning(
-                qdisc.at,
-                "drr drops packets that no filter is about",
-                "end with a filter that is about all packets",
-            );
+            let mut filters = device.filters.iter().filter(|filter| filter.hook == Hook::Qdisc(qdisc.major));
+            if !filters.any(|filter| filter.when == Match::Any) {
+                report.unsupported(
+                    qdisc.at,
+                    "drr drops packets that no filter is about; here they wait in a queue of their own",
+                    Some("end with a filter that is about all packets"),
+                );
+            }
         }
         Kind::Prio { bands, map } => {
             policy.scheduler = Scheduler::Priority;
             policy.classes =
                 (1..=*bands).map(|band| Class { name: handle(band), at: qdisc.at, ..Class::default() }).collect();
-            let band = |priority: usize| map.get(priority).map_or(1, |band| band + 1);
-            policy.default = Some(handle(band(0)));
-            // The kernel's priority of a packet follows from four bits of its DS field: bulk, interactive, interactive bulk.
-            for (value, priority) in [(0x08, 2), (0x10, 6), (0x18, 4)] {
-                if band(priority) != band(0) {
-                    let when = Match::DsField { value, mask: 0x18 };
-                    implied.push(Rule { when, class: handle(band(priority)), police: None, at: qdisc.at });
-                }
-            }
+            policy.default = Some(handle(band(map, 0)));
+            implied = by_priority(map, &handle, qdisc.at);
         }
-        Kind::Ets { strict, quanta, bands } => {
+        Kind::Ets { strict, quanta, bands, map } => {
             policy.scheduler = Scheduler::Ets;
             policy.classes = (1..=*bands)
                 .map(|band| {
@@ -149,7 +211,8 @@ fn policy(name: &str, device: &Device, qdisc: &Qdisc, report: &mut Report) -> Op
                     Class { name: handle(band), quantum, at: qdisc.at, ..Class::default() }
                 })
                 .collect();
-            policy.default = Some(handle(*bands));
+            policy.default = Some(handle(band(map, 0)));
+            implied = by_priority(map, &handle, qdisc.at);
         }
     }
     for class in &mut policy.classes {
@@ -159,7 +222,7 @@ fn policy(name: &str, device: &Device, qdisc: &Qdisc, report: &mut Report) -> Op
             fill(class, name, device, inner, report);
         }
     }
-    rules(&mut policy, device, qdisc, report);
+    rules(&mut policy, device, qdisc, marking, report);
     for rule in implied {
         // A script that was written from such a policy says in filters what the priomap says.
         if !policy.rules.contains(&rule) {
@@ -167,6 +230,26 @@ fn policy(name: &str, device: &Device, qdisc: &Qdisc, report: &mut Report) -> Op
         }
     }
     Some(policy)
+}
+
+/// The band of a priority, from 1.
+fn band(map: &[u16; 16], priority: usize) -> u16 {
+    map.get(priority).map_or(1, |band| band + 1)
+}
+
+/// What a priomap says of forwarded packets: the kernel's priority of a packet follows from bits of its DS field, bulk,
+/// interactive, interactive bulk (`ip_tos2prio` in `net/ipv4/route.c`). Those of priority 0 are in the default band.
+fn by_priority(map: &[u16; 16], handle: &dyn Fn(u16) -> String, at: Place) -> Vec<Rule> {
+    [(0x08, 2), (0x10, 6), (0x18, 4)]
+        .into_iter()
+        .filter(|(_, priority)| band(map, *priority) != band(map, 0))
+        .map(|(value, priority)| Rule {
+            when: Match::DsField { value, mask: 0x18 },
+            class: handle(band(map, priority)),
+            police: None,
+            at,
+        })
+        .collect()
 }
 
 fn own_classes(device: &Device, qdisc: &Qdisc, handle: &dyn Fn(u16) -> String) -> Vec<Class> {
@@ -183,25 +266,6 @@ fn own_classes(device: &Device, qdisc: &Qdisc, handle: &dyn Fn(u16) -> String) -
             ..Class::default()
         })
         .collect()
-}
-
-fn rules(policy: &mut Policy, device: &Device, qdisc: &Qdisc, report: &mut Report) {
-    for filter in device.filters.iter().filter(|filter| filter.parent.major == qdisc.major) {
-        let class = filter.target.map(|target| target.to_string()).or_else(|| policy.default.clone());
-        let Some(class) = class else {
-            report.unsupported(filter.at, "a filter that leads nowhere", Some("write `flowid`"));
-            continue;
-        };
-        if policy.classes.iter().any(|own| own.parent.as_ref() == Some(&class)) {
-            report.warning(
-                filter.at,
-                format!("{class} has classes within, so its packets go to the default class"),
-                "let the filter lead to a class without classes",
-            );
-            continue;
-        }
-        policy.rules.push(Rule { when: filter.when.clone(), class, police: filter.police.clone(), at: filter.at });
-    }
 }
 
 fn htb_rates(policy: &Policy, report: &mut Report) {

@@ -1,10 +1,11 @@
 //! `tc class`: classes of HTB and DRR.
 
-use super::args::{Args, Trouble};
+use super::args::{Args, Rate, Trouble};
+use super::counting::Counts;
 use super::qdisc::Kind;
 use super::{Device, Handle, Tables, Verb};
 use crate::ir::HtbClass;
-use crate::{Place, Report};
+use crate::{Place, Report, Scope};
 
 /// A class of a device.
 #[derive(Clone, Debug)]
@@ -24,7 +25,9 @@ pub(super) fn exists(device: &Device, class: Handle) -> bool {
         Some(Kind::Prio { bands, .. } | Kind::Ets { bands, .. }) => (1..=*bands).contains(&class.minor),
         // A token bucket has one class.
         Some(Kind::Leaf { shape: Some(_), .. }) => class.minor <= 1,
-        Some(Kind::Leaf { .. } | Kind::Ingress) | None => false,
+        // The queues of a device are classes from 1 on; what an unknown discipline has is not known.
+        Some(Kind::Mq | Kind::Opaque) => class.minor > 0,
+        Some(Kind::Leaf { .. } | Kind::Cake(_) | Kind::Ingress) | None => false,
     }
 }
 
@@ -63,6 +66,7 @@ pub(super) fn command(
     }
     let name = device.ok_or_else(|| Trouble::wrong(at, "the device is missing", "write `dev eth0`"))?;
     let id = id.ok_or_else(|| Trouble::wrong(at, "the class's handle is missing", "write `classid 1:10`"))?;
+    report.enter(Scope::Port(name.clone()));
     let device = tables.device(&name);
     let old = device.classes.iter().position(|class| class.id == id);
     if verb == Verb::Delete {
@@ -94,6 +98,8 @@ pub(super) fn command(
         }
     };
     match (kind.text.as_str(), own) {
+        // It has been reported with its discipline.
+        (_, Some(Kind::Opaque)) => return Ok(()),
         ("htb", Some(Kind::Htb { .. })) => class.htb = Some(htb(kind.at, args)?),
         ("drr", Some(Kind::Drr)) => {
             if args.is("quantum") {
@@ -146,14 +152,22 @@ pub(super) fn command(
     Ok(())
 }
 
+/// Bytes that tc adds to a burst that is not stated (`q_htb.c`: `rate / get_hz() + mtu`, where the first term is below a byte
+/// with the kernel's clock in nanoseconds).
+const MTU: u64 = 1600;
+
 fn htb(at: Place, args: &mut Args<'_>) -> Result<HtbClass, Trouble> {
     let mut rate = None;
     let mut made = HtbClass::default();
+    let mut counts = Counts::default();
     loop {
         if args.is("rate") {
-            rate = Some(args.rate()?);
+            rate = Some(args.rate_or_part()?);
         } else if args.is("ceil") {
-            made.ceil = Some(args.rate()?);
+            match args.rate_or_part()? {
+                Rate::Bits(bits) => (made.ceil, made.ceil_percent) = (Some(bits), None),
+                Rate::Part(part) => (made.ceil, made.ceil_percent) = (None, Some(part)),
+            }
         } else if args.is("burst") || args.is("buffer") || args.is("maxburst") {
             made.burst = Some(args.size()?);
         } else if args.is("cburst") || args.is("cbuffer") || args.is("cmaxburst") {
@@ -162,12 +176,18 @@ fn htb(at: Place, args: &mut Args<'_>) -> Result<HtbClass, Trouble> {
             made.prio = Some(args.within("priority", 0, 7)? as u32);
         } else if args.is("quantum") {
             made.quantum = Some(args.size()?);
-        } else if args.is("mtu") || args.is("mpu") || args.is("overhead") {
-            let _ = args.size()?;
-        } else {
+        } else if !counts.take(args, false)? {
             break;
         }
     }
-    made.rate = rate.ok_or_else(|| Trouble::wrong(at, "an htb class needs a rate", "write `htb rate 1mbit`"))?;
+    made.counts = counts.made;
+    if let Some(mtu) = counts.mtu.filter(|mtu| *mtu != MTU) {
+        made.burst = made.burst.or(Some(mtu));
+        made.cburst = made.cburst.or(Some(mtu));
+    }
+    match rate.ok_or_else(|| Trouble::wrong(at, "an htb class needs a rate", "write `htb rate 1mbit`"))? {
+        Rate::Bits(bits) => made.rate = bits,
+        Rate::Part(part) => made.percent = Some(part),
+    }
     Ok(made)
 }

@@ -1,8 +1,9 @@
 //! Writes a configuration as commands of `tc`.
 
 use super::adapt::adapt;
-use crate::Exported;
+use super::filters;
 use crate::ir::{Act, Class, Config, Limit, Match, Police, Policy, Queue, Red, Rule, Scheduler, Share, Timed};
+use crate::{Exported, Place, Report};
 use core::fmt::Write as _;
 
 /// The configuration as commands, and a report of what was approximated or has no counterpart; the report also stands at the top
@@ -18,6 +19,24 @@ pub fn export(config: &Config) -> Exported {
         writer.queue(&port.root, &port.name, "root", 0);
     }
     Exported { text: writer.out, report: writer.report }
+}
+
+/// Calls the device of a configuration that came from a scenario, whose ports have no such name. A device's name has at most 15
+/// bytes, no slash, no colon and no space (`dev_valid_name` of Linux).
+pub fn name_device(config: &mut Config, name: Option<&str>) -> Report {
+    let mut report = Report::default();
+    let own = name.unwrap_or("eth0");
+    let legal = !own.is_empty() && own.len() <= 15 && own != "." && own != "..";
+    if !legal || own.chars().any(|c| c == '/' || c == ':' || c.is_whitespace() || c.is_control()) {
+        report.error(Place::default(), format!("`{own}` is no name of a device"), "write one such as eth0");
+    }
+    for port in &mut config.ports {
+        if name.is_none() {
+            report.assumed(port.at, format!("the device is called {own}"), "name it with --dev");
+        }
+        own.clone_into(&mut port.name);
+    }
+    report
 }
 
 /// Deepest nesting that is followed.
@@ -151,12 +170,13 @@ impl Writer<'_> {
                 let prio = htb.prio.map_or_else(String::new, |prio| format!(" prio {prio}"));
                 line!(
                     self.out,
-                    "tc class add dev {device} parent {parent} classid {} htb rate {}{ceil}{}{}{prio}{}",
+                    "tc class add dev {device} parent {parent} classid {} htb rate {}{ceil}{}{}{prio}{}{}",
                     class.name,
                     bits(htb.rate),
                     size("burst", htb.burst),
                     size("cburst", htb.cburst),
-                    size("quantum", htb.quantum)
+                    size("quantum", htb.quantum),
+                    super::counting::words(htb.counts)
                 );
             } else if policy.scheduler == Scheduler::Drr {
                 let quantum = class.quantum.map_or_else(String::new, |bytes| format!(" quantum {bytes}"));
@@ -178,22 +198,20 @@ impl Writer<'_> {
             one => core::slice::from_ref(one),
         };
         let police = rule.police.as_ref().map_or_else(String::new, police_text);
-        let head = format!("tc filter add dev {device} parent {major:x}: protocol ip prio {prio}");
-        let tail = format!("{police} flowid {}", rule.class);
-        if let [Match::FirewallMark(mark)] = conditions {
-            line!(self.out, "{head} handle {mark} fw{tail}");
+        if filters::never(conditions) {
+            let message = format!("the filter to {} asks for two values of one field, so it never holds", rule.class);
+            self.report.warning(rule.at, message, "it was left out");
             return;
         }
-        if conditions.is_empty() {
-            line!(self.out, "{head} matchall{tail}");
-            return;
-        }
-        let found: Option<Vec<String>> = conditions.iter().map(u32_text).collect();
-        let flower: Option<Vec<String>> = conditions.iter().map(flower_text).collect();
-        match (found, flower) {
-            (Some(all), _) => line!(self.out, "{head} u32 {}{tail}", all.join(" ")),
-            (None, Some(all)) => line!(self.out, "{head} flower {}{tail}", all.join(" ")),
-            (None, None) => self.report.unsupported(rule.at, format!("no filter can say {:?}", rule.when), None),
+        let head =
+            |protocol: &str| format!("tc filter add dev {device} parent {major:x}: protocol {protocol} prio {prio}");
+        match filters::text(conditions) {
+            // Of these only u32 and fw know `police`; the others need it as an action, which ends the line.
+            Some((protocol, text)) if !police.is_empty() && !text.starts_with("u32") && !text.contains(" fw") => {
+                line!(self.out, "{} {text} flowid {} action{police}", head(protocol), rule.class)
+            }
+            Some((protocol, text)) => line!(self.out, "{} {text}{police} flowid {}", head(protocol), rule.class),
+            None => self.report.unsupported(rule.at, format!("no filter can say {:?}", rule.when), None),
         }
     }
 }
@@ -204,69 +222,6 @@ fn bits(rate: u64) -> String {
         n if n > 0 && n % 1000 == 0 => format!("{}kbit", n / 1000),
         n => format!("{n}bit"),
     }
-}
-
-fn u32_text(condition: &Match) -> Option<String> {
-    Some(match condition {
-        Match::Dscp(values) => match values.as_slice() {
-            [code] => format!("match ip dsfield {:#04x} 0xfc", code << 2),
-            _ => return None,
-        },
-        Match::Precedence(values) => match values.as_slice() {
-            [n] => format!("match ip dsfield {:#04x} 0xe0", n << 5),
-            _ => return None,
-        },
-        Match::DsField { value, mask } => format!("match ip dsfield {value:#04x} {mask:#04x}"),
-        Match::IpProtocol(number) => format!("match ip protocol {number} 0xff"),
-        Match::SourcePort(range) if range.low == range.high => format!("match ip sport {} 0xffff", range.low),
-        Match::DestinationPort(range) if range.low == range.high => format!("match ip dport {} 0xffff", range.low),
-        Match::SourcePort(range) => format!("match ip sport {} {:#06x}", range.low, port_mask(range.low, range.high)?),
-        Match::DestinationPort(range) => {
-            format!("match ip dport {} {:#06x}", range.low, port_mask(range.low, range.high)?)
-        }
-        Match::Source(net) if net.length().is_some() => format!("match ip src {net}"),
-        Match::Destination(net) if net.length().is_some() => format!("match ip dst {net}"),
-        _ => return None,
-    })
-}
-
-/// The mask whose ports are those from the lowest to the highest, if there is one.
-fn port_mask(low: u16, high: u16) -> Option<u16> {
-    let free = low ^ high;
-    (free & free.wrapping_add(1) == 0 && low & free == 0).then_some(!free)
-}
-
-fn flower_text(condition: &Match) -> Option<String> {
-    Some(match condition {
-        Match::Dscp(values) => match values.as_slice() {
-            [code] => format!("ip_tos {:#04x}/0xfc", code << 2),
-            _ => return None,
-        },
-        Match::Precedence(values) => match values.as_slice() {
-            [n] => format!("ip_tos {:#04x}/0xe0", n << 5),
-            _ => return None,
-        },
-        Match::DsField { value, mask } => format!("ip_tos {value:#04x}/{mask:#04x}"),
-        Match::IpProtocol(1) => "ip_proto icmp".to_owned(),
-        Match::IpProtocol(6) => "ip_proto tcp".to_owned(),
-        Match::IpProtocol(17) => "ip_proto udp".to_owned(),
-        Match::IpProtocol(number) => format!("ip_proto {number}"),
-        Match::SourcePort(range) if range.low == range.high => format!("src_port {}", range.low),
-        Match::DestinationPort(range) if range.low == range.high => format!("dst_port {}", range.low),
-        Match::SourcePort(range) => format!("src_port {}-{}", range.low, range.high),
-        Match::DestinationPort(range) => format!("dst_port {}-{}", range.low, range.high),
-        Match::Source(net) if net.length().is_some() => format!("src_ip {net}"),
-        Match::Destination(net) if net.length().is_some() => format!("dst_ip {net}"),
-        Match::Experimental(values) => match values.as_slice() {
-            [n] => format!("mpls_tc {n}"),
-            _ => return None,
-        },
-        Match::Cos(values) => match values.as_slice() {
-            [n] => format!("vlan_prio {n}"),
-            _ => return None,
-        },
-        _ => return None,
-    })
 }
 
 fn police_text(police: &Police) -> String {

@@ -3,31 +3,44 @@
 //! A script is read command by command (`shell`), each changes the tables of a device (`qdisc`, `class`, `filter`) as the
 //! kernel would, and at the end the tables become policies (`build`).
 
+mod action;
 mod adapt;
 mod args;
 mod build;
+mod cake;
 mod class;
+mod counting;
 mod export;
 mod filter;
+mod filters;
+mod marking;
+mod netfilter;
 mod qdisc;
+mod queues;
+mod rules;
+mod script;
 mod shell;
+mod u32;
 mod units;
 
-use crate::{Imported, Report};
+use crate::{Imported, Report, Scope};
 use args::{Args, Trouble};
-use shell::{Shell, Word};
+use script::Script;
+use shell::Word;
 use std::collections::BTreeMap;
 
-pub use export::export;
+pub use export::{export, name_device};
 
 /// Reads a script. It never fails: what was not understood is in the report, line by line.
 pub fn import(text: &str) -> Imported {
     let mut tables = Tables::default();
     let mut report = Report::default();
-    let mut shell = Shell::new(text);
-    while let Some(words) = shell.command(&mut report) {
-        command(&words, &mut tables, &mut report);
+    let mut script = Script::new(text);
+    while let Some(words) = script.command(&mut report) {
+        command(&words, &mut tables, &mut script, &mut report);
+        report.enter(Scope::Everything);
     }
+    script.end(&mut report);
     let config = build::build(&tables, &mut report);
     report.quote(text);
     Imported { config, report }
@@ -59,6 +72,8 @@ struct Tables {
     devices: BTreeMap<String, Device>,
     /// In the order in which they first occur.
     order: Vec<String>,
+    /// What the firewall writes into packets.
+    firewall: netfilter::Rules,
 }
 
 /// The tables of a device.
@@ -82,7 +97,10 @@ impl Device {
         while let Some(major) = left.pop() {
             self.qdiscs.retain(|qdisc| qdisc.major != major);
             self.classes.retain(|class| class.id.major != major);
-            self.filters.retain(|filter| filter.parent.major != major);
+            self.filters.retain(|filter| filter.hook != filter::Hook::Qdisc(major));
+            if major == u16::MAX {
+                self.filters.retain(|filter| matches!(filter.hook, filter::Hook::Qdisc(_)));
+            }
             let below = |qdisc: &&qdisc::Qdisc| matches!(qdisc.parent, Parent::Class(handle) if handle.major == major);
             left.extend(self.qdiscs.iter().filter(below).map(|qdisc| qdisc.major));
         }
@@ -99,26 +117,19 @@ impl Tables {
 }
 
 /// Commands without an effect on queues.
-const HARMLESS: [&str; 20] = [
-    "echo", "modprobe", "set", "exit", "sleep", "true", ":", "printf", "return", "shift", "cd", "test", "[", "[[",
-    "lsmod", "depmod", "source", ".", "trap", "unset",
+const HARMLESS: [&str; 21] = [
+    "ip", "ifconfig", "ethtool", "echo", "modprobe", "set", "exit", "sleep", "true", ":", "printf", "return", "shift",
+    "cd", "test", "[", "[[", "lsmod", "depmod", "trap", "unset",
 ];
-/// Words that open or close what is not followed.
-const CONTROL: [&str; 12] =
-    ["if", "for", "while", "until", "case", "function", "elif", "fi", "done", "esac", "}", "select"];
-/// Words before a command.
-const BEFORE: [&str; 9] = ["sudo", "then", "do", "else", "{", "!", "exec", "command", "time"];
 
-fn command(words: &[Word], tables: &mut Tables, report: &mut Report) {
-    let mut words = words;
-    while let Some((first, rest)) = words.split_first()
-        && BEFORE.contains(&first.text.as_str())
-    {
-        words = rest;
-    }
+fn command(words: &[Word], tables: &mut Tables, script: &mut Script<'_>, report: &mut Report) {
     let Some((first, rest)) = words.split_first() else { return };
     let name = first.text.rsplit('/').next().unwrap_or_default();
     let is_batch = ["qdisc", "class", "filter"].contains(&name);
+    let shows = rest.iter().any(|word| matches!(word.text.as_str(), "show" | "list" | "ls" | "-L" | "-S"));
+    if (name == "tc" || is_batch || name.starts_with("iptables") || name == "nft") && !shows {
+        script.matters();
+    }
     if name == "tc" || is_batch {
         let mut args = Args::new(if is_batch { words } else { rest }, first.at);
         if let Err(trouble) = object(&mut args, tables, report) {
@@ -129,11 +140,14 @@ fn command(words: &[Word], tables: &mut Tables, report: &mut Report) {
                 report.error(at, message, advice.as_deref().unwrap_or("see tc(8)"));
             }
         }
-    } else if CONTROL.contains(&name) {
-        let advice = "the commands within are read as if they stood alone";
-        report.unsupported(first.at, format!("`{name}` is not followed"), Some(advice));
-    } else if name.ends_with("()") || rest.first().is_some_and(|word| word.text.starts_with("()")) {
-        report.ignored(first.at, "a function is read where it is defined");
+    } else if name.starts_with("iptables") {
+        tables.firewall.iptables(rest, first.at, report);
+    } else if name.starts_with("ip6tables") {
+        report.assumed(first.at, "all packets are taken to be of IPv4: rules for IPv6 are about none", "judge IPv4");
+    } else if name == "nft" {
+        tables.firewall.nft(rest, first.at, report);
+    } else if rest.iter().any(|word| word.text == "txqueuelen" || word.text == "qlen") {
+        report.unsupported(first.at, "the length of a device's queue: 1000 packets are used", Some("write `limit`"));
     } else if HARMLESS.contains(&name) {
         report.ignored(first.at, format!("`{name}` has no effect on queues"));
     } else {

@@ -1,9 +1,10 @@
 //! `tc qdisc`: disciplines and their parameters.
 
 use super::args::{Args, Trouble};
-use super::{Handle, Parent, Tables, Verb, class};
-use crate::ir::{FqCodel, Gred, GredProfile, Limit, Queue, Red, Sfq, Shape, Share, Timed};
-use crate::{Place, Report};
+use super::cake::{self, Cake};
+use super::{Handle, Parent, Tables, Verb, class, counting, queues};
+use crate::ir::{Counting, Limit, Peak, Queue, Shape};
+use crate::{Place, Report, Scope};
 
 /// A discipline of a device.
 #[derive(Clone, Debug)]
@@ -11,6 +12,8 @@ pub(super) struct Qdisc {
     pub major: u16,
     pub parent: Parent,
     pub kind: Kind,
+    /// Its size table, for itself and all within it.
+    pub stab: Counting,
     pub at: Place,
 }
 
@@ -19,6 +22,8 @@ pub(super) struct Qdisc {
 pub(super) enum Kind {
     Htb {
         default: u16,
+        /// Rates in B/s over this are quanta that are not stated.
+        r2q: u64,
     },
     Prio {
         bands: u16,
@@ -29,19 +34,38 @@ pub(super) enum Kind {
         strict: u16,
         quanta: Vec<u64>,
         bands: u16,
+        map: [u16; 16],
     },
     /// A queue without classes; with a shape it is TBF, in whose single class another discipline may hang.
     Leaf {
         queue: Queue,
         limit: Option<Limit>,
-        shape: Option<Shape>,
+        shape: Option<Shaping>,
     },
+    /// CAKE, which has no classes that anything else hangs in.
+    Cake(Cake),
+    /// A queue for each queue of the device's; the first stands for all.
+    Mq,
+    /// A discipline without a counterpart: what hangs in it and what leads to it is read and left out.
+    Opaque,
     /// What arrives; nothing is simulated there.
     Ingress,
 }
 
+/// A token bucket filter.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shaping {
+    pub shape: Shape,
+    pub peak: Option<Peak>,
+    pub counts: Counting,
+}
+
 /// The kernel's priomap of `prio`: skb priorities 0 to 15 to bands.
 pub(super) const PRIOMAP: [u16; 16] = [1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1];
+/// Divisor of rates by default.
+pub(super) const R2Q: u64 = 10;
+/// Packets that may wait around the classes of HTB: the device's `txqueuelen`, 1000 by default for Ethernet.
+const DIRECT: u64 = 1000;
 /// Handles of disciplines that were given none start here.
 const UNNAMED: u16 = 0x8001;
 
@@ -53,6 +77,7 @@ pub(super) fn command(
 ) -> Result<(), Trouble> {
     let at = args.start();
     let (mut device, mut parent, mut major) = (None, None, None);
+    let mut stab = Counting::default();
     let mut kind_word = None;
     while let Some(word) = args.peek() {
         match word.text.as_str() {
@@ -78,17 +103,17 @@ pub(super) fn command(
                 let _ = args.take();
                 major = Some(args.handle(None)?.major);
             }
-            "stab" | "overhead" | "linklayer" | "mtu" | "mpu" | "tsize" | "estimator" => {
+            "stab" => {
                 let _ = args.take();
-                report.unsupported(
-                    word.at,
-                    format!("`{}` of a discipline", word.text),
-                    Some("the frame's own length is counted"),
-                );
-                if word.text != "stab" && word.text != "estimator" {
-                    let _ = args.take();
-                }
+                stab = counting::table(args)?;
             }
+            "estimator" | "est" => {
+                // It measures a rate and changes nothing.
+                let _ = args.take();
+                let (_, _) = (args.word("interval")?, args.word("time constant")?);
+                report.ignored(word.at, "rate estimators");
+            }
+            "ingress_block" | "egress_block" => return Err(Trouble::unsupported(word.at, "blocks of filters")),
             _ => {
                 kind_word = args.take();
                 break;
@@ -96,6 +121,7 @@ pub(super) fn command(
         }
     }
     let name = device.ok_or_else(|| Trouble::wrong(at, "the device is missing", "write `dev eth0`"))?;
+    report.enter(Scope::Port(name.clone()));
     let device = tables.device(&name);
     let old = match (parent, major) {
         (_, Some(major)) if device.qdisc(major).is_some() => device.qdisc(major).cloned(),
@@ -112,6 +138,11 @@ pub(super) fn command(
     }
     let word =
         kind_word.ok_or_else(|| Trouble::wrong(at, "the kind of discipline is missing", "write one, such as htb"))?;
+    let is_root =
+        parent == Some(Parent::Root) || parent.is_none() && old.as_ref().is_some_and(|old| old.parent == Parent::Root);
+    if !stab.is_plain() && !is_root {
+        return Err(Trouble::wrong(at, "a size table below the root: the kernel refuses it", "write stab at the root"));
+    }
     let parent = parent
         .or(old.as_ref().map(|old| old.parent))
         .ok_or_else(|| Trouble::wrong(at, "the place is missing", "write `root` or `parent 1:10`"))?;
@@ -156,7 +187,7 @@ pub(super) fn command(
     {
         return Err(Trouble::wrong(at, format!("{major:x}: cannot hang in its own class"), "give it another handle"));
     }
-    device.qdiscs.push(Qdisc { major, parent, kind, at });
+    device.qdiscs.push(Qdisc { major, parent, kind, stab, at });
     Ok(())
 }
 
@@ -166,78 +197,53 @@ fn kind(
     old: Option<&Qdisc>,
     report: &mut Report,
 ) -> Result<Kind, Trouble> {
-    let leaf = |queue: Queue, limit: Option<Limit>| Kind::Leaf { queue, limit, shape: None };
     Ok(match word.text.as_str() {
-        "htb" => {
-            let mut default = 0;
-            loop {
-                if args.is("default") {
-                    default = args.hexadecimal()?;
-                } else if args.is("r2q") || args.is("direct_qlen") || args.is("debug") {
-                    let _ = args.number()?;
-                } else {
-                    break;
-                }
-            }
-            Kind::Htb { default }
-        }
+        "htb" => htb(args, report)?,
         "prio" => prio(args)?,
         "drr" => Kind::Drr,
         "ets" => ets(args)?,
-        "pfifo" | "bfifo" | "pfifo_head_drop" => {
-            let bytes = word.text == "bfifo";
-            if word.text == "pfifo_head_drop" {
-                report.warning(
-                    word.at,
-                    "pfifo_head_drop drops the newest here",
-                    "use discipline drop-head in the scenario",
+        "pfifo_fast" => Kind::Prio { bands: 3, map: PRIOMAP },
+        "cake" => Kind::Cake(cake::read(word.at, args, report)?),
+        "mq" => {
+            report.unsupported(
+                word.at,
+                "which queue of the device a packet takes is the driver's affair: all packets take the first",
+                Some("judge a device with one queue"),
+            );
+            Kind::Mq
+        }
+        "ingress" | "clsact" => Kind::Ingress,
+        "noqueue" => Kind::Leaf { queue: Queue::Fifo, limit: None, shape: None },
+        _ => return queues::kind(word, args, old, report),
+    })
+}
+
+fn htb(args: &mut Args<'_>, report: &mut Report) -> Result<Kind, Trouble> {
+    let (mut default, mut r2q) = (0, R2Q);
+    loop {
+        let at = args.at();
+        if args.is("default") {
+            default = args.hexadecimal()?;
+        } else if args.is("r2q") {
+            r2q = args.within("divisor of rates", 1, u64::from(u32::MAX))?;
+        } else if args.is("direct_qlen") {
+            let packets = args.number()?;
+            // What the engine's direct queue holds, and a device's by default.
+            if packets != DIRECT {
+                report.unsupported(
+                    at,
+                    format!("a queue of {packets} packets for what goes around the classes: it is {DIRECT} here"),
+                    Some("give those packets a class"),
                 );
             }
-            let limit = if args.is("limit") {
-                Some(if bytes { Limit::Bytes(args.size()?) } else { Limit::Packets(args.number()?) })
-            } else {
-                None
-            };
-            leaf(Queue::Fifo, limit)
+        } else if args.is("offload") {
+            report.unsupported(at, "classes in hardware", Some("they are simulated as the kernel's"));
+        } else if args.is("debug") {
+            let _ = args.number()?;
+        } else {
+            return Ok(Kind::Htb { default, r2q });
         }
-        "pfifo_fast" => Kind::Prio { bands: 3, map: PRIOMAP },
-        "tbf" => tbf(word.at, args)?,
-        "sfq" => {
-            let (mut sfq, mut limit) = (Sfq::default(), None);
-            loop {
-                if args.is("quantum") {
-                    sfq.quantum = Some(args.size()?);
-                } else if args.is("perturb") {
-                    sfq.perturb = Some(args.number()?);
-                } else if args.is("limit") {
-                    limit = Some(Limit::Packets(args.number()?));
-                } else if args.is("divisor") {
-                    sfq.divisor = Some(args.number()?);
-                } else if args.is("depth") {
-                    sfq.depth = Some(args.number()?);
-                } else if args.is("flows") {
-                    let _ = args.number()?;
-                } else if !args.is("headdrop") {
-                    break;
-                }
-            }
-            leaf(Queue::Sfq(sfq), limit)
-        }
-        "fq_codel" | "codel" | "pie" | "fq_pie" => timed(&word.text, args)?,
-        "red" => {
-            let (red, limit, _) = red(args, &mut Vec::new())?;
-            check_red(&red, limit, word.at)?;
-            leaf(Queue::Red(red), limit.map(Limit::Bytes))
-        }
-        "gred" => gred(word.at, args, old)?,
-        "ingress" | "clsact" => Kind::Ingress,
-        "noqueue" => leaf(Queue::Fifo, None),
-        other => {
-            let known = "htb, prio, drr, ets, tbf, sfq, red, gred, pfifo, bfifo, fq_codel, codel, pie, fq_pie";
-            let trouble = Trouble::unsupported(word.at, format!("the discipline `{other}` has no counterpart"));
-            return Err(Trouble { advice: Some(format!("known are: {known}")), ..trouble });
-        }
-    })
+    }
 }
 
 fn priomap(args: &mut Args<'_>, bands: u16, map: &mut [u16; 16]) -> Result<(), Trouble> {
@@ -273,7 +279,9 @@ fn prio(args: &mut Args<'_>) -> Result<Kind, Trouble> {
 }
 
 fn ets(args: &mut Args<'_>) -> Result<Kind, Trouble> {
-    let (mut strict, mut quanta, mut bands, mut map) = (0, Vec::new(), None, [0; 16]);
+    let (mut strict, mut quanta, mut bands) = (0, Vec::new(), None);
+    // What the map does not name goes to the last band, whichever that is (`ets_qdisc_change`).
+    let mut map = [u16::MAX; 16];
     loop {
         if args.is("bands") {
             bands = Some(args.within("number of bands", 1, 16)? as u16);
@@ -300,179 +308,13 @@ fn ets(args: &mut Args<'_>) -> Result<Kind, Trouble> {
             "write more `bands`",
         ));
     }
-    Ok(Kind::Ets { strict, quanta, bands })
-}
-
-fn tbf(at: Place, args: &mut Args<'_>) -> Result<Kind, Trouble> {
-    let (mut rate, mut burst, mut limit, mut latency) = (None, None, None, None);
-    loop {
-        if args.is("rate") {
-            rate = Some(args.rate()?);
-        } else if args.is("burst") || args.is("buffer") || args.is("maxburst") {
-            burst = Some(args.size()?);
-        } else if args.is("limit") {
-            limit = Some(args.size()?);
-        } else if args.is("latency") {
-            latency = Some(args.time()?);
-        } else if args.is("mpu") || args.is("mtu") || args.is("minburst") {
-            let _ = args.size()?;
-        } else if args.is("peakrate") || args.is("overhead") || args.is("linklayer") {
-            return Err(Trouble::unsupported(args.at(), "peakrate, overhead and linklayer of tbf"));
-        } else {
-            break;
-        }
-    }
-    let missing =
-        |what: &str| Trouble::wrong(at, format!("tbf needs {what}"), "write `tbf rate 1mbit burst 10k latency 50ms`");
-    let rate = rate.ok_or_else(|| missing("a rate"))?;
-    let burst = burst.ok_or_else(|| missing("a burst"))?;
-    let limit = match (limit, latency) {
-        (Some(limit), _) => limit,
-        // As tc computes it: what the rate carries in the latency, and the burst.
-        (None, Some(latency)) => {
-            u64::try_from(u128::from(rate) * u128::from(latency) / 8_000_000).unwrap_or(u64::MAX).saturating_add(burst)
-        }
-        (None, None) => return Err(missing("a limit or a latency")),
-    };
-    let shape = Shape { rate: Share::Rate(rate), burst: Some(burst), excess: None, peak: false };
-    Ok(Kind::Leaf { queue: Queue::Fifo, limit: Some(Limit::Bytes(limit)), shape: Some(shape) })
-}
-
-fn timed(name: &str, args: &mut Args<'_>) -> Result<Kind, Trouble> {
-    let (mut law, mut limit, mut flows, mut quantum) = (Timed::default(), None, None, None);
-    loop {
-        if args.is("limit") {
-            limit = Some(Limit::Packets(args.number()?));
-        } else if args.is("flows") {
-            flows = Some(args.number()?);
-        } else if args.is("quantum") {
-            quantum = Some(args.size()?);
-        } else if args.is("target") {
-            law.target = Some(args.time()?);
-        } else if args.is("interval") || args.is("tupdate") {
-            law.interval = Some(args.time()?);
-        } else if args.is("ecn") {
-            law.ecn = Some(true);
-        } else if args.is("noecn") {
-            law.ecn = Some(false);
-        } else if args.is("memory_limit")
-            || args.is("drop_batch")
-            || args.is("alpha")
-            || args.is("beta")
-            || args.is("ecn_prob")
-        {
-            let _ = args.word("value")?;
-        } else if args.is("ce_threshold") {
-            return Err(Trouble::unsupported(args.at(), "ce_threshold"));
-        } else if !(args.is("bytemode")
-            || args.is("nobytemode")
-            || args.is("dq_rate_estimator")
-            || args.is("no_dq_rate_estimator"))
-        {
-            break;
-        }
-    }
-    let queue = match name {
-        "fq_codel" => Queue::FqCodel(FqCodel { flows, quantum, law }),
-        "codel" => Queue::Codel(law),
-        "pie" => Queue::Pie(law),
-        _ => Queue::FqPie(law),
-    };
-    Ok(Kind::Leaf { queue, limit, shape: None })
-}
-
-/// Parameters of RED; what else stands among them goes to `others`, each with its value.
-fn red<'a>(args: &mut Args<'a>, others: &mut Vec<(&'a str, u64)>) -> Result<(Red, Option<u64>, Place), Trouble> {
-    let (mut red, mut limit) = (Red::default(), None);
-    let at = args.at();
-    loop {
-        if args.is("limit") {
-            limit = Some(args.size()?);
-        } else if args.is("min") {
-            red.min = Some(args.size()?);
-        } else if args.is("max") {
-            red.max = Some(args.size()?);
-        } else if args.is("avpkt") {
-            red.avpkt = Some(args.size()?);
-        } else if args.is("burst") {
-            red.burst = Some(args.number()?);
-        } else if args.is("probability") {
-            red.probability = Some(args.millionths()?);
-        } else if args.is("bandwidth") {
-            red.bandwidth = Some(args.rate()?);
-        } else if args.is("ecn") {
-            red.ecn = true;
-        } else if args.is("adaptive") {
-            red.adaptive = true;
-        } else if let Some(word) = args.peek().filter(|word| matches!(word.text.as_str(), "DP" | "prio" | "vq")) {
-            let _ = args.take();
-            others.push((word.text.as_str(), args.number()?));
-        } else if !(args.is("harddrop") || args.is("nodrop")) {
-            break;
-        }
-    }
-    Ok((red, limit, at))
-}
-
-fn check_red(red: &Red, limit: Option<u64>, at: Place) -> Result<(), Trouble> {
-    let need = |what: &str| {
-        Trouble::wrong(at, format!("red needs {what}"), "write `red limit 400k min 30k max 90k avpkt 1000 burst 55`")
-    };
-    let limit = limit.ok_or_else(|| need("a limit"))?;
-    if red.avpkt.is_none() {
-        return Err(need("avpkt"));
-    }
-    if let (Some(min), Some(max)) = (red.min, red.max)
-        && min >= max
-    {
-        return Err(Trouble::wrong(at, format!("min {min} is not below max {max}"), "write the lower number as min"));
-    }
-    if red.max.is_some_and(|max| max > limit) {
+    let map = map.map(|band| if band == u16::MAX { bands - 1 } else { band });
+    if map.iter().any(|band| *band >= bands) {
         return Err(Trouble::wrong(
-            at,
-            "max is above limit",
-            "raise the limit: the queue is full before the average is there",
+            args.start(),
+            "the priomap names a band that there is not",
+            "write a priomap for so few bands",
         ));
     }
-    Ok(())
-}
-
-/// `gred setup DPs N default D [grio]`, then `change … gred limit … DP d …`
-fn gred(at: Place, args: &mut Args<'_>, old: Option<&Qdisc>) -> Result<Kind, Trouble> {
-    let (mut made, limit) = match old.map(|old| &old.kind) {
-        Some(Kind::Leaf { queue: Queue::Gred(gred), limit, .. }) => (gred.clone(), *limit),
-        _ => (Gred::default(), None),
-    };
-    if args.is("setup") || args.peek().is_some_and(|word| matches!(word.text.as_str(), "DPs" | "vqs")) {
-        loop {
-            if args.is("DPs") || args.is("vqs") {
-                made.count = args.within("number of profiles", 1, 16)? as u32;
-            } else if args.is("default") {
-                made.default = args.within("profile", 0, 15)? as u32;
-            } else if args.is("grio") {
-                made.grio = true;
-            } else if args.is("limit") {
-                let _ = args.size()?;
-            } else {
-                break;
-            }
-        }
-    } else {
-        if made.count == 0 {
-            return Err(Trouble::wrong(at, "gred has not been set up", "write `gred setup DPs 3 default 2` first"));
-        }
-        let mut others = Vec::new();
-        let (law, limit, _) = red(args, &mut others)?;
-        let find = |name: &str| others.iter().find(|(own, _)| *own == name).and_then(|(_, n)| u32::try_from(*n).ok());
-        let dp = find("DP")
-            .or_else(|| find("vq"))
-            .ok_or_else(|| Trouble::wrong(at, "the profile is missing", "write `DP 1`"))?;
-        if dp >= made.count {
-            return Err(Trouble::wrong(at, format!("there is no profile {dp}"), "raise DPs in the set-up"));
-        }
-        made.profiles.retain(|profile| profile.dp != dp);
-        made.profiles.push(GredProfile { dp, limit, prio: find("prio"), law });
-        made.profiles.sort_by_key(|profile| profile.dp);
-    }
-    Ok(Kind::Leaf { queue: Queue::Gred(made), limit, shape: None })
+    Ok(Kind::Ets { strict, quanta, bands, map })
 }

@@ -20,7 +20,19 @@ pub(super) struct Shell<'a> {
     text: core::iter::Peekable<core::str::Chars<'a>>,
     place: Place,
     variables: BTreeMap<String, String>,
+    /// Characters that have been read, those of loops as often as they were.
+    read: u64,
 }
+
+/// A place in a script to come back to.
+#[derive(Clone)]
+pub(super) struct Mark<'a> {
+    text: core::iter::Peekable<core::str::Chars<'a>>,
+    place: Place,
+}
+
+/// Words that begin what has an end of its own: they are told even where the rest of the command could not be read.
+const OPENS: [&str; 6] = ["for", "while", "until", "if", "case", "select"];
 
 /// A word in the making.
 #[derive(Default)]
@@ -35,11 +47,29 @@ struct Making {
 
 impl<'a> Shell<'a> {
     pub fn new(text: &'a str) -> Shell<'a> {
-        Shell { text: text.chars().peekable(), place: Place::new(1, 1), variables: BTreeMap::new() }
+        Shell { text: text.chars().peekable(), place: Place::new(1, 1), variables: BTreeMap::new(), read: 0 }
+    }
+    /// Here.
+    pub fn mark(&self) -> Mark<'a> {
+        Mark { text: self.text.clone(), place: self.place }
+    }
+    /// Reads on from there.
+    pub fn jump(&mut self, to: &Mark<'a>) {
+        self.text.clone_from(&to.text);
+        self.place = to.place;
+    }
+    /// Gives a variable a value.
+    pub fn set(&mut self, name: &str, value: &str) {
+        let _ = self.variables.insert(name.to_owned(), value.to_owned());
+    }
+    /// Characters that have been read, those of loops as often as they were.
+    pub fn read(&self) -> u64 {
+        self.read
     }
 
     fn next(&mut self) -> Option<char> {
         let character = self.text.next()?;
+        self.read += 1;
         if character == '\n' {
             self.place = Place::new(self.place.line.saturating_add(1), 1);
         } else {
@@ -118,7 +148,9 @@ impl<'a> Shell<'a> {
         }
         if let Some((at, message)) = trouble {
             report.unsupported(at, message, Some("write the value in its place"));
-            words.clear();
+            // Behind `do` or `then` at most.
+            let opens = words.iter().take(3).position(|word| OPENS.contains(&word.text.as_str()));
+            words.truncate(opens.map_or(0, |index| index + 1));
         }
         self.assign(&mut words);
         Some(words)
@@ -192,14 +224,19 @@ impl<'a> Shell<'a> {
                     let _ = self.next();
                     return self.arithmetic(making, '(', ')');
                 }
-                let mut depth = 1;
+                let (mut depth, mut inner) = (1, String::new());
                 while depth > 0 {
-                    match self.next() {
+                    let character = self.next();
+                    match character {
                         Some('(') => depth += 1,
                         Some(')') => depth -= 1,
                         Some(_) => {}
                         None => break,
                     }
+                    inner.extend(character.filter(|_| inner.len() < LONGEST_VALUE));
+                }
+                if let Some(numbers) = seq(inner.trim_end_matches(')')) {
+                    return numbers;
                 }
                 making.trouble = Some("the output of a command is not known here".to_owned());
                 String::new()
@@ -305,6 +342,23 @@ impl<'a> Shell<'a> {
             let _ = words.drain(..taken.max(if declares { words.len() } else { 0 }).min(words.len()));
         }
     }
+}
+
+/// What `seq FIRST LAST` prints, for two numbers of which few lie between.
+fn seq(command: &str) -> Option<String> {
+    let words: Vec<&str> = command.split_whitespace().collect();
+    match words.as_slice() {
+        ["seq", last] => count("1", last),
+        ["seq", first, last] => count(first, last),
+        _ => None,
+    }
+}
+
+/// The whole numbers from the first to the last, with spaces between; at most 100.
+pub(super) fn count(first: &str, last: &str) -> Option<String> {
+    let (first, last) = (first.parse::<i32>().ok()?, last.parse::<i32>().ok()?);
+    let few = i64::from(last) - i64::from(first) < 100 && first <= last;
+    few.then(|| (first..=last).map(|n| n.to_string()).collect::<Vec<_>>().join(" "))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -66,10 +66,27 @@ pub(super) fn number(text: &str) -> Option<u64> {
     }
 }
 
+/// A whole number as C reads it: hexadecimal after `0x`, octal after `0`, else decimal.
+pub(super) fn based(text: &str) -> Option<u64> {
+    let hexadecimal = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
+    match (hexadecimal, text.strip_prefix('0')) {
+        (Some(digits), _) => u64::from_str_radix(digits, 16).ok(),
+        (None, Some(digits)) if !digits.is_empty() => u64::from_str_radix(digits, 8).ok(),
+        _ => text.parse().ok(),
+    }
+}
+
 /// A probability in millionths.
 pub(super) fn millionths(text: &str) -> Option<u32> {
     const UNITS: [(&str, u64); 1] = [("", 1_000_000)];
     scaled(text, &UNITS).filter(|p| *p <= 1_000_000).and_then(|p| u32::try_from(p).ok())
+}
+
+/// A percentage, without its sign, in millionths; above 0 and at most 100 (`parse_percent` of iproute2's `lib/utils.c` refuses
+/// more).
+pub(super) fn percent(text: &str) -> Option<u32> {
+    const UNITS: [(&str, u64); 1] = [("", 10_000)];
+    scaled(text, &UNITS).filter(|p| (1..=1_000_000).contains(p)).and_then(|p| u32::try_from(p).ok())
 }
 
 /// A decimal number with a unit, in whole units of 1, rounded down.
@@ -106,6 +123,11 @@ mod tests {
             [15_360, 1600, 10_240, 131_072, 2 << 20].map(Some)
         );
         assert_eq!(["50ms", "1s", "100", "5.5ms"].map(time), [50_000, 1_000_000, 100, 5_500].map(Some));
+        assert_eq!(["184", "0xb8", "010", "0", "b8"].map(based), [Some(184), Some(184), Some(8), Some(0), None]);
+        assert_eq!(
+            ["30", "0.5", "100", "101", "0", "%"].map(percent),
+            [Some(300_000), Some(5_000), Some(1_000_000), None, None, None]
+        );
         assert_eq!(["0.02", "1", "1.1", "."].map(millionths), [Some(20_000), Some(1_000_000), None, None]);
     }
 }

@@ -12,7 +12,7 @@ $TC class add dev $IF parent 1:1 classid 1:30 htb rate $((UP - UP*90/100))kbit c
 for c in 10 20 30; do
 	$TC qdisc add dev $IF parent 1:$c handle $c: fq_codel
 done
-$TC qdisc add dev $IF parent 1:10 handle 110: fq_codel target 10ms
+$TC qdisc replace dev $IF parent 1:10 handle 110: fq_codel target 10ms
 $TC filter add dev $IF parent 1: protocol ip prio 1 u32 match ip protocol 17 0xff match ip dport 3074 0xffff flowid 1:10
 $TC filter add dev $IF parent 1: protocol ip prio 2 u32 match ip dsfield 0xb8 0xfc flowid 1:10
 $TC filter add dev $IF parent 1: protocol ip prio 3 u32 match ip dsfield 0x20 0xfc flowid 1:30

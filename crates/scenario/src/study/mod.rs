@@ -32,14 +32,9 @@ impl Study {
 
     /// Reads the same document from JSON.
     pub fn from_json(text: &str) -> Result<Study, ScenarioError> {
-        match serde_json::from_str(text) {
-            Ok(tree) => Study::new(&tree, Origin::nowhere("<study>")),
-            Err(e) => {
-                let origin = Origin::of_syntax(text, "<study>", e.line(), e.column());
-                let message = format!("this is not JSON: {e}");
-                let complaint = Complaint { path: Path::root(), on: On::Value, message, help: None };
-                Err(ScenarioError::locate(vec![complaint], &origin))
-            }
+        match origin::read_json(text, "<study>") {
+            Ok((tree, origin)) => Study::new(&tree, origin),
+            Err((complaints, origin)) => Err(ScenarioError::locate(complaints, &origin)),
         }
     }
 

@@ -56,6 +56,9 @@ pub struct Class {
     /// What it may send at once at `ceil`. Default: what that gives in 1 ms, and 1600 B.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cburst: Option<Burst>,
+    /// Bytes that its own buckets count of a packet beyond what buffers count. Default: `accounting` of the whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accounting: Option<Accounting>,
     /// Priority of a leaf in borrowing, 0 (first) to 7. Default 0.
     #[serde(default)]
     #[schemars(range(min = 0, max = 7))]
@@ -131,6 +134,7 @@ impl Params {
             for (name, burst) in [("burst", class.burst), ("cburst", class.cburst)] {
                 burst.map_or(Ok(()), |burst| burst.check(&format!("{field}.{name}")))?;
             }
+            class.accounting.map_or(Ok(()), |accounting| accounting.check(&format!("{field}.accounting")))?;
             check::within(&format!("{field}.prio"), f64::from(class.prio), 0.0, 7.0)?;
             if class.quantum.is_some_and(|quantum| !(1..=1_000_000_000).contains(&quantum.0)) {
                 return invalid("quantum", "it is out of range; write 1B to 1GB, such as \"1514B\"".to_owned());

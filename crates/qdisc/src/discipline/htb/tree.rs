@@ -30,7 +30,6 @@ pub struct Htb {
     turns: [[u8; 8]; TOP + 1],
     /// By class, whether it has held back its packets since the last one was sent.
     silent: Vec<bool>,
-    accounting: Accounting,
     wake_at: Option<Time>,
 }
 
@@ -45,6 +44,8 @@ struct Node {
     left: [i64; TOP + 1],
     rate: TokenBucket,
     ceil: TokenBucket,
+    /// What its buckets count of a packet.
+    accounting: Accounting,
 }
 
 /// What a class may do.
@@ -94,6 +95,7 @@ impl Htb {
                 left: [0; TOP + 1],
                 rate: bucket(class.rate, class.burst),
                 ceil: bucket(ceil, class.cburst),
+                accounting: class.accounting.unwrap_or(params.accounting),
             }
         });
         let nodes: Vec<Node> = nodes.collect();
@@ -113,7 +115,6 @@ impl Htb {
             classes: Classes::new(classifier, inside, site),
             leaves,
             turns: [[0; 8]; TOP + 1],
-            accounting: params.accounting,
             wake_at: None,
         }
     }
@@ -147,10 +148,11 @@ impl Htb {
     }
 
     /// A packet of this leaf has been sent: whoever stands at the lender's level or above pays.
-    fn charge(&mut self, leaf: usize, level: usize, bytes: u32) {
+    fn charge(&mut self, leaf: usize, level: usize, packet: &Packet) {
         let mut place = Some(leaf);
         while let Some(at) = place {
             let node = &mut self.nodes[at];
+            let bytes = node.accounting.bytes(packet);
             if node.level >= level {
                 node.rate.charge(bytes);
             }
@@ -214,7 +216,7 @@ impl Qdisc for Htb {
                 node.left[level] += node.quantum;
                 self.turns[level][node.prio] = ((class + 1) % self.leaves.len()) as u8;
             }
-            self.charge(leaf, level, self.accounting.bytes(&packet));
+            self.charge(leaf, level, &packet);
             return Some(packet);
         }
         let waiting =

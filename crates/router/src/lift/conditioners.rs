@@ -1,0 +1,177 @@
+//! Conditioners of a port as policers and marks of classes.
+
+use super::values::size;
+use super::{DEFAULT_CLASS, Lifting, NOWHERE};
+use crate::ir::{Act, Class, Mark, Match, Police, Policy, Queue, Rule, Share};
+use serde_json::{Value, json};
+use tailback_diffserv::Dscp;
+use tailback_units::parse_rate;
+
+/// A class of a policy, and what a packet must meet to be there.
+pub(super) struct Told {
+    /// Name of the policy.
+    pub policy: String,
+    /// Name of the class.
+    pub class: String,
+    /// The whole condition, with those of the classes around it.
+    pub when: Value,
+    /// The rule of the policy that it is, where a class may have several.
+    pub rule: Option<usize>,
+}
+
+/// A condition within another, without what says nothing.
+pub(super) fn within(outer: Option<&Value>, inner: &Value) -> Value {
+    match outer {
+        Some(outer) => simple(&json!({ "all": [outer, inner] })),
+        None => simple(inner),
+    }
+}
+
+/// The condition with what says nothing left out, and one of one as that one.
+pub(super) fn simple(when: &Value) -> Value {
+    match when {
+        Value::Array(any) if any.len() == 1 => any.first().map(simple).unwrap_or_default(),
+        Value::Array(any) => Value::Array(any.iter().map(simple).collect()),
+        Value::Object(table) if table.len() == 1 && table.contains_key("all") => {
+            let mut all = Vec::new();
+            for one in table.get("all").and_then(Value::as_array).into_iter().flatten() {
+                match simple(one) {
+                    Value::Object(empty) if empty.is_empty() => {}
+                    Value::Object(mut inner) if inner.len() == 1 && inner.get("all").is_some_and(Value::is_array) => {
+                        all.extend(inner.remove("all").and_then(|all| all.as_array().cloned()).unwrap_or_default());
+                    }
+                    one => all.push(one),
+                }
+            }
+            match all.as_slice() {
+                [] => json!({}),
+                [one] => one.clone(),
+                _ => json!({ "all": all }),
+            }
+        }
+        Value::Object(table) if table.len() == 1 && table.contains_key("not") => {
+            json!({ "not": simple(table.get("not").unwrap_or(&Value::Null)) })
+        }
+        other => other.clone(),
+    }
+}
+
+impl Lifting<'_> {
+    /// Puts the conditioners of a port into the classes that they are about; a port without classes gets a policy of them.
+    pub(super) fn conditioners(&mut self, table: &Value, root: &mut Class) {
+        let conditioners: Vec<Value> = table.get("conditioners").and_then(Value::as_array).cloned().unwrap_or_default();
+        let mut own: Option<Policy> = None;
+        for (index, one) in conditioners.iter().enumerate() {
+            if one.get("direction").and_then(Value::as_str) == Some("ingress") {
+                self.left_out(format!("the conditioner {}: it is for what arrives", index + 1));
+                continue;
+            }
+            let when = simple(one.get("match").filter(|when| !when.is_null()).unwrap_or(&json!({})));
+            let made = police(one);
+            let marks = if made.is_none() { marks(one.get("conform")) } else { Vec::new() };
+            // A meter that finds everything green only marks.
+            let fixed = |meter: &Value| {
+                let word = |key: &str| meter.get(key).and_then(Value::as_str).unwrap_or_default();
+                word("kind") == "fixed" && word("colour") == "green"
+            };
+            let metered = one.get("meter").is_some_and(|meter| !meter.is_null() && !fixed(meter));
+            if made.is_none() && (metered || marks.is_empty()) {
+                self.left_out(format!("the conditioner {}: no policer has its meter or its actions", index + 1));
+                continue;
+            }
+            let found = match self.told.iter().position(|told| told.when == when) {
+                Some(told) => self.attach(told, made, marks),
+                None if root.queue == Queue::Fifo && root.wred.is_none() => {
+                    let name = self.unused("policed");
+                    let policy = own.get_or_insert_with(|| Policy { name, ..Policy::default() });
+                    let class =
+                        if when == json!({}) { DEFAULT_CLASS.to_owned() } else { format!("policed{}", index + 1) };
+                    let mut built = Class { name: class.clone(), police: made, set: marks, ..Class::default() };
+                    if class == DEFAULT_CLASS {
+                        policy.default = Some(class);
+                    } else if let Match::ClassMap(map) = self.condition(&when, Some(&class)) {
+                        policy.rules.push(Rule {
+                            when: Match::ClassMap(map.clone()),
+                            class: map.clone(),
+                            police: None,
+                            at: NOWHERE,
+                        });
+                        built.name = map;
+                    }
+                    policy.classes.push(built);
+                    true
+                }
+                None => false,
+            };
+            if !found {
+                self.left_out(format!("the conditioner {}: it is about no class of the policy", index + 1));
+            }
+        }
+        if let Some(own) = own {
+            root.queue = Queue::Policy(own.name.clone());
+            self.config.policies.push(own);
+        }
+    }
+
+    /// Whether the class, or the rule that leads to it, takes the policer or the marks.
+    fn attach(&mut self, told: usize, made: Option<Police>, marks: Vec<Mark>) -> bool {
+        let Some(Told { policy, class, rule, .. }) = self.told.get(told) else { return false };
+        let Some(policy) = self.config.policies.iter_mut().find(|own| own.name == *policy) else { return false };
+        if let Some(rule) = rule {
+            let rule = policy.rules.get_mut(*rule).filter(|rule| rule.police.is_none());
+            return match (rule, made) {
+                (Some(rule), Some(made)) => {
+                    rule.police = Some(made);
+                    true
+                }
+                _ => false,
+            };
+        }
+        let Some(class) = policy.classes.iter_mut().find(|own| own.name == *class) else { return false };
+        match made {
+            Some(_) if class.police.is_some() => return false,
+            Some(made) => class.police = Some(made),
+            None => class.set.extend(marks),
+        }
+        true
+    }
+}
+
+/// The policer of a conditioner; none if it has no meter, or one that policers do not have.
+fn police(one: &Value) -> Option<Police> {
+    let meter = one.get("meter").filter(|meter| !meter.is_null())?;
+    let rate = |key: &str| {
+        meter.get(key).and_then(Value::as_str).and_then(|text| parse_rate(text).ok()).map(|rate| Share::Rate(rate.0))
+    };
+    let kind = meter.get("kind").and_then(Value::as_str)?;
+    let (committed, burst, peak, excess) = match kind {
+        "token-bucket" => (rate("rate")?, size(meter, "burst"), None, None),
+        "sr-tcm" => (rate("cir")?, size(meter, "cbs"), None, size(meter, "ebs")),
+        "tr-tcm" => (rate("cir")?, size(meter, "cbs"), Some(rate("pir")?), size(meter, "pbs")),
+        _ => return None,
+    };
+    let acts = |key: &str| {
+        let table = one.get(key);
+        if table.and_then(|table| table.get("drop")).and_then(Value::as_bool) == Some(true) {
+            return vec![Act::Drop];
+        }
+        let marks: Vec<Act> = marks(table).into_iter().map(Act::Set).collect();
+        if marks.is_empty() { vec![Act::Transmit] } else { marks }
+    };
+    let (conform, exceed, violate) = (acts("conform"), acts("exceed"), acts("violate"));
+    // One bucket has two outcomes.
+    let violate = if kind == "token-bucket" || violate == exceed { Vec::new() } else { violate };
+    Some(Police { rate: committed, burst, peak, excess, conform, exceed, violate })
+}
+
+/// What a conditioner writes into packets.
+fn marks(table: Option<&Value>) -> Vec<Mark> {
+    let Some(table) = table else { return Vec::new() };
+    let number = |key: &str| table.get(key).and_then(Value::as_u64).and_then(|n| u8::try_from(n).ok());
+    let code = match table.get("dscp") {
+        Some(Value::String(name)) => name.parse::<Dscp>().ok().map(Dscp::codepoint),
+        _ => number("dscp"),
+    };
+    let found = [code.map(Mark::Dscp), number("precedence").map(Mark::Precedence)];
+    found.into_iter().flatten().collect()
+}

@@ -1,0 +1,156 @@
+//! Conditions of a scenario as those of a configuration.
+
+use super::values::text;
+use super::{DEEPEST, Lifting, NOWHERE};
+use crate::ir::{ClassMap, Match};
+use serde_json::Value;
+use tailback_diffserv::Dscp;
+
+impl Lifting<'_> {
+    /// A condition; for a router it is a class map, called as its class if it has no name.
+    pub(super) fn condition(&mut self, when: &Value, class: Option<&str>) -> Match {
+        let made = self.plain(when, 0);
+        let Some(class) = class else { return made };
+        if let Match::ClassMap(_) = made {
+            return made;
+        }
+        let (all, conditions) = match made {
+            Match::All(all) => (true, all),
+            Match::AnyOf(any) => (false, any),
+            one => (true, vec![one]),
+        };
+        self.map(class, all, conditions);
+        Match::ClassMap(class.to_owned())
+    }
+
+    /// Conditions within conditions need class maps of their own.
+    fn map(&mut self, name: &str, all: bool, conditions: Vec<Match>) {
+        let mut flat = Vec::new();
+        for (index, condition) in conditions.into_iter().enumerate() {
+            let inner = format!("{name}-{}", index + 1);
+            flat.push(self.flat(condition, &inner));
+        }
+        if self.config.class_map(name).is_none() {
+            self.config.class_maps.push(ClassMap { name: name.to_owned(), all, conditions: flat, at: NOWHERE });
+        }
+    }
+
+    fn flat(&mut self, condition: Match, name: &str) -> Match {
+        match condition {
+            Match::All(all) => {
+                self.map(name, true, all);
+                Match::ClassMap(name.to_owned())
+            }
+            Match::AnyOf(any) => {
+                self.map(name, false, any);
+                Match::ClassMap(name.to_owned())
+            }
+            Match::Not(inner) => match self.flat(*inner, name) {
+                Match::Not(twice) => *twice,
+                one => Match::Not(Box::new(one)),
+            },
+            one => one,
+        }
+    }
+
+    fn plain(&mut self, when: &Value, depth: usize) -> Match {
+        if depth > DEEPEST {
+            self.left_out("conditions within each other, too deep");
+            return Match::AnyOf(Vec::new());
+        }
+        match when {
+            Value::String(name) => {
+                self.named(name, depth);
+                Match::ClassMap(name.clone())
+            }
+            Value::Array(any) => one_or(any.iter().map(|one| self.plain(one, depth + 1)).collect(), Match::AnyOf),
+            Value::Object(table) => {
+                let mut all = Vec::new();
+                for (key, value) in table {
+                    if let Some(one) = self.key(key, value, depth) {
+                        all.push(one);
+                    }
+                }
+                if all.is_empty() { Match::Any } else { one_or(all, Match::All) }
+            }
+            _ => Match::Any,
+        }
+    }
+
+    fn named(&mut self, name: &str, depth: usize) {
+        if self.config.class_map(name).is_some() {
+            return;
+        }
+        let Some(inner) = self.document.get("class-maps").and_then(|maps| maps.get(name)) else { return };
+        let inner = inner.clone();
+        let (all, conditions) = match self.plain(&inner, depth + 1) {
+            Match::All(all) => (true, all),
+            Match::AnyOf(any) => (false, any),
+            one => (true, vec![one]),
+        };
+        self.map(name, all, conditions);
+    }
+
+    fn key(&mut self, key: &str, value: &Value, depth: usize) -> Option<Match> {
+        let each = |value: &Value| match value {
+            Value::Array(all) => all.clone(),
+            one => vec![one.clone()],
+        };
+        let numbers = || -> Vec<u8> {
+            each(value).iter().filter_map(Value::as_u64).filter_map(|n| u8::try_from(n).ok()).collect()
+        };
+        Some(match key {
+            "dscp" => {
+                let code = |value: &Value| match value {
+                    Value::String(text) => text.parse::<Dscp>().ok().map(Dscp::codepoint),
+                    other => other.as_u64().and_then(|n| u8::try_from(n).ok()),
+                };
+                let codes: Vec<u8> = each(value).iter().filter_map(code).collect();
+                // A line of a class map holds eight.
+                let lines: Vec<Match> = codes.chunks(8).map(|codes| Match::Dscp(codes.to_vec())).collect();
+                one_or(lines, Match::AnyOf)
+            }
+            "precedence" => Match::Precedence(numbers()),
+            "exp" => Match::Experimental(numbers()),
+            "not" => Match::Not(Box::new(self.plain(value, depth + 1))),
+            "all" => one_or(each(value).iter().map(|one| self.plain(one, depth + 1)).collect(), Match::All),
+            "any" => one_or(each(value).iter().map(|one| self.plain(one, depth + 1)).collect(), Match::AnyOf),
+            "flows" => {
+                let names: Vec<String> = each(value).iter().filter_map(Value::as_str).map(str::to_owned).collect();
+                self.flows(&names)
+            }
+            other => {
+                self.left_out(format!("a condition by `{other}`"));
+                return None;
+            }
+        })
+    }
+
+    /// Groups of flows as the code points that they send.
+    fn flows(&mut self, names: &[String]) -> Match {
+        let mut codes = Vec::new();
+        for flow in self.document.get("flows").and_then(Value::as_array).into_iter().flatten() {
+            if text(flow, "name").is_some_and(|name| names.iter().any(|own| own == name)) {
+                let code =
+                    text(flow, "dscp").and_then(|text| text.parse::<Dscp>().ok()).unwrap_or(Dscp::DEFAULT).codepoint();
+                if !codes.contains(&code) {
+                    codes.push(code);
+                }
+            }
+        }
+        let message = format!("the flows {} are told by their code points", names.join(", "));
+        self.report.warning(NOWHERE, message, "a router cannot tell groups of flows");
+        one_or(codes.chunks(8).map(|codes| Match::Dscp(codes.to_vec())).collect(), Match::AnyOf)
+    }
+}
+
+fn one_or(mut all: Vec<Match>, several: fn(Vec<Match>) -> Match) -> Match {
+    match (all.pop(), all.is_empty()) {
+        (Some(one), true) => one,
+        (Some(last), false) => {
+            all.push(last);
+            several(all)
+        }
+        (None, _) => several(all),
+    }
+}

@@ -1,0 +1,339 @@
+//! From a scenario back to a configuration: the policy of one of its ports.
+
+mod conditioners;
+mod conditions;
+mod values;
+
+use crate::ir::{
+    Class, Config, Fair, FqCodel, HtbClass, Limit, Match, Policy, Port, Priority, Queue, Rule, Scheduler, Sfq, Share,
+    Timed,
+};
+use crate::{Imported, Place, Report};
+use conditioners::{Told, simple, within};
+use serde_json::Value;
+use tailback_units::{parse_bytes, parse_duration, parse_rate};
+use values::{is_given, limit, red, shape, share, size, text, timed, wred};
+
+const NOWHERE: Place = Place::new(0, 0);
+const DEFAULT_CLASS: &str = "class-default";
+/// Deepest nesting that is followed.
+const DEEPEST: usize = 8;
+
+/// The policy of a port of a scenario, given as its canonical document. The port is `NODE:NEIGHBOUR`, or either of them; absent,
+/// the only one that says more than a buffer's size.
+pub fn lift(document: &Value, port: Option<&str>) -> Imported {
+    let mut lifting = Lifting {
+        document,
+        config: Config::default(),
+        report: Report::default(),
+        told: Vec::new(),
+        outer: Vec::new(),
+        line: None,
+    };
+    if let Some((node, neighbour, table)) = lifting.chosen(port) {
+        lifting.line = lifting.rate(&node, &neighbour);
+        let own = lifting.port(&node, &neighbour, &table);
+        lifting.config.ports.push(own);
+    }
+    Imported { config: lifting.config, report: lifting.report }
+}
+
+struct Lifting<'a> {
+    document: &'a Value,
+    config: Config,
+    report: Report,
+    /// Classes so far, with the conditions that lead to them.
+    told: Vec<Told>,
+    /// Conditions of the classes around the one in hand.
+    outer: Vec<Value>,
+    /// Rate of the port's line, bit/s.
+    line: Option<u64>,
+}
+
+impl Lifting<'_> {
+    fn left_out(&mut self, what: impl Into<String>) {
+        self.report.unsupported(NOWHERE, what, None);
+    }
+
+    fn chosen(&mut self, wanted: Option<&str>) -> Option<(String, String, Value)> {
+        let mut found = Vec::new();
+        for (node, switch) in self.document.get("switches").and_then(Value::as_object).into_iter().flatten() {
+            for (neighbour, table) in switch.get("ports").and_then(Value::as_object).into_iter().flatten() {
+                let name = format!("{node}:{neighbour}");
+                let is_meant = wanted.map_or_else(
+                    || {
+                        let limited = text(table, "buffer").is_some_and(|buffer| buffer != "unlimited");
+                        limited
+                            || ["discipline", "shaper", "ring", "conditioners"]
+                                .iter()
+                                .any(|key| is_given(table.get(*key)))
+                    },
+                    |wanted| wanted == name || wanted == node || wanted == neighbour,
+                );
+                if is_meant {
+                    found.push((node.clone(), neighbour.clone(), table.clone()));
+                }
+            }
+        }
+        let names = |found: &[(String, String, Value)]| {
+            found.iter().map(|(node, neighbour, _)| format!("{node}:{neighbour}")).collect::<Vec<_>>().join(", ")
+        };
+        match found.as_slice() {
+            [one] => Some(one.clone()),
+            [] => {
+                self.report.error(
+                    NOWHERE,
+                    "there is no such port, or none with a policy",
+                    "name it such as ce:sink, under `switches`",
+                );
+                None
+            }
+            several => {
+                let all = names(several);
+                self.report.error(NOWHERE, "several ports are meant", &format!("choose with --port: {all}"));
+                None
+            }
+        }
+    }
+
+    fn port(&mut self, node: &str, neighbour: &str, table: &Value) -> Port {
+        let mut made =
+            Port { name: format!("{node}:{neighbour}"), rate: self.rate(node, neighbour), ..Port::default() };
+        made.ring = table.get("ring").and_then(Value::as_u64).and_then(|n| u32::try_from(n).ok());
+        let mut root = Class { name: DEFAULT_CLASS.to_owned(), ..Class::default() };
+        if let Some(inside) = table.get("discipline").filter(|inside| !inside.is_null()) {
+            self.inside(&mut root, inside, "policy", 0);
+        }
+        if is_given(table.get("conditioners")) {
+            self.conditioners(table, &mut root);
+        }
+        if let Some(shaper) = table.get("shaper").filter(|shaper| !shaper.is_null()) {
+            root.shape = shape(shaper);
+        }
+        if root.shape.is_some() {
+            let name = "shaped".to_owned();
+            root.limit = None;
+            let default = Some(DEFAULT_CLASS.to_owned());
+            self.config.policies.push(Policy { name: name.clone(), default, classes: vec![root], ..Policy::default() });
+            root = Class { queue: Queue::Policy(name), ..Class::default() };
+        }
+        root.name.clear();
+        if root.queue == Queue::Fifo || root.wred.is_some() {
+            match table.get("buffer").and_then(limit) {
+                Some(Limit::Packets(packets)) => made.hold = u32::try_from(packets).ok(),
+                Some(other) => root.limit = Some(other),
+                None => {}
+            }
+        }
+        made.root = root;
+        made
+    }
+
+    fn rate(&self, node: &str, neighbour: &str) -> Option<u64> {
+        let links = self.document.get("links")?.as_array()?;
+        links.iter().find_map(|link| {
+            let ends: Vec<&str> = link.get("between")?.as_array()?.iter().filter_map(Value::as_str).collect();
+            let rates: Vec<&str> = match link.get("rate")? {
+                Value::Array(all) => all.iter().filter_map(Value::as_str).collect(),
+                one => one.as_str().into_iter().collect(),
+            };
+            let index = match ends.as_slice() {
+                [a, b] if *a == node && *b == neighbour => 0,
+                [a, b] if *b == node && *a == neighbour => rates.len().saturating_sub(1),
+                _ => return None,
+            };
+            parse_rate(rates.get(index)?).ok().map(|rate| rate.0)
+        })
+    }
+
+    /// What a discipline does with the packets of a class.
+    fn inside(&mut self, class: &mut Class, inside: &Value, name: &str, depth: usize) {
+        if depth > DEEPEST {
+            self.left_out("disciplines within each other, too deep");
+            return;
+        }
+        let kind = text(inside, "kind").unwrap_or("drop-tail");
+        match kind {
+            "drop-tail" => {
+                if let Some(packets) = inside.get("packets").and_then(Value::as_u64) {
+                    class.limit = Some(Limit::Packets(packets));
+                }
+            }
+            "shaper" => {
+                class.shape = shape(inside);
+                if let Some(inner) = inside.get("discipline").filter(|inner| !inner.is_null()) {
+                    self.inside(class, inner, name, depth + 1);
+                }
+            }
+            "wred" => class.wred = Some(wred(inside)),
+            "fair-queue" => {
+                let number = |key: &str| inside.get(key).and_then(Value::as_u64).and_then(|n| u32::try_from(n).ok());
+                let threshold = inside.get("threshold").and_then(limit).and_then(|limit| match limit {
+                    Limit::Packets(n) => u32::try_from(n).ok(),
+                    _ => None,
+                });
+                class.queue = Queue::Fair(Fair { threshold, queues: number("queues"), reservable: None });
+            }
+            "sfq" => {
+                let perturb =
+                    text(inside, "perturb").and_then(|text| parse_duration(text).ok()).map(|d| d.0 / 1_000_000_000_000);
+                let divisor = inside.get("buckets").and_then(Value::as_u64);
+                class.queue = Queue::Sfq(Sfq { quantum: size(inside, "quantum"), perturb, divisor, ..Sfq::default() });
+            }
+            "fq-codel" => {
+                let flows = inside.get("buckets").and_then(Value::as_u64);
+                class.queue = Queue::FqCodel(FqCodel {
+                    flows,
+                    quantum: size(inside, "quantum"),
+                    law: timed(inside, "interval"),
+                    ..FqCodel::default()
+                });
+            }
+            "fq-pie" => {
+                class.queue = Queue::FqPie(inside.get("pie").map_or_else(Timed::default, |law| timed(law, "update")))
+            }
+            "codel" => class.queue = Queue::Codel(timed(inside, "interval")),
+            "pie" => class.queue = Queue::Pie(timed(inside, "update")),
+            "red" => class.queue = Queue::Red(red(inside, self.line)),
+            "class-based" | "priority" | "wrr" | "htb" => {
+                let found = self.policy(inside, kind, name, depth);
+                class.queue = Queue::Policy(found);
+            }
+            other => self.left_out(format!("the discipline `{other}`")),
+        }
+    }
+
+    fn policy(&mut self, table: &Value, kind: &str, name: &str, depth: usize) -> String {
+        let scheduler = match kind {
+            "priority" => Scheduler::Priority,
+            "wrr" => Scheduler::Drr,
+            "htb" => Scheduler::Htb,
+            _ => Scheduler::ClassBased,
+        };
+        let mut made = Policy { name: self.unused(name), scheduler, ..Policy::default() };
+        let key = if kind == "priority" { "levels" } else { "classes" };
+        let quantum = size(table, "quantum").unwrap_or(1514);
+        let mut names: Vec<String> = Vec::new();
+        for (index, one) in table.get(key).and_then(Value::as_array).into_iter().flatten().enumerate() {
+            let own = text(one, "name").map_or_else(|| format!("class{}", index + 1), str::to_owned);
+            names.push(own.clone());
+            let here = within(self.outer.last(), one.get("match").unwrap_or(&serde_json::json!({})));
+            self.outer.push(here.clone());
+            let mut class = self.class(one, &own, quantum, depth);
+            let _ = self.outer.pop();
+            class.parent = text(one, "parent").map(str::to_owned);
+            // Only a router's class cannot be without a class map; that of another leads nowhere.
+            let nothing = serde_json::json!({ "not": {} });
+            let matches = one.get("match").filter(|when| !when.is_null());
+            if let Some(when) = matches.filter(|when| scheduler == Scheduler::ClassBased || **when != nothing) {
+                let named = if scheduler == Scheduler::ClassBased { Some(own.as_str()) } else { None };
+                // Each of the alternatives is a filter of its own elsewhere.
+                if scheduler != Scheduler::ClassBased {
+                    for alternative in simple(when).as_array().cloned().unwrap_or_else(|| vec![simple(when)]) {
+                        let told = within(self.outer.last(), &alternative);
+                        let rule = Some(made.rules.len());
+                        self.told.push(Told { policy: made.name.clone(), class: own.clone(), when: told, rule });
+                        let when = self.condition(&alternative, None);
+                        made.rules.push(Rule { when, class: own.clone(), police: None, at: NOWHERE });
+                    }
+                    made.classes.push(class);
+                    continue;
+                }
+                let when = self.condition(when, named);
+                let class = if let Match::ClassMap(map) = &when { map.clone() } else { own.clone() };
+                made.rules.push(Rule { when, class, police: None, at: NOWHERE });
+                if let Some(rule) = made.rules.last() {
+                    // A router's class is called as its class map.
+                    class_name(&mut names, &rule.class);
+                }
+            }
+            if scheduler == Scheduler::ClassBased {
+                class.name = names.last().cloned().unwrap_or(own);
+                self.told.push(Told { policy: made.name.clone(), class: class.name.clone(), when: here, rule: None });
+            }
+            made.classes.push(class);
+        }
+        match table.get("default") {
+            Some(Value::String(default)) => made.default = Some(default.clone()),
+            Some(rest) if !rest.is_null() => {
+                let matches: Vec<&Value> = table
+                    .get(key)
+                    .and_then(Value::as_array)
+                    .into_iter()
+                    .flatten()
+                    .filter_map(|one| one.get("match"))
+                    .collect();
+                let others =
+                    if matches.is_empty() { serde_json::json!({}) } else { serde_json::json!({ "not": matches }) };
+                let when = within(self.outer.last(), &others);
+                self.told.push(Told { policy: made.name.clone(), class: DEFAULT_CLASS.to_owned(), when, rule: None });
+                let mut class = self.class(rest, DEFAULT_CLASS, quantum, depth);
+                class.name = DEFAULT_CLASS.to_owned();
+                made.classes.push(class);
+                made.default = Some(DEFAULT_CLASS.to_owned());
+            }
+            _ => {}
+        }
+        let name = made.name.clone();
+        self.config.policies.push(made);
+        name
+    }
+
+    fn unused(&self, name: &str) -> String {
+        let taken = |name: &str| self.config.policy(name).is_some();
+        let mut found = name.to_owned();
+        for number in 2..10_000 {
+            if !taken(&found) {
+                break;
+            }
+            found = format!("{name}-{number}");
+        }
+        found
+    }
+
+    fn class(&mut self, table: &Value, name: &str, quantum: u64, depth: usize) -> Class {
+        let mut made = Class { name: name.to_owned(), ..Class::default() };
+        made.limit = table.get("limit").and_then(limit);
+        made.bandwidth = table.get("bandwidth").and_then(share);
+        made.bandwidth = made.bandwidth.or_else(|| {
+            let parts = table.get("remaining")?.as_f64()?.round();
+            Some(Share::RemainingRatio((parts as u32).max(1)))
+        });
+        if let Some(priority) = table.get("priority").filter(|priority| !priority.is_null()) {
+            let level = priority.get("level").and_then(Value::as_u64).map_or(1, |level| if level > 1 { 2 } else { 1 });
+            let burst = text(priority, "burst").filter(|burst| *burst != "200ms");
+            let bytes = burst.and_then(|burst| parse_bytes(burst).ok());
+            if burst.is_some() && bytes.is_none() {
+                self.left_out(format!("class `{name}`: a burst in time other than the default"));
+            }
+            made.priority = Some(Priority { level, rate: priority.get("rate").and_then(share), burst: bytes });
+        }
+        if let Some(weight) = table.get("weight").and_then(Value::as_u64) {
+            made.quantum = Some(weight.saturating_mul(quantum));
+        }
+        let rate = |key: &str| text(table, key).and_then(|text| parse_rate(text).ok()).map(|rate| rate.0);
+        if let Some(own) = rate("rate") {
+            made.htb = Some(HtbClass {
+                rate: own,
+                ceil: rate("ceil"),
+                burst: size(table, "burst"),
+                cburst: size(table, "cburst"),
+                prio: table.get("prio").and_then(Value::as_u64).and_then(|n| u32::try_from(n).ok()),
+                quantum: size(table, "quantum"),
+                ..HtbClass::default()
+            });
+        }
+        if let Some(inside) = table.get("discipline").filter(|inside| !inside.is_null()) {
+            self.inside(&mut made, inside, &format!("{name}-policy"), depth + 1);
+        }
+        // Only the queues within hold packets.
+        made.limit = made.limit.filter(|_| !matches!(made.queue, Queue::Policy(_)));
+        made
+    }
+}
+
+fn class_name(names: &mut [String], name: &str) {
+    if let Some(last) = names.last_mut() {
+        name.clone_into(last);
+    }
+}

@@ -1,0 +1,112 @@
+//! Values of a scenario as those of a configuration.
+
+use crate::ir::{By, Limit, Profile, Red, Shape, Share, Timed, Unit, Wred};
+use crate::lower::red_weight;
+use serde_json::Value;
+use tailback_diffserv::Dscp;
+use tailback_units::{parse_bytes, parse_duration, parse_rate};
+
+pub(super) fn is_given(value: Option<&Value>) -> bool {
+    value.is_some_and(|value| match value {
+        Value::Null => false,
+        Value::Array(all) => !all.is_empty(),
+        Value::Object(table) => table.get("kind").and_then(Value::as_str) != Some("drop-tail"),
+        _ => true,
+    })
+}
+
+pub(super) fn text<'a>(table: &'a Value, key: &str) -> Option<&'a str> {
+    table.get(key).and_then(Value::as_str)
+}
+
+pub(super) fn size(table: &Value, key: &str) -> Option<u64> {
+    text(table, key).and_then(|text| parse_bytes(text).ok())
+}
+
+pub(super) fn limit(value: &Value) -> Option<Limit> {
+    let text = value.as_str()?;
+    let packets = text.strip_suffix("packets").or_else(|| text.strip_suffix("packet"));
+    match packets {
+        Some(number) => number.trim().parse().ok().map(Limit::Packets),
+        None => parse_bytes(text).ok().map(Limit::Bytes),
+    }
+}
+
+pub(super) fn share(value: &Value) -> Option<Share> {
+    match value {
+        Value::String(text) => match text.strip_suffix('%') {
+            Some(percent) => percent.trim().parse::<f64>().ok().map(|percent| Share::Percent(percent.round() as u32)),
+            None => parse_rate(text).ok().map(|rate| Share::Rate(rate.0)),
+        },
+        other => other.as_f64().map(|fraction| Share::Percent((fraction * 100.0).round() as u32)),
+    }
+}
+
+pub(super) fn shape(table: &Value) -> Option<Shape> {
+    let rate = parse_rate(text(table, "rate")?).ok()?.0;
+    Some(Shape { rate: Share::Rate(rate), burst: size(table, "burst"), excess: None, peak: false })
+}
+
+pub(super) fn timed(table: &Value, interval: &str) -> Timed {
+    let us = |key: &str| text(table, key).and_then(|text| parse_duration(text).ok()).map(|d| d.0 / 1_000_000);
+    Timed {
+        target: us("target"),
+        interval: us(interval),
+        ecn: table.get("ecn").and_then(Value::as_bool),
+        ..Timed::default()
+    }
+}
+
+/// The most packets of a burst that are tried for the weight of an average.
+const BURSTS: u64 = 2_000;
+
+/// RED behind a rate in bit/s. `tc` computes the weight of the average from the burst, so the burst is the least that gives the
+/// scenario's weight; by the rate the average forgets while the link idles, for which `tc` takes 10 Mbit/s otherwise
+/// (`q_red.c`).
+pub(super) fn red(table: &Value, rate: Option<u64>) -> Red {
+    let (min, packet) = (size(table, "min"), size(table, "mean-packet"));
+    let weight = table.get("weight").and_then(Value::as_f64);
+    let burst = weight.zip(min).and_then(|(weight, min)| {
+        (1..=BURSTS).find(|burst| red_weight(*burst, min, packet.unwrap_or(1000).max(1)) == Some(weight))
+    });
+    Red {
+        min,
+        max: size(table, "max"),
+        avpkt: packet,
+        burst,
+        probability: table.get("max-p").and_then(Value::as_f64).map(|p| (p * 1e6).round() as u32),
+        bandwidth: rate,
+        ecn: table.get("ecn").and_then(Value::as_bool).unwrap_or(false),
+        adaptive: table.get("adaptive").is_some_and(|adaptive| !adaptive.is_null()),
+        ..Red::default()
+    }
+}
+
+pub(super) fn wred(table: &Value) -> Wred {
+    let by = if text(table, "by") == Some("dscp") { By::Dscp } else { By::Precedence };
+    let mut profiles = Vec::new();
+    for (key, profile) in table.get("profiles").and_then(Value::as_object).into_iter().flatten() {
+        let code = match by {
+            By::Dscp => key.parse::<Dscp>().ok().map(Dscp::codepoint),
+            By::Precedence => key.parse().ok().filter(|n| *n < 8),
+        };
+        let number = |key: &str| {
+            let value = profile.get(key)?;
+            let packets = value.as_u64().or_else(|| value.as_f64().map(|n| n.round() as u64));
+            let packets = packets.or_else(|| if let Limit::Packets(n) = limit(value)? { Some(n) } else { None });
+            packets.and_then(|n| u32::try_from(n).ok())
+        };
+        if let (Some(code), Some(min), Some(max)) = (code, number("min"), number("max")) {
+            profiles.push(Profile {
+                code: Some(code),
+                min,
+                max,
+                unit: Unit::Packets,
+                denominator: number("denominator"),
+            });
+        }
+    }
+    profiles.sort_by_key(|profile| profile.code);
+    let exponent = table.get("exponent").and_then(Value::as_u64).and_then(|n| u8::try_from(n).ok()).filter(|n| *n != 9);
+    Wred { by, exponent, ecn: table.get("ecn").and_then(Value::as_bool).unwrap_or(false), profiles }
+}

@@ -1,0 +1,133 @@
+//! Names that a router takes.
+
+use super::interface::kind;
+use crate::Report;
+use crate::ir::{Class, Config, Match, Medium, Queue, Scheduler};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The longest name of a class map or a policy map, in characters (Cisco IOS Quality of Service Solutions Command Reference,
+/// `class-map` and `policy-map`).
+const LONGEST: usize = 40;
+
+/// Whether a router takes the name as one word, and no other command ends it.
+fn is_legal(name: &str) -> bool {
+    !name.is_empty()
+        && name.chars().count() <= LONGEST
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_./+&#@".contains(c))
+}
+
+/// Gives what has a name of another language one that a router takes.
+pub(super) fn legalise(config: &mut Config) {
+    let mut taken: BTreeSet<String> = BTreeSet::new();
+    let names = |config: &Config| -> Vec<String> {
+        let maps = config.class_maps.iter().map(|map| map.name.clone());
+        let lists = config.access_lists.iter().map(|list| list.name.clone());
+        maps.chain(lists).chain(config.policies.iter().map(|policy| policy.name.clone())).collect()
+    };
+    let mut renamed: BTreeMap<String, String> = BTreeMap::new();
+    let all = names(config);
+    taken.extend(all.iter().filter(|name| is_legal(name)).cloned());
+    for name in all.iter().filter(|name| !is_legal(name)) {
+        if renamed.contains_key(name) {
+            continue;
+        }
+        let plain: String =
+            name.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' }).collect();
+        let plain = if plain.starts_with(|c: char| c.is_ascii_alphabetic()) { plain } else { format!("class-{plain}") };
+        let plain: String = plain.chars().take(LONGEST - 6).collect();
+        let mut found = plain.clone();
+        for number in 2..100_000 {
+            if !taken.contains(&found) {
+                break;
+            }
+            found = format!("{plain}-{number}");
+        }
+        let _ = taken.insert(found.clone());
+        let _ = renamed.insert(name.clone(), found);
+    }
+    if renamed.is_empty() {
+        return;
+    }
+    let rename = |name: &mut String| {
+        if let Some(other) = renamed.get(name) {
+            name.clone_from(other);
+        }
+    };
+    config.class_maps.iter_mut().for_each(|map| {
+        rename(&mut map.name);
+        map.conditions.iter_mut().for_each(|one| condition(one, &rename));
+    });
+    config.access_lists.iter_mut().for_each(|list| rename(&mut list.name));
+    for policy in &mut config.policies {
+        rename(&mut policy.name);
+        let own = policy.scheduler == Scheduler::ClassBased;
+        policy.classes.iter_mut().for_each(|class| {
+            if own {
+                rename(&mut class.name);
+            }
+            queue(class, &rename);
+        });
+        for rule in &mut policy.rules {
+            condition(&mut rule.when, &rename);
+            if own {
+                rename(&mut rule.class);
+            }
+        }
+        if let Some(default) = policy.default.as_mut().filter(|_| own) {
+            rename(default);
+        }
+    }
+    for port in &mut config.ports {
+        port.input.iter_mut().for_each(rename);
+        queue(&mut port.root, &rename);
+    }
+}
+
+fn queue(class: &mut Class, rename: &dyn Fn(&mut String)) {
+    if let Queue::Policy(name) = &mut class.queue {
+        rename(name);
+    }
+}
+
+fn condition(condition_: &mut Match, rename: &dyn Fn(&mut String)) {
+    match condition_ {
+        Match::ClassMap(name) | Match::AccessList(name) => rename(name),
+        Match::Not(inner) => condition(inner, rename),
+        Match::All(all) | Match::AnyOf(all) => all.iter_mut().for_each(|one| condition(one, rename)),
+        _ => {}
+    }
+}
+
+/// Calls the interface of a configuration that came from a scenario, whose ports have no such name: as `name` says, or after the
+/// rate of its line.
+pub fn name_interface(config: &mut Config, name: Option<&str>) -> Report {
+    let mut report = Report::default();
+    for port in &mut config.ports {
+        let own = match (name, port.rate) {
+            (Some(name), _) => name,
+            (None, Some(10_000_000 | 100_000_000 | 1_000_000_000) | None) => "GigabitEthernet0/0",
+            (None, Some(10_000_000_000)) => "TenGigabitEthernet0/0",
+            (None, Some(_)) => "Serial0/0",
+        };
+        if name.is_none() {
+            report.assumed(port.at, format!("the interface is called {own}"), "name it with --interface-name");
+        }
+        own.clone_into(&mut port.name);
+        let (medium, rate) = kind(own);
+        port.medium = medium;
+        let Some(line) = port.rate else { continue };
+        let speeds = [10_000_000, 100_000_000, 1_000_000_000];
+        let stated = match medium {
+            Medium::Ethernet | Medium::Dot1q => rate == Some(line) || speeds.contains(&line),
+            _ => false,
+        };
+        if !stated {
+            (port.rate, port.bandwidth) = (rate, Some(line));
+            if rate.is_some() {
+                let message = format!("{own} does not send at the {line} bit/s of the scenario's line");
+                report.warning(port.at, message, "shape class-default to that rate, with this policy within");
+            }
+        }
+    }
+    report
+}

@@ -1,0 +1,498 @@
+//! Finds the words that decide the values that differ, and the numbers to write there.
+
+use super::tokens::{Language, Token, tokens};
+use super::values::{Leaf, Unit, Values, differences, without_flows};
+use super::{Change, Reading};
+use crate::{Place, Report};
+use core::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Steps towards the wanted values, of all words at once.
+const STEPS: usize = 12;
+/// Values that follow from others and that a language cannot state beside them: the weight of RED's average, which tc computes
+/// from `burst`, `min` and `avpkt` (`tc_red_eval_ewma`).
+const DERIVED: [&str; 1] = ["weight"];
+
+/// What came of a search.
+pub(super) enum Outcome {
+    Found {
+        text: String,
+        changes: Vec<Change>,
+        report: Report,
+    },
+    Refused(Report),
+    /// The original gives no scenario with these options.
+    Unreadable,
+}
+
+/// The words of a text, and which values each decides.
+pub(super) struct Search<'a> {
+    original: &'a str,
+    reading: &'a Reading<'a>,
+    /// Whether conditions on addresses can be compared, because the table of traffic is known.
+    strict: bool,
+    tokens: Vec<Token>,
+    /// What each word does: none for words that do nothing, or more than move values.
+    effects: BTreeMap<usize, Effect>,
+    left: Cell<usize>,
+}
+
+/// What a word decides: values by path, each with how much it moves with a unit of the word's number.
+#[derive(Clone, Debug, Default)]
+struct Effect {
+    slopes: BTreeMap<String, Slope>,
+}
+
+/// How a value follows a word.
+#[derive(Clone, Copy, Debug)]
+struct Slope {
+    /// The value by the original.
+    base: f64,
+    /// How much it moves with a unit of the word's number.
+    by: f64,
+}
+
+/// A word whose number is sought, for a value.
+#[derive(Clone, Debug)]
+struct Sought {
+    path: String,
+    wanted: f64,
+    unit: Unit,
+    /// The number that was tried last, and the value that came of it.
+    last: Option<(f64, f64)>,
+    slope: f64,
+    /// Whether the value is a multiple of the number, so that it stays one when what the number is a share of moves.
+    proportional: bool,
+}
+
+impl<'a> Search<'a> {
+    pub fn new(original: &'a str, reading: &'a Reading<'a>, strict: bool, budget: usize) -> Search<'a> {
+        let tokens = tokens(original, reading.language);
+        Search { original, reading, strict, tokens, effects: BTreeMap::new(), left: Cell::new(budget) }
+    }
+
+    /// Reads a text; none if it gives no scenario, or too many have been read.
+    fn read(&self, text: &str) -> Option<(Values, bool)> {
+        self.left.set(self.left.get().checked_sub(1)?);
+        self.reading.values(text)
+    }
+
+    /// The original with some of its words replaced.
+    fn with(&self, words: &BTreeMap<usize, String>) -> String {
+        let (mut made, mut from) = (String::with_capacity(self.original.len() + 64), 0);
+        for (index, word) in words {
+            let Some(token) = self.tokens.get(*index) else { continue };
+            made.push_str(self.original.get(from..token.start).unwrap_or_default());
+            made.push_str(word);
+            from = token.end;
+        }
+        made.push_str(self.original.get(from..).unwrap_or_default());
+        made
+    }
+
+    /// The differences that count: without those of conditions that need a table of traffic that is not known.
+    fn against<'v>(&self, old: &'v Values, new: &'v Values) -> Vec<(&'v str, Option<&'v Leaf>, Option<&'v Leaf>)> {
+        let counts = |leaves: &(Option<&Leaf>, Option<&Leaf>)| match leaves {
+            (Some(Leaf::Condition(a)), Some(Leaf::Condition(b))) => self.strict || without_flows(a) != without_flows(b),
+            _ => true,
+        };
+        let all = differences(old, new);
+        all.into_iter().filter(|(_, leaves)| counts(leaves)).map(|(path, (a, b))| (path, a, b)).collect()
+    }
+
+    pub fn run(&mut self, wanted: &Values) -> Outcome {
+        let Some((base, _)) = self.read(self.original) else { return Outcome::Unreadable };
+        let mut report = Report::default();
+        let mut numbers: BTreeMap<String, (Unit, f64)> = BTreeMap::new();
+        for (path, old, new) in self.against(&base, wanted) {
+            match (old, new) {
+                (Some(Leaf::Quantity(a, _)), Some(Leaf::Quantity(b, value))) if a == b => {
+                    let _ = numbers.insert(path.to_owned(), (*b, *value));
+                }
+                _ => refuse(&mut report, self.reading.language, path, old, new),
+            }
+        }
+        if report.has_errors() {
+            return Outcome::Refused(report);
+        }
+        if numbers.is_empty() {
+            return Outcome::Found { text: self.original.to_owned(), changes: Vec::new(), report };
+        }
+        self.probe(&base, &numbers);
+        let paths: BTreeSet<&str> = numbers.keys().map(String::as_str).collect();
+        // A variable of a script that decides just these values is changed where it is set.
+        let broad = self.assigned(&numbers, |effect| {
+            effect.slopes.len() > 1 && effect.slopes.keys().all(|path| paths.contains(path.as_str()))
+        });
+        if broad.len() == 1
+            && let Ok(found) = self.solve(&base, wanted, broad, Report::default())
+        {
+            return found;
+        }
+        let chosen = self.assigned(&numbers, |_| true);
+        let told: BTreeSet<&str> = chosen.values().map(|sought| sought.path.as_str()).collect();
+        let also: BTreeSet<&str> = chosen
+            .keys()
+            .filter_map(|index| self.effects.get(index))
+            .flat_map(|effect| effect.slopes.keys().map(String::as_str))
+            .collect();
+        for path in paths.iter().filter(|path| !told.contains(*path) && !also.contains(*path)) {
+            refuse(&mut report, self.reading.language, path, base.get(*path), wanted.get(*path));
+        }
+        if self.left.get() == 0 {
+            let advice = "export from the part of it that has the policy and the interface";
+            report.error(Place::default(), "the text is too long to be searched", advice);
+        }
+        if report.has_errors() {
+            return Outcome::Refused(report);
+        }
+        match self.solve(&base, wanted, chosen, report) {
+            Ok(found) => found,
+            Err(report) => Outcome::Refused(report),
+        }
+    }
+
+    /// Varies each word of the original and notes what moves.
+    fn probe(&mut self, base: &Values, wanted: &BTreeMap<String, (Unit, f64)>) {
+        let literals: BTreeSet<String> = wanted.values().map(|(unit, value)| Token::literal(*value, *unit)).collect();
+        for index in 0..self.tokens.len() {
+            let Some(token) = self.tokens.get(index).cloned() else { break };
+            let Some(number) = token.number else {
+                for literal in literals.iter().take(8) {
+                    let words = BTreeMap::from([(index, literal.clone())]);
+                    let Some((values, _)) = self.read(&self.with(&words)) else { continue };
+                    let Some(effect) = effect(&self.against(base, &values), 1.0) else { continue };
+                    let reaches = |(path, (unit, value)): (&String, &(Unit, f64))| {
+                        values.get(path).is_some_and(|leaf| leaf.same(&Leaf::Quantity(*unit, *value)))
+                            && effect.slopes.contains_key(path)
+                    };
+                    if wanted.iter().any(reaches) {
+                        let _ = self.effects.insert(index, effect);
+                        break;
+                    }
+                }
+                continue;
+            };
+            for other in [number + 1.0, number - 1.0, number * 2.0, number / 2.0, number * 100.0] {
+                let unit = if token.text.contains('.') { Unit::Number } else { Unit::Rate };
+                if other <= 0.0 || (other.fract() != 0.0 && unit == Unit::Rate) {
+                    continue;
+                }
+                let plain = Token { unit: String::new(), ..token.clone() };
+                let Some(digits) = plain.written(other, unit, self.reading.language) else { continue };
+                let words = BTreeMap::from([(index, format!("{digits}{}", token.unit))]);
+                let Some((values, sound)) = self.read(&self.with(&words)) else { continue };
+                let Some(effect) = effect(&self.against(base, &values), other - number) else { continue };
+                // A command that is refused does nothing at all, which tells less about the number than one that is taken.
+                let told = self.effects.contains_key(&index);
+                if sound || !told {
+                    let _ = self.effects.insert(index, effect);
+                }
+                if sound {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// For each value the word that decides it: the one that decides least beside it.
+    fn assigned(
+        &self,
+        numbers: &BTreeMap<String, (Unit, f64)>,
+        is_meant: impl Fn(&Effect) -> bool,
+    ) -> BTreeMap<usize, Sought> {
+        let mut chosen: BTreeMap<usize, Sought> = BTreeMap::new();
+        for (path, (unit, wanted)) in numbers {
+            let best = self
+                .effects
+                .iter()
+                .filter(|(_, effect)| is_meant(effect) && effect.slopes.contains_key(path))
+                .min_by_key(|(index, effect)| {
+                    let token = self.tokens.get(**index);
+                    let expanded = token.is_none_or(|token| token.number.is_none());
+                    // Commands of interfaces stand less deep than those of classes; of two, the last is in force.
+                    (
+                        effect.slopes.len(),
+                        expanded,
+                        core::cmp::Reverse(self.depth(**index)),
+                        core::cmp::Reverse(**index),
+                    )
+                });
+            let Some((index, effect)) = best else { continue };
+            let slope = effect.slopes.get(path).copied().unwrap_or(Slope { base: 0.0, by: 1.0 });
+            let number = self.tokens.get(*index).and_then(|token| token.number).unwrap_or(0.0);
+            let _ = chosen.entry(*index).or_insert_with(|| Sought {
+                path: path.clone(),
+                wanted: *wanted,
+                unit: *unit,
+                last: None,
+                slope: slope.by,
+                proportional: (slope.by * number - slope.base).abs() <= 1e-6 * slope.base.abs(),
+            });
+        }
+        chosen
+    }
+
+    /// How far in the line of a word begins.
+    fn depth(&self, index: usize) -> usize {
+        let Some(token) = self.tokens.get(index) else { return 0 };
+        let line = self.original.get(..token.start).and_then(|before| before.rsplit('\n').next()).unwrap_or_default();
+        line.len() - line.trim_start().len()
+    }
+
+    /// Moves the chosen words until the text gives the wanted values, as near as their units allow.
+    fn solve(
+        &self,
+        base: &Values,
+        wanted: &Values,
+        mut chosen: BTreeMap<usize, Sought>,
+        mut report: Report,
+    ) -> Result<Outcome, Report> {
+        let mut words: BTreeMap<usize, String> = BTreeMap::new();
+        let mut now = base.clone();
+        let mut sound = true;
+        for _ in 0..STEPS {
+            let mut moved = false;
+            for (index, sought) in &mut chosen {
+                let Some(word) = self.next(*index, sought, &now, words.get(index)) else { continue };
+                moved |= words.insert(*index, word.clone()).as_ref() != Some(&word);
+            }
+            if !moved {
+                break;
+            }
+            let Some((values, is_sound)) = self.read(&self.with(&words)) else {
+                report.error(Place::default(), "the text with these values gives no scenario", "choose other values");
+                return Err(report);
+            };
+            (now, sound) = (values, is_sound);
+            // What moved along is brought back by the words that decide it, if there are such.
+            let along: BTreeMap<String, (Unit, f64)> = self
+                .against(&now, wanted)
+                .into_iter()
+                .filter(|(path, ..)| !chosen.values().any(|sought| sought.path == *path))
+                .filter(|(path, ..)| !DERIVED.iter().any(|key| path.ends_with(key)))
+                .filter_map(|(path, _, leaf)| match leaf {
+                    Some(Leaf::Quantity(unit, value)) => Some((path.to_owned(), (*unit, *value))),
+                    _ => None,
+                })
+                .collect();
+            let own = |effect: &Effect| effect.slopes.len() == 1;
+            for (index, sought) in self.assigned(&along, own) {
+                let _ = chosen.entry(index).or_insert(sought);
+            }
+        }
+        if !sound {
+            let message = "a router would refuse the text with these values";
+            report.error(Place::default(), message, "see what `tailback import` says of it; choose other values");
+            self.explain(&words, &mut report);
+            return Err(report);
+        }
+        self.settle(base, wanted, &now, &chosen, &words, report)
+    }
+
+    /// The errors of a text that a router would refuse.
+    fn explain(&self, words: &BTreeMap<usize, String>, report: &mut Report) {
+        let text = self.with(words);
+        let read = super::import(self.reading.language, &text).report;
+        for notice in read.notices().iter().filter(|notice| notice.level == crate::Level::Error) {
+            let advice = notice.advice.as_deref().unwrap_or("correct it");
+            report.error(Place::new(notice.line, notice.column), notice.message.clone(), advice);
+        }
+    }
+
+    /// The word for the next step; none if it need not move.
+    fn next(&self, index: usize, sought: &mut Sought, now: &Values, word: Option<&String>) -> Option<String> {
+        let token = self.tokens.get(index)?;
+        let language = self.reading.language;
+        let Some(Leaf::Quantity(_, value)) = now.get(&sought.path) else { return None };
+        if (Leaf::Quantity(sought.unit, *value)).same(&Leaf::Quantity(sought.unit, sought.wanted)) {
+            return None;
+        }
+        let Some(number) = token.number else {
+            return word.is_none().then(|| Token::literal(sought.wanted, sought.unit));
+        };
+        let factor = token.factor(sought.unit, language);
+        let at = sought.last.map_or(number, |(at, _)| at);
+        if let Some((before, then)) = sought.last
+            && let moved = number_in(word?, token, factor)
+            && moved != before
+            && *value != then
+        {
+            sought.slope = (*value - then) / (moved - before);
+        }
+        let at = word.map_or(at, |word| number_in(word, token, factor));
+        if sought.slope == 0.0 || !sought.slope.is_finite() {
+            return None;
+        }
+        let near = if sought.proportional && *value > 0.0 { at * sought.wanted / value } else { 0.0 };
+        let next = if near > 0.0 { near } else { at + (sought.wanted - value) / sought.slope };
+        let written = token.written(next * factor, sought.unit, language)?;
+        sought.last = Some((at, *value));
+        Some(written)
+    }
+
+    /// What was found, with what was rounded and what moved along; an error for what is further off than a unit explains.
+    fn settle(
+        &self,
+        base: &Values,
+        wanted: &Values,
+        now: &Values,
+        chosen: &BTreeMap<usize, Sought>,
+        words: &BTreeMap<usize, String>,
+        mut report: Report,
+    ) -> Result<Outcome, Report> {
+        let text = self.with(words);
+        for (path, is, should) in self.against(now, wanted) {
+            let own = chosen.iter().find(|(_, sought)| sought.path == path);
+            let place = own.and_then(|(index, _)| self.tokens.get(*index)).map(|t| Place::new(t.line, t.column));
+            let (Some(Leaf::Quantity(_, value)), Some(Leaf::Quantity(_, goal))) = (is, should) else {
+                refuse(&mut report, self.reading.language, path, is, should);
+                continue;
+            };
+            let shown = |leaf: Option<&Leaf>| leaf.map_or_else(|| "nothing".to_owned(), Leaf::text);
+            if let Some((index, _)) = own
+                && (value - goal).abs() <= self.step(*index, path, *value, words)
+            {
+                report.warning(
+                    place.unwrap_or_default(),
+                    format!(
+                        "`{path}`: {} is written as {}, the nearest that the word's unit can say",
+                        shown(should),
+                        shown(is)
+                    ),
+                    "judge the text again",
+                );
+            } else if own.is_none() && base.get(path).is_some_and(|leaf| should.is_some_and(|should| should.same(leaf)))
+            {
+                report.warning(
+                    Place::default(),
+                    format!(
+                        "`{path}` moves along, from {} to {}: it follows from what was changed",
+                        shown(should),
+                        shown(is)
+                    ),
+                    "judge the text again",
+                );
+            } else {
+                refuse(&mut report, self.reading.language, path, is, should);
+            }
+        }
+        if report.has_errors() {
+            return Err(report);
+        }
+        let changes = words.iter().filter_map(|(index, word)| {
+            let (token, sought) = (self.tokens.get(*index)?, chosen.get(index)?);
+            (token.text != *word).then(|| Change {
+                line: token.line,
+                column: token.column,
+                from: token.text.clone(),
+                to: word.clone(),
+                path: sought.path.clone(),
+                wanted: wanted.get(&sought.path).map(Leaf::text).unwrap_or_default(),
+                written: now.get(&sought.path).map(Leaf::text).unwrap_or_default(),
+            })
+        });
+        let changes = changes.collect();
+        report.quote(self.original);
+        Ok(Outcome::Found { text, changes, report })
+    }
+
+    /// How far a value moves when its word moves by one of its unit.
+    fn step(&self, index: usize, path: &str, value: f64, words: &BTreeMap<usize, String>) -> f64 {
+        let Some((token, word)) = self.tokens.get(index).zip(words.get(&index)) else { return 0.0 };
+        let digits: String = word.chars().take_while(|c| c.is_ascii_digit()).collect();
+        let Ok(number) = digits.parse::<u64>() else { return 0.0 };
+        let rest = word.get(digits.len()..).unwrap_or_default();
+        let moved = |number: u64| {
+            let mut words = words.clone();
+            let _ = words.insert(index, format!("{number}{rest}"));
+            match self.read(&self.with(&words))?.0.get(path) {
+                Some(Leaf::Quantity(_, other)) => Some((other - value).abs()),
+                _ => None,
+            }
+        };
+        let _ = token;
+        let steps = [number.checked_sub(1), number.checked_add(1)].into_iter().flatten().filter_map(moved);
+        // Half a step is the nearest there is; a little more where a step up and one down differ.
+        steps.fold(0.0, f64::max)
+    }
+}
+
+/// The number of a word in the token's own unit.
+fn number_in(word: &str, token: &Token, factor: f64) -> f64 {
+    let end = word.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(word.len());
+    let (digits, unit) = word.split_at_checked(end).unwrap_or((word, ""));
+    let number: f64 = digits.parse().unwrap_or(0.0);
+    if unit == token.unit {
+        return number;
+    }
+    // A finer unit that was chosen for exactness: plain, `bit`, `b`, `us`, or `kbit`.
+    number * if unit == "kbit" { 1e3 } else { 1.0 } / factor
+}
+
+/// What moved, per unit of the word's number; none if nothing did, or something other than a number.
+fn effect(moved: &[(&str, Option<&Leaf>, Option<&Leaf>)], by: f64) -> Option<Effect> {
+    let mut slopes = BTreeMap::new();
+    for (path, old, new) in moved {
+        match (old, new) {
+            (Some(Leaf::Quantity(a, x)), Some(Leaf::Quantity(b, y))) if a == b => {
+                let _ = slopes.insert((*path).to_owned(), Slope { base: *x, by: (y - x) / by });
+            }
+            _ => return None,
+        }
+    }
+    (!slopes.is_empty()).then_some(Effect { slopes })
+}
+
+/// The error about a value that no word of the text decides, with what to do about it.
+fn refuse(report: &mut Report, language: Language, path: &str, old: Option<&Leaf>, new: Option<&Leaf>) {
+    let shown = |leaf: Option<&Leaf>| leaf.map_or_else(|| "nothing".to_owned(), |leaf| format!("`{}`", leaf.text()));
+    let message = format!(
+        "`{path}` is {} in the scenario and {} by the text, where no single number decides it",
+        shown(new),
+        shown(old)
+    );
+    let numbers = matches!(old, None | Some(Leaf::Quantity(..))) && matches!(new, Some(Leaf::Quantity(..)));
+    let advice = match (old, new) {
+        _ if numbers && stating(language, path).is_some() => {
+            format!(
+                "it is a default there: write {}, import that, and tune it",
+                stating(language, path).unwrap_or_default()
+            )
+        }
+        (Some(Leaf::Quantity(a, _)), Some(Leaf::Quantity(b, _))) if a != b => {
+            "give the scenario a value in the unit of the text".to_owned()
+        }
+        _ if numbers => "state it in the text, import that, and tune it".to_owned(),
+        _ => "make this change in the text by hand, and import it".to_owned(),
+    };
+    report.error(Place::default(), message, &advice);
+}
+
+/// The command that states what is a default otherwise.
+fn stating(language: Language, path: &str) -> Option<&'static str> {
+    let key = path.rsplit('.').next().unwrap_or_default();
+    let within = |part: &str| path.contains(part);
+    Some(match (language, key) {
+        (_, "rate") if path == "line.rate" => "the line's rate with --rate",
+        (Language::Mqc, "limit") => "`queue-limit 64 packets` into the class",
+        (Language::Mqc, "buffer" | "hold") => "`hold-queue 40 out` into the interface",
+        (Language::Mqc, "exponent") => "`random-detect exponential-weighting-constant 9` into the class",
+        (Language::Mqc, "min" | "max" | "denominator") => {
+            "`random-detect dscp CODE MIN MAX DENOMINATOR` into the class"
+        }
+        (Language::Mqc, "burst") if within("priority") => "`priority RATE BURST` with the burst in bytes",
+        (Language::Mqc, "burst" | "cbs" | "ebs" | "pbs") if within("conditioners") => {
+            "`police cir RATE bc BYTES be BYTES` with the bursts"
+        }
+        (Language::Mqc, "burst") => "`shape average RATE BURST` with the burst in bits",
+        (Language::Mqc, "remaining") => "`bandwidth remaining ratio 1` into the class",
+        (Language::Mqc, "queues") => "`fair-queue 256` into the class",
+        (Language::Tc, "limit") => {
+            "`tc qdisc add … parent CLASS pfifo limit 1000`, or `limit` behind the discipline that is there"
+        }
+        (Language::Tc, "ceil" | "burst" | "cburst" | "prio" | "quantum") => "it behind `htb rate …` of the class",
+        (Language::Tc, _) => "it behind the discipline that it is of",
+        _ => return None,
+    })
+}

@@ -1,0 +1,254 @@
+//! Words of a configuration that hold a number, and how another number is written in their place.
+
+use super::values::Unit;
+
+/// A language, as far as its numbers go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    /// Cisco's modular QoS command line: whole numbers, whose unit the command tells.
+    Mqc,
+    /// Scripts of Linux `tc`: numbers with a unit, and variables of the shell.
+    Tc,
+}
+
+/// A word that holds a number, or that becomes one when the shell has expanded it.
+#[derive(Clone, Debug)]
+pub(super) struct Token {
+    /// Where it begins and ends, in bytes of the text.
+    pub start: usize,
+    pub end: usize,
+    /// Line, and column in characters, from 1.
+    pub line: u32,
+    pub column: u32,
+    /// What stands there.
+    pub text: String,
+    /// Its number as it was written, without the unit; none for what the shell expands.
+    pub number: Option<f64>,
+    /// The letters behind the number.
+    pub unit: String,
+}
+
+/// The words of a text that hold a number, in order. Comments are left out.
+pub(super) fn tokens(text: &str, language: Language) -> Vec<Token> {
+    let mut found = Vec::new();
+    let mut begin = 0;
+    for (index, line) in text.split_inclusive('\n').enumerate() {
+        let number = u32::try_from(index + 1).unwrap_or(u32::MAX);
+        words(line, begin, number, language, &mut found);
+        begin += line.len();
+    }
+    found
+}
+
+fn words(line: &str, begin: usize, number: u32, language: Language, found: &mut Vec<Token>) {
+    let mut start = None;
+    let (mut column, mut from) = (0u32, 0u32);
+    let comment = if language == Language::Mqc { '!' } else { '#' };
+    let ends = line.char_indices().map(Some).chain([None]);
+    for end in ends {
+        column = column.saturating_add(1);
+        match (end, start) {
+            (Some((_, character)), None) if character == comment => return,
+            (Some((at, character)), None) if !character.is_whitespace() => (start, from) = (Some(at), column),
+            (Some((_, character)), Some(_)) if !character.is_whitespace() => {}
+            (_, Some(first)) => {
+                let last = end.map_or(line.len(), |(at, _)| at);
+                let word = line.get(first..last).unwrap_or_default();
+                found.extend(token(word, begin + first, number, from, language));
+                start = None;
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The part of a word that is a number, or an expansion of the shell.
+fn token(word: &str, begin: usize, line: u32, column: u32, language: Language) -> Option<Token> {
+    let mut skipped = 0;
+    let mut inner = word;
+    if language == Language::Tc {
+        // `UP=800`, `export UP="800";`
+        if let Some((name, _)) = word.split_once('=')
+            && name.chars().all(|c| c == '_' || c.is_ascii_alphanumeric())
+        {
+            skipped = name.len() + 1;
+            inner = word.get(skipped..)?;
+        }
+        let opened = inner.trim_start_matches(['"', '\'']);
+        skipped += inner.len() - opened.len();
+        inner = opened.trim_end_matches(['"', '\'', ';']);
+    }
+    let made = |inner: &str, number: Option<f64>, unit: &str| Token {
+        start: begin + skipped,
+        end: begin + skipped + inner.len(),
+        line,
+        // All that was skipped is of ASCII characters.
+        column: column.saturating_add(u32::try_from(skipped).unwrap_or(0)),
+        text: inner.to_owned(),
+        number,
+        unit: unit.to_owned(),
+    };
+    if language == Language::Tc && inner.contains('$') {
+        return Some(made(inner, None, ""));
+    }
+    let end = inner.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(inner.len());
+    let (digits, unit) = inner.split_at_checked(end)?;
+    // A cell size may stand behind a burst of tc: `15k/8`.
+    let (unit, tail) = unit.split_at_checked(unit.find('/').unwrap_or(unit.len()))?;
+    let inner = inner.strip_suffix(tail)?;
+    let letters = unit.chars().all(|c| c.is_ascii_alphabetic() || c == '%');
+    let few = digits.len() <= 15 && unit.len() <= 6;
+    (!digits.is_empty() && letters && few).then(|| digits.parse().ok().map(|n| made(inner, Some(n), unit)))?
+}
+
+/// Units of `tc` (tc(8), "UNITS") from the largest: rates in bit/s, sizes in bytes, times in microseconds.
+const RATES: [(&str, f64); 16] = [
+    ("tbit", 1e12),
+    ("gbit", 1e9),
+    ("mbit", 1e6),
+    ("kbit", 1e3),
+    ("bit", 1.0),
+    ("tbps", 8e12),
+    ("gbps", 8e9),
+    ("mbps", 8e6),
+    ("kbps", 8e3),
+    ("bps", 8.0),
+    ("gibit", 1_073_741_824.0),
+    ("mibit", 1_048_576.0),
+    ("kibit", 1024.0),
+    ("gibps", 8_589_934_592.0),
+    ("mibps", 8_388_608.0),
+    ("kibps", 8192.0),
+];
+const SIZES: [(&str, f64); 10] = [
+    ("gb", 1_073_741_824.0),
+    ("g", 1_073_741_824.0),
+    ("mb", 1_048_576.0),
+    ("m", 1_048_576.0),
+    ("kb", 1024.0),
+    ("k", 1024.0),
+    ("b", 1.0),
+    ("gbit", 134_217_728.0),
+    ("mbit", 131_072.0),
+    ("kbit", 128.0),
+];
+const TIMES: [(&str, f64); 9] = [
+    ("secs", 1e6),
+    ("sec", 1e6),
+    ("s", 1e6),
+    ("msecs", 1e3),
+    ("msec", 1e3),
+    ("ms", 1e3),
+    ("usecs", 1.0),
+    ("usec", 1.0),
+    ("us", 1.0),
+];
+/// What a router multiplies the digits of a rate by.
+const SUFFIXES: [(&str, f64); 3] = [("g", 1e9), ("m", 1e6), ("k", 1e3)];
+
+impl Token {
+    /// What a number of the token's own unit counts, in the base unit of `unit`; 1 for a number without a unit.
+    pub fn factor(&self, unit: Unit, language: Language) -> f64 {
+        let table: &[(&str, f64)] = match (language, unit) {
+            (Language::Mqc, _) => &SUFFIXES,
+            (Language::Tc, Unit::Rate) => &RATES,
+            (Language::Tc, Unit::Bytes) => &SIZES,
+            (Language::Tc, Unit::Time) => &TIMES,
+            (Language::Tc, Unit::Packets | Unit::Number) => &[],
+        };
+        table.iter().find(|(name, _)| name.eq_ignore_ascii_case(&self.unit)).map_or(1.0, |(_, factor)| *factor)
+    }
+
+    /// The token with another number, given in the base unit of `unit`: in the token's own unit where that takes whole numbers,
+    /// else in a finer one that the language has. None for what is no number of the language.
+    pub fn written(&self, value: f64, unit: Unit, language: Language) -> Option<String> {
+        if !(0.0..=1e15).contains(&value) {
+            return None;
+        }
+        if self.text.contains('.') && self.unit.is_empty() || unit == Unit::Number && self.is_fraction(value) {
+            return Some(shortest(value));
+        }
+        let factor = self.factor(unit, language);
+        let own = value / factor;
+        // Whole numbers of the own unit, but for what is lost in the last digits.
+        if (own - own.round()).abs() <= 1e-9 * own.abs().max(1.0) && (own.round() >= 1.0 || value == 0.0) {
+            return Some(format!("{}{}", own.round(), self.unit));
+        }
+        let finer = match (language, unit) {
+            _ if factor <= 1.0 => None,
+            (Language::Mqc, _) => Some(""),
+            (Language::Tc, Unit::Rate) => {
+                let kilobits = value / 1e3;
+                if kilobits.fract() == 0.0 && kilobits >= 1.0 {
+                    return Some(format!("{kilobits}kbit"));
+                } else {
+                    Some("bit")
+                }
+            }
+            (Language::Tc, Unit::Bytes) => Some("b"),
+            (Language::Tc, Unit::Time) => Some("us"),
+            (Language::Tc, _) => None,
+        };
+        match finer {
+            Some(finer) => Some(format!("{}{finer}", value.round())),
+            None => Some(format!("{}{}", own.round(), self.unit)),
+        }
+    }
+
+    fn is_fraction(&self, value: f64) -> bool {
+        self.number.is_some_and(|number| number.fract() != 0.0) && value.fract() != 0.0
+    }
+
+    /// A literal in place of what the shell expands.
+    pub fn literal(value: f64, unit: Unit) -> String {
+        match unit {
+            Unit::Rate => format!("{}bit", value.round()),
+            Unit::Bytes => format!("{}b", value.round()),
+            Unit::Time => format!("{}us", value.round()),
+            Unit::Packets => value.round().to_string(),
+            Unit::Number => shortest(value),
+        }
+    }
+}
+
+/// At most six decimals, without zeros at the end.
+fn shortest(value: f64) -> String {
+    let text = format!("{value:.6}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn only(text: &str, language: Language) -> Token {
+        tokens(text, language).into_iter().next().unwrap()
+    }
+
+    #[test]
+    fn tokens_are_the_words_with_numbers_and_know_their_places() {
+        let text = " é priority 168 2000 ! 9\r\n match access-group name 10.0.0.1\n police 100k\n";
+        let found: Vec<_> =
+            tokens(text, Language::Mqc).iter().map(|t| (t.line, t.column, text[t.start..t.end].to_owned())).collect();
+        assert_eq!(found, [(1, 13, "168".to_owned()), (1, 17, "2000".to_owned()), (3, 9, "100k".to_owned())]);
+        let text = "UP=800; X=\"7mbit\" # 5\ntc class add classid 1:10 htb rate ${UP}kbit burst 15k\n";
+        let found: Vec<_> = tokens(text, Language::Tc).iter().map(|t| text[t.start..t.end].to_owned()).collect();
+        assert_eq!(found, ["800", "7mbit", "${UP}kbit", "15k"]);
+    }
+
+    #[test]
+    fn a_value_that_the_unit_cannot_say_whole_takes_a_finer_one() {
+        let rate = only("1mbit", Language::Tc);
+        let written = |token: &Token, value, unit| token.written(value, unit, Language::Tc).unwrap();
+        assert_eq!(written(&rate, 2e6, Unit::Rate), "2mbit");
+        assert_eq!(written(&rate, 1.5e6, Unit::Rate), "1500kbit");
+        assert_eq!(written(&rate, 1_500_001.0, Unit::Rate), "1500001bit");
+        // tc counts sizes in 1024 and bps in bytes.
+        assert_eq!(written(&only("15k", Language::Tc), 16_384.0, Unit::Bytes), "16k");
+        assert_eq!(written(&only("15k", Language::Tc), 16_000.0, Unit::Bytes), "16000b");
+        assert_eq!(written(&only("100kbps", Language::Tc), 1_600_000.0, Unit::Rate), "200kbps");
+        assert_eq!(written(&only("5ms", Language::Tc), 7_500.0, Unit::Time), "7500us");
+        assert_eq!(written(&only("0.02", Language::Tc), 0.05, Unit::Number), "0.05");
+        assert_eq!(only("100k", Language::Mqc).written(150_500.0, Unit::Rate, Language::Mqc).unwrap(), "150500");
+    }
+}

@@ -1,0 +1,252 @@
+//! What a filter does with packets beside choosing their class: `police` and the actions of tc-actions(8).
+
+use super::Handle;
+use super::args::{Args, Trouble};
+use super::units;
+use crate::ir::{Act, Police, Share};
+use crate::{Place, Report};
+
+/// Something that is written into a packet or its record, before what comes later looks at it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Edit {
+    /// Bits of the firewall mark: those under the mask become those of the value.
+    Mark { value: u32, mask: u32 },
+    /// Code point.
+    Dscp(u8),
+    /// The kernel's priority of the packet (`skb->priority`), here a class of a discipline.
+    Priority(Handle),
+}
+
+/// All actions of a filter.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Actions {
+    pub police: Option<Police>,
+    pub edits: Vec<Edit>,
+    /// The device that packets are sent to instead.
+    pub redirect: Option<String>,
+    /// Nothing passes.
+    pub drop: bool,
+    /// The next filter is asked, whatever this one says.
+    pub next: bool,
+    /// There was an action; without one the filter only chooses a class.
+    pub any: bool,
+}
+
+impl Actions {
+    /// What follows the conditions of a filter, up to its end; the class that it leads to, if any.
+    pub fn read(args: &mut Args<'_>, major: u16, report: &mut Report) -> Result<(Actions, Option<Handle>), Trouble> {
+        let (mut made, mut target) = (Actions::default(), None);
+        while let Some(word) = args.take() {
+            match word.text.as_str() {
+                "flowid" | "classid" => target = Some(args.handle(Some(major))?),
+                "police" => made.policer(args)?,
+                "action" => made.action(word.at, args, report)?,
+                "skip_hw" | "skip_sw" | "verbose" => {}
+                // `action pass flowid …` may number its actions.
+                "index" => {
+                    let _ = args.number()?;
+                }
+                other => return Err(Trouble::unsupported(word.at, format!("`{other}` of a filter"))),
+            }
+        }
+        Ok((made, target))
+    }
+
+    fn policer(&mut self, args: &mut Args<'_>) -> Result<(), Trouble> {
+        self.any = true;
+        self.police = Some(policer(args)?);
+        Ok(())
+    }
+
+    fn action(&mut self, at: Place, args: &mut Args<'_>, report: &mut Report) -> Result<(), Trouble> {
+        self.any = true;
+        let kind = args.word("action")?;
+        match kind.text.as_str() {
+            "police" => self.policer(args)?,
+            "skbedit" => self.skbedit(args)?,
+            "pedit" => self.pedit(args)?,
+            "mirred" => self.mirred(at, args, report)?,
+            "csum" => {
+                while args.peek().is_some_and(|word| !is_end(&word.text)) {
+                    let _ = args.take();
+                }
+            }
+            "gact" => {}
+            word if self.control(word) => {}
+            other => return Err(Trouble::unsupported(at, format!("the action `{other}`"))),
+        }
+        // What comes next: the next action, the next filter, or nothing.
+        if let Some(word) = args.peek()
+            && self.control(&word.text)
+        {
+            let _ = args.take();
+        }
+        Ok(())
+    }
+
+    fn control(&mut self, word: &str) -> bool {
+        match word {
+            "ok" | "pass" | "pipe" => {}
+            "drop" | "shot" => self.drop = true,
+            "continue" => self.next = true,
+            _ => return false,
+        }
+        true
+    }
+
+    fn skbedit(&mut self, args: &mut Args<'_>) -> Result<(), Trouble> {
+        while let Some(word) = args.peek() {
+            match word.text.as_str() {
+                "priority" => {
+                    let _ = args.take();
+                    self.edits.push(Edit::Priority(args.handle(None)?));
+                }
+                "mark" => {
+                    let _ = args.take();
+                    let word = args.word("mark")?;
+                    let (value, mask) = word.text.split_once('/').unwrap_or((&word.text, "0xffffffff"));
+                    let number = |text: &str| units::based(text).and_then(|n| u32::try_from(n).ok());
+                    let found = number(value).zip(number(mask));
+                    let wrong = || Trouble::wrong(word.at, "this is no mark", "write a number");
+                    let (value, mask) = found.ok_or_else(wrong)?;
+                    self.edits.push(Edit::Mark { value: value & mask, mask });
+                }
+                "queue_mapping" | "inheritdsfield" | "ptype" => {
+                    return Err(Trouble::unsupported(word.at, format!("`{}` of skbedit", word.text)));
+                }
+                _ => break,
+            }
+        }
+        Ok(())
+    }
+
+    /// `pedit ex munge ip dsfield set 0xb8 [retain 0xfc]`
+    fn pedit(&mut self, args: &mut Args<'_>) -> Result<(), Trouble> {
+        let at = args.at();
+        let other = || Trouble::unsupported(at, "pedit of anything but the DS field");
+        let _ = args.is("ex");
+        while args.is("munge") || args.is("pedit") {
+            if !(args.is("ip") || args.is("ip6")) {
+                return Err(other());
+            }
+            if !(args.is("dsfield") || args.is("tos") || args.is("precedence") || args.is("traffic_class")) {
+                return Err(other());
+            }
+            if !args.is("set") {
+                return Err(other());
+            }
+            let word = args.word("value")?;
+            let value = units::based(&word.text).filter(|value| *value < 256).ok_or_else(other)?;
+            let retain = if args.is("retain") {
+                let word = args.word("mask")?;
+                units::based(&word.text).ok_or_else(other)?
+            } else {
+                0xff
+            };
+            if retain & 0xfc != 0xfc {
+                return Err(Trouble::unsupported(at, "pedit of a part of the code point"));
+            }
+            self.edits.push(Edit::Dscp((value >> 2) as u8));
+        }
+        Ok(())
+    }
+
+    /// `mirred egress redirect|mirror dev NAME`
+    fn mirred(&mut self, at: Place, args: &mut Args<'_>, report: &mut Report) -> Result<(), Trouble> {
+        let _ = args.is("ingress") || args.is("egress");
+        let mirror = args.is("mirror");
+        if !mirror && !args.is("redirect") {
+            return Err(Trouble::unsupported(at, "the action mirred"));
+        }
+        if !args.is("dev") {
+            return Err(Trouble::wrong(at, "mirred needs a device", "write `mirred egress redirect dev ifb0`"));
+        }
+        let name = args.word("name of the device")?;
+        if mirror {
+            report.unsupported(at, format!("copies to `{}`", name.text), Some("only what is sent itself is simulated"));
+        } else {
+            self.redirect = Some(name.text.clone());
+        }
+        Ok(())
+    }
+}
+
+/// A full frame, bytes.
+const FRAME: u64 = 1514;
+
+fn is_end(word: &str) -> bool {
+    matches!(word, "action" | "flowid" | "classid" | "pipe" | "ok" | "pass" | "continue" | "drop" | "shot" | "index")
+}
+
+/// What follows `police`.
+fn policer(args: &mut Args<'_>) -> Result<Police, Trouble> {
+    let at = args.at();
+    let (mut rate, mut burst) = (None, None);
+    let (mut conform, mut exceed) = (vec![Act::Transmit], vec![Act::Drop]);
+    let act = |word: &str| match word {
+        "drop" | "shot" => Some(Act::Drop),
+        "ok" | "pass" | "pipe" => Some(Act::Transmit),
+        _ => None,
+    };
+    while let Some(word) = args.peek() {
+        match word.text.as_str() {
+            "rate" => {
+                let _ = args.take();
+                rate = Some(args.rate()?);
+            }
+            "burst" | "buffer" | "maxburst" => {
+                let _ = args.take();
+                burst = Some(args.size()?);
+            }
+            "mtu" => {
+                let _ = args.take();
+                // Larger packets exceed at once, however little has passed.
+                if args.size()? < FRAME {
+                    return Err(Trouble::unsupported(word.at, "a policer that exceeds by the size of a packet"));
+                }
+            }
+            "mpu" | "overhead" | "linklayer" => {
+                return Err(Trouble::unsupported(word.at, format!("`{}` of a policer", word.text)));
+            }
+            "conform-exceed" => {
+                let _ = args.take();
+                let both = args.word("action")?;
+                let (first, second) =
+                    both.text.split_once('/').map_or((both.text.as_str(), None), |(e, c)| (e, Some(c)));
+                let unknown = || Trouble::unsupported(both.at, format!("the actions `{}`", both.text));
+                exceed = vec![act(first).ok_or_else(unknown)?];
+                if let Some(second) = second {
+                    conform = vec![act(second).ok_or_else(unknown)?];
+                }
+            }
+            "peakrate" | "avrate" | "pkts_rate" | "reclassify" | "continue" => {
+                return Err(Trouble::unsupported(word.at, format!("`{}` of a policer", word.text)));
+            }
+            other => match act(other) {
+                Some(act) => {
+                    let _ = args.take();
+                    exceed = vec![act];
+                }
+                None => break,
+            },
+        }
+    }
+    let missing =
+        |what: &str| Trouble::wrong(at, format!("a policer needs {what}"), "write `police rate 1mbit burst 10k drop`");
+    let rate = rate.ok_or_else(|| missing("a rate"))?;
+    let burst = Some(burst.ok_or_else(|| missing("a burst"))?);
+    Ok(Police { rate: Share::Rate(rate), burst, peak: None, excess: None, conform, exceed, violate: Vec::new() })
+}
+
+/// A policer through which nothing passes: what `action drop` does.
+pub(super) fn drops() -> Police {
+    Police {
+        rate: Share::Rate(8),
+        burst: Some(1),
+        peak: None,
+        excess: None,
+        conform: vec![Act::Drop],
+        exceed: vec![Act::Drop],
+        violate: Vec::new(),
+    }
+}

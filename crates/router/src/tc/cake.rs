@@ -1,0 +1,378 @@
+//! CAKE: its options (tc-cake(8), iproute2's `q_cake.c`), and what it is made of here: a shaper, tins as classes of HTB, and in
+//! each a fair queue of flows under CoDel.
+//!
+//! Tables and formulas are those of `net/sched/sch_cake.c`: `diffserv3`, `diffserv4`, `diffserv8`, `precedence`, `cake_set_rate`,
+//! `cake_reconfigure`. A tin below its threshold goes before all that are above theirs, the highest first: so do leaves of HTB
+//! that are within their rates.
+
+use super::args::{Args, Trouble};
+use crate::ir::{
+    Class, Counting, FqCodel, HtbClass, Limit, Match, Policy, Queue, Rule, Scheduler, Shape, Share, Timed,
+};
+use crate::{Place, Report};
+
+/// How packets are sorted into tins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Tins {
+    BestEffort,
+    Precedence,
+    Eight,
+    Four,
+    #[default]
+    Three,
+}
+
+/// The parameters.
+#[derive(Clone, Debug)]
+pub(super) struct Cake {
+    /// bit/s; none is unlimited.
+    bandwidth: Option<u64>,
+    tins: Tins,
+    /// Microseconds.
+    target: u64,
+    interval: u64,
+    counts: Counting,
+    /// One queue in each tin.
+    blind: bool,
+    /// Bytes of memory; none by the rate.
+    memory: Option<u64>,
+    at: Place,
+}
+
+/// Presets of the round-trip time: name, target, interval, both in microseconds.
+const PRESETS: [(&str, u64, u64); 8] = [
+    ("datacentre", 5, 100),
+    ("lan", 50, 1_000),
+    ("metro", 500, 10_000),
+    ("regional", 1_500, 30_000),
+    ("internet", 5_000, 100_000),
+    ("oceanic", 15_000, 300_000),
+    ("satellite", 50_000, 1_000_000),
+    ("interplanetary", 50_000_000, 1_000_000_000),
+];
+/// Framings: name, bytes, whether in ATM cells (with 64b/65b coding for `ptm`).
+const FRAMINGS: [(&str, i32, Coding); 13] = [
+    ("ipoa-vcmux", 8, Coding::Atm),
+    ("ipoa-llcsnap", 16, Coding::Atm),
+    ("bridged-vcmux", 24, Coding::Atm),
+    ("bridged-llcsnap", 32, Coding::Atm),
+    ("pppoa-vcmux", 10, Coding::Atm),
+    ("pppoa-llc", 14, Coding::Atm),
+    ("pppoe-vcmux", 32, Coding::Atm),
+    ("pppoe-llcsnap", 40, Coding::Atm),
+    ("pppoe-ptm", 30, Coding::Ptm),
+    ("bridged-ptm", 22, Coding::Ptm),
+    ("docsis", 18, Coding::None),
+    ("ethernet", 38, Coding::Same),
+    ("ether-vlan", 4, Coding::Same),
+];
+
+/// What the line makes of bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Coding {
+    None,
+    Atm,
+    Ptm,
+    /// As before.
+    Same,
+}
+
+/// A full frame (`psched_mtu`), and the memory of one (`skb->truesize` of many drivers).
+const FRAME: u64 = 1514;
+const TRUE_SIZE: u64 = 2304;
+/// Queues of a tin (`CAKE_QUEUES`).
+const QUEUES: u64 = 1024;
+
+/// What follows `cake`.
+pub(super) fn read(at: Place, args: &mut Args<'_>, report: &mut Report) -> Result<Cake, Trouble> {
+    let counts = Counting::default();
+    let mut made = Cake {
+        bandwidth: None,
+        tins: Tins::Three,
+        target: 5_000,
+        interval: 100_000,
+        counts,
+        blind: false,
+        memory: None,
+        at,
+    };
+    let (mut overhead, mut stated, mut coding) = (0i32, false, Coding::None);
+    let mut isolation = "triple-isolate";
+    while let Some(word) = args.take() {
+        let text = word.text.as_str();
+        if let Some((_, target, interval)) = PRESETS.iter().find(|(name, ..)| *name == text) {
+            (made.target, made.interval) = (*target, *interval);
+            continue;
+        }
+        if let Some((name, bytes, own)) = FRAMINGS.iter().find(|(name, ..)| *name == text) {
+            overhead += bytes;
+            stated = true;
+            coding = if *own == Coding::Same { coding } else { *own };
+            match *name {
+                "ethernet" => made.counts.least = 84,
+                "docsis" => made.counts.least = 64,
+                _ => {}
+            }
+            continue;
+        }
+        match text {
+            "bandwidth" => made.bandwidth = Some(args.rate()?),
+            "unlimited" => made.bandwidth = None,
+            "rtt" => {
+                made.interval = args.time()?.max(1);
+                made.target = (made.interval / 20).max(1);
+            }
+            "besteffort" => made.tins = Tins::BestEffort,
+            "precedence" => made.tins = Tins::Precedence,
+            "diffserv8" => made.tins = Tins::Eight,
+            "diffserv4" | "diffserv" => made.tins = Tins::Four,
+            "diffserv3" => made.tins = Tins::Three,
+            "flowblind" => (made.blind, isolation) = (true, ""),
+            "flows" => (made.blind, isolation) = (false, ""),
+            "triple-isolate" => (made.blind, isolation) = (false, "triple-isolate"),
+            "dual-srchost" => (made.blind, isolation) = (false, "dual-srchost"),
+            "dual-dsthost" => (made.blind, isolation) = (false, "dual-dsthost"),
+            "srchost" | "dsthost" | "hosts" => {
+                isolation = "";
+                report.unsupported(word.at, format!("one queue for each host (`{text}`): flows have queues here"), None);
+            }
+            "nat" => report.ignored(word.at, "addresses before translation are those of the traffic table"),
+            "nonat" | "nowash" | "split-gso" | "no-ack-filter" | "egress" | "via-ethernet" => {}
+            "no-split-gso" => report.unsupported(word.at, "packets that are sent in one piece of up to 64 kB", None),
+            "wash" => report.warning(word.at, "code points are cleared when packets leave, behind all queues", "none is lost here"),
+            "ack-filter" | "ack-filter-aggressive" => report.warning(
+                word.at,
+                "acknowledgements that later ones make needless are dropped: the traffic table has none in this direction",
+                "bulk data of the other direction is not simulated",
+            ),
+            "autorate-ingress" => report.unsupported(word.at, "a rate that follows what arrives", Some("write `bandwidth`")),
+            "ingress" => report.unsupported(
+                word.at,
+                "shaping by what arrives: here dropped packets do not count",
+                Some("without `ingress` it is the same but for drops"),
+            ),
+            "memlimit" => made.memory = Some(args.size()?),
+            "fwmark" => {
+                let _ = args.word("mask")?;
+                report.unsupported(word.at, "tins by firewall marks: code points choose them here", None);
+            }
+            "ptm" => coding = Coding::Ptm,
+            "atm" => coding = Coding::Atm,
+            "noatm" => coding = Coding::None,
+            "raw" => (overhead, stated, coding) = (0, false, Coding::None),
+            "conservative" => (overhead, stated, coding) = (48, true, Coding::Atm),
+            "overhead" => {
+                let at = args.at();
+                overhead = i32::try_from(args.signed()?).unwrap_or(i32::MAX);
+                if !(-64..=256).contains(&overhead) {
+                    return Err(Trouble::wrong(at, format!("an overhead of {overhead} B"), "write -64 to 256"));
+                }
+                stated = true;
+            }
+            "mpu" => made.counts.least = args.within("smallest length", 0, 256)? as u16,
+            other => {
+                return Err(Trouble::wrong(word.at, format!("`{other}` is not known of cake"), "see tc-cake(8)"));
+            }
+        }
+    }
+    made.counts.overhead = if stated { overhead } else { 0 };
+    made.counts.network = stated;
+    made.counts.cells = coding == Coding::Atm;
+    if coding == Coding::Ptm {
+        // One byte more for each begun 64 (`cake_calc_overhead`): so much less of the rate.
+        made.bandwidth = made.bandwidth.map(|rate| rate / 65 * 64);
+        report.warning(
+            at,
+            "64b/65b coding: the rate is taken as 64/65, a packet as not rounded up",
+            "the difference is below 1 B",
+        );
+    }
+    if !isolation.is_empty() {
+        report.assumed(
+            at,
+            format!("flows of the table are taken to be of different hosts: `{isolation}` shares by hosts first"),
+            "write `flows`, or judge the flows of one host",
+        );
+    }
+    report.warning(
+        at,
+        "cake's queues are under CoDel here, without Blue, and tins above their thresholds share what is left by rank",
+        "only flows that answer to no signal, and several tins above their thresholds at once, see a difference",
+    );
+    Ok(made)
+}
+
+impl Cake {
+    /// The shaper in front of the tins, which lets nothing leave early: CAKE sends a packet when the time of the one before is
+    /// over. None if it is unlimited.
+    pub fn shape(&self) -> Option<Shape> {
+        self.bandwidth.map(|rate| Shape { rate: Share::Rate(rate), burst: Some(1), excess: None, peak: false })
+    }
+    /// What the shaper counts.
+    pub fn counts(&self) -> Counting {
+        self.counts
+    }
+    /// The queue of all packets, and its limit, if there is one tin.
+    pub fn only(&self) -> Option<(Queue, Limit)> {
+        (self.tins == Tins::BestEffort).then(|| (self.queue(self.bandwidth), self.limit()))
+    }
+
+    /// Thresholds of the tins in parts of the bandwidth, by number, and the numbers in the order of their priority, the highest
+    /// first.
+    fn thresholds(&self) -> (Vec<(u64, u64)>, Vec<usize>) {
+        let eighths = || (0..8).map(|tin| (7u64.pow(tin), 8u64.pow(tin))).collect();
+        match self.tins {
+            Tins::BestEffort => (vec![(1, 1)], vec![0]),
+            Tins::Precedence | Tins::Eight => (eighths(), (0..8).rev().collect()),
+            Tins::Four => (vec![(1, 1), (1, 16), (1, 2), (1, 4)], vec![3, 2, 1, 0]),
+            Tins::Three => (vec![(1, 1), (1, 16), (1, 4)], vec![2, 1, 0]),
+        }
+    }
+
+    /// The tin of a code point.
+    fn tin(&self, code: u8) -> usize {
+        let class = code >> 3;
+        let found = match self.tins {
+            Tins::BestEffort => 0,
+            Tins::Precedence => class,
+            // CS1 is 8 (and LE is 1), CS2 16, AF1x 10 to 14 and so on.
+            Tins::Four => match code {
+                1 | 8 => 1,
+                4 | 16 | 18 | 20 | 22 | 24 | 26 | 28 | 30 | 34 | 36 | 38 => 2,
+                32 | 40 | 44 | 46 | 48 | 56 => 3,
+                _ => 0,
+            },
+            Tins::Three => match code {
+                1 | 8 => 1,
+                4 | 44 | 46 | 48 | 56 => 2,
+                _ => 0,
+            },
+            Tins::Eight => match code {
+                1 => 0,
+                2 | 8 | 10 | 12 | 14 => 1,
+                24 | 26 | 28 | 30 | 34 | 36 | 38 => 3,
+                4 | 18 | 20 | 22 => 4,
+                16 => 5,
+                32 | 40 | 44 | 46 => 6,
+                48 | 56 => 7,
+                _ => 2,
+            },
+        };
+        usize::from(found)
+    }
+
+    /// The queue of a tin of so many bit/s (`cake_set_rate`).
+    fn queue(&self, rate: Option<u64>) -> Queue {
+        let bytes = rate.map(|rate| (rate / 8).max(64));
+        let full = bytes.map_or(0, |bytes| FRAME * 1_000_000 / bytes);
+        let target = (full * 3 / 2).max(self.target);
+        let interval = (self.interval + target - self.target).max(2 * target);
+        let law = Timed { target: Some(target), interval: Some(interval), ecn: Some(true), ..Timed::default() };
+        if self.blind {
+            return Queue::Codel(law);
+        }
+        let quantum = bytes.map_or(FRAME, |bytes| (bytes >> 12).clamp(300, FRAME));
+        Queue::FqCodel(FqCodel { flows: Some(QUEUES), quantum: Some(quantum), batch: None, law })
+    }
+
+    /// Packets that may wait (`cake_reconfigure`): four times what the rate carries in the round-trip time, at least 4 MiB of
+    /// memory, at most 10240 packets.
+    fn limit(&self) -> Limit {
+        let by_rate = self.bandwidth.map(|rate| {
+            let bytes = u128::from(rate / 8) * u128::from(self.interval) / 250_000;
+            u64::try_from(bytes).unwrap_or(u64::MAX).max(4 << 20)
+        });
+        let memory = self.memory.or(by_rate).unwrap_or(u64::MAX);
+        Limit::Packets((memory / TRUE_SIZE).clamp(1, 10_240))
+    }
+
+    /// The tins, in the order of their priority.
+    pub fn policy(&self, name: String, handle: &dyn Fn(u16) -> String) -> Policy {
+        let (thresholds, order) = self.thresholds();
+        let best = handle(best_effort(self.tins));
+        let class_name = |tin: usize| handle(tin as u16 + 1);
+        let mut policy = Policy { name, at: self.at, default: Some(best.clone()), ..Policy::default() };
+        let root = handle(0xff);
+        if let Some(rate) = self.bandwidth {
+            policy.scheduler = Scheduler::Htb;
+            // It lends to tins above their thresholds; the shaper in front limits all of them together.
+            let whole =
+                HtbClass { rate: rate.saturating_mul(10), burst: Some(1), cburst: Some(1), ..HtbClass::default() };
+            policy.classes.push(Class { name: root.clone(), htb: Some(whole), at: self.at, ..Class::default() });
+        } else {
+            policy.scheduler = Scheduler::Drr;
+        }
+        for (rank, tin) in order.iter().enumerate() {
+            let (part, whole) = thresholds.get(*tin).copied().unwrap_or((1, 1));
+            let rate = self.bandwidth.map(|rate| {
+                u64::try_from(u128::from(rate) * u128::from(part) / u128::from(whole)).unwrap_or(rate).max(512)
+            });
+            let htb = rate.zip(self.bandwidth).map(|(own, rate)| HtbClass {
+                rate: own,
+                ceil: Some(rate.saturating_mul(10)),
+                burst: Some(1),
+                cburst: Some(1),
+                prio: Some(rank as u32),
+                quantum: Some(FRAME),
+                ..HtbClass::default()
+            });
+            policy.classes.push(Class {
+                name: class_name(*tin),
+                parent: htb.map(|_| root.clone()),
+                htb,
+                // Without a rate tins take turns in proportion to their thresholds.
+                quantum: self.bandwidth.is_none().then(|| 1024 * part / whole),
+                queue: self.queue(rate),
+                limit: Some(self.limit()),
+                at: self.at,
+                ..Class::default()
+            });
+            if class_name(*tin) == best {
+                continue;
+            }
+            // One rule for each code point, as a filter of tc would say it.
+            for code in (0..64).filter(|code| self.tin(*code) == *tin) {
+                let when = Match::Dscp(vec![code]);
+                policy.rules.push(Rule { when, class: class_name(*tin), police: None, at: self.at });
+            }
+        }
+        policy
+    }
+}
+
+/// The class of the tin of best effort, from 1.
+fn best_effort(tins: Tins) -> u16 {
+    if tins == Tins::Eight { 3 } else { 1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The tables of `sch_cake.c`, row by row.
+    #[test]
+    fn tins_are_those_of_the_kernels_tables() {
+        #[rustfmt::skip]
+        let eight = [
+            2, 0, 1, 2, 4, 2, 2, 2, 1, 2, 1, 2, 1, 2, 1, 2, 5, 2, 4, 2, 4, 2, 4, 2, 3, 2, 3, 2, 3, 2, 3, 2,
+            6, 2, 3, 2, 3, 2, 3, 2, 6, 2, 2, 2, 6, 2, 6, 2, 7, 2, 2, 2, 2, 2, 2, 2, 7, 2, 2, 2, 2, 2, 2, 2,
+        ];
+        #[rustfmt::skip]
+        let four = [
+            0, 1, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 2, 0, 2, 0, 2, 0, 2, 0, 2, 0, 2, 0, 2, 0,
+            3, 0, 2, 0, 2, 0, 2, 0, 3, 0, 0, 0, 3, 0, 3, 0, 3, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0,
+        ];
+        #[rustfmt::skip]
+        let three = [
+            0, 1, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 2, 0, 2, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0,
+        ];
+        for (word, table) in [("diffserv8", eight), ("diffserv4", four), ("diffserv3", three)] {
+            let words = [super::super::shell::Word { text: word.to_owned(), at: Place::default() }];
+            let made = read(Place::default(), &mut Args::new(&words, Place::default()), &mut Report::default());
+            let cake = made.expect("an option");
+            let found: Vec<usize> = (0..64).map(|code| cake.tin(code)).collect();
+            assert_eq!(found, table, "{word}");
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! What token buckets count of a packet: `overhead`, `mpu`, `linklayer`, and size tables (`stab`).
+
+use super::args::{Args, Trouble};
+use crate::ir::Counting;
+
+/// The parameters of a rate in HTB and TBF, or of a size table, as far as they are read.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counts {
+    pub made: Counting,
+    /// Largest packet that a rate is made for, bytes: HTB adds it to bursts that are not stated.
+    pub mtu: Option<u64>,
+}
+
+/// Most bytes that the kernel keeps (16 bits), and what the simulator takes.
+const MOST: i64 = 1_000;
+const LEAST: i64 = -255;
+
+impl Counts {
+    /// Takes one of the parameters, if the next word is one. A table of rates has none that is negative; a size table may.
+    pub fn take(&mut self, args: &mut Args<'_>, negative: bool) -> Result<bool, Trouble> {
+        let at = args.at();
+        if args.is("overhead") {
+            let bytes = args.signed()?;
+            if bytes < 0 && !negative {
+                return Err(Trouble::wrong(at, "a negative overhead of a rate", "write 0 or more, or use stab"));
+            }
+            if !(LEAST..=MOST).contains(&bytes) {
+                return Err(Trouble::unsupported(at, format!("an overhead of {bytes} B")));
+            }
+            self.made.overhead = i32::try_from(bytes).unwrap_or(0);
+        } else if args.is("mpu") {
+            self.made.least = args.within("smallest length", 0, 65_535)? as u16;
+        } else if args.is("mtu") {
+            self.mtu = Some(args.size()?);
+        } else if args.is("linklayer") {
+            let word = args.word("link layer")?;
+            // tc_util.c, get_linklayer: adsl is another name of atm.
+            self.made.cells = match word.text.as_str() {
+                "ethernet" => false,
+                "atm" | "adsl" => true,
+                other => {
+                    let message = format!("`{other}` is no link layer");
+                    return Err(Trouble::wrong(word.at, message, "write ethernet, atm or adsl"));
+                }
+            };
+        } else {
+            return Ok(false);
+        }
+        Ok(true)
+    }
+}
+
+/// What follows `stab` (tc-stab(8)): the kernel replaces the length of each packet for the discipline and all within it
+/// (`__qdisc_calculate_pkt_len`, `net/sched/sch_api.c`).
+pub(super) fn table(args: &mut Args<'_>) -> Result<Counting, Trouble> {
+    let mut counts = Counts::default();
+    loop {
+        if args.is("tsize") {
+            // The granularity of the table; 4 B at the default mtu of 2047, which divides a cell's 48.
+            let _ = args.number()?;
+        } else if !counts.take(args, true)? {
+            return Ok(counts.made);
+        }
+    }
+}
+
+/// The two one after the other: a size table of the discipline around, then the overhead of a rate. None if that is more
+/// than one sum, one least length and one cutting into cells.
+pub(super) fn both(outer: Counting, inner: Counting) -> Option<Counting> {
+    if outer.is_plain() {
+        return Some(inner);
+    }
+    if inner.is_plain() {
+        return Some(outer);
+    }
+    let overhead = outer.overhead.checked_add(inner.overhead)?;
+    (outer.least == 0 && !outer.cells && (LEAST..=MOST).contains(&i64::from(overhead)))
+        .then_some(Counting { overhead, ..inner })
+}
+
+/// The words that state it, each with a space before it.
+pub(super) fn words(counts: Counting) -> String {
+    let mut made = String::new();
+    for (word, value) in [("overhead", counts.overhead), ("mpu", i32::from(counts.least))] {
+        if value != 0 {
+            made.push_str(&format!(" {word} {value}"));
+        }
+    }
+    if counts.cells {
+        made.push_str(" linklayer atm");
+    }
+    made
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_size_table_and_an_overhead_add_up_unless_something_lies_between_them() {
+        let plain = |overhead| Counting { overhead, ..Counting::default() };
+        let cells = Counting { overhead: 10, cells: true, ..Counting::default() };
+        assert_eq!(both(plain(4), plain(-2)), Some(plain(2)));
+        assert_eq!(both(plain(34), cells), Some(Counting { overhead: 44, ..cells }));
+        assert_eq!(both(cells, Counting::default()), Some(cells));
+        // Cells first, bytes on top of them: one formula does not say that.
+        assert_eq!(both(cells, plain(4)), None);
+    }
+}

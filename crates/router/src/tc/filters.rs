@@ -1,0 +1,137 @@
+//! Conditions as filters of `tc`: u32 where it can say them, else flower.
+
+use crate::ir::Match;
+
+/// The protocol of a filter for these conditions, and what stands behind it; none if no filter can say them.
+pub(super) fn text(conditions: &[Match]) -> Option<(&'static str, String)> {
+    if let [Match::FirewallMark { value, mask }] = conditions {
+        let mask = if *mask == u32::MAX { String::new() } else { format!("/{mask:#x}") };
+        return Some(("ip", format!("handle {value}{mask} fw")));
+    }
+    if conditions.is_empty() {
+        return Some(("ip", "matchall".to_owned()));
+    }
+    if let Some(all) = conditions.iter().map(u32_text).collect::<Option<Vec<String>>>() {
+        return Some(("ip", format!("u32 {}", all.join(" "))));
+    }
+    // Ports are those of the protocol that stands before them (`f_flower.c`, `flower_port_attr_type`).
+    let mut sorted: Vec<&Match> = conditions.iter().collect();
+    sorted.sort_by_key(|one| !matches!(one, Match::IpProtocol(_)));
+    let ports = sorted.iter().any(|one| matches!(one, Match::SourcePort(_) | Match::DestinationPort(_)));
+    if ports && !matches!(sorted.first(), Some(Match::IpProtocol(6 | 17 | 132))) {
+        return None;
+    }
+    let all = sorted.into_iter().map(flower_text).collect::<Option<Vec<String>>>()?;
+    let key = |text: &String| text.split(' ').next().unwrap_or_default().to_owned();
+    let twice = all.iter().enumerate().any(|(index, text)| all.iter().take(index).any(|other| key(other) == key(text)));
+    // flower keeps the last of two values of one key, and knows keys of a protocol only under it (`f_flower.c`: "Can't set
+    // "mpls_tc" if ethertype isn't MPLS").
+    let of = |wanted: fn(&Match) -> bool| conditions.iter().filter(|one| wanted(one)).count();
+    let labels = of(|one| matches!(one, Match::Experimental(_)));
+    let tags = of(|one| matches!(one, Match::Cos(_)));
+    let protocol = match (labels, tags) {
+        (0, 0) => "ip",
+        (labels, 0) if labels == conditions.len() => "mpls_uc",
+        (0, tags) if tags == conditions.len() => "802.1q",
+        _ => return None,
+    };
+    (!twice).then(|| (protocol, format!("flower {}", all.join(" "))))
+}
+
+/// Whether two of the conditions, all of which must hold, exclude each other.
+pub(super) fn never(conditions: &[Match]) -> bool {
+    conditions.iter().enumerate().any(|(index, one)| conditions.iter().take(index).any(|other| exclude(one, other)))
+}
+
+fn exclude(a: &Match, b: &Match) -> bool {
+    if let (Some((x, mask)), Some((y, other))) = (ds_field(a), ds_field(b)) {
+        return (x ^ y) & mask & other != 0;
+    }
+    match (a, b) {
+        (Match::IpProtocol(x), Match::IpProtocol(y)) => x != y,
+        (Match::SourcePort(x), Match::SourcePort(y)) | (Match::DestinationPort(x), Match::DestinationPort(y)) => {
+            x.high < y.low || y.high < x.low
+        }
+        (Match::Source(x), Match::Source(y)) | (Match::Destination(x), Match::Destination(y)) => {
+            (x.address ^ y.address) & !x.wildcard & !y.wildcard != 0
+        }
+        (Match::Experimental(x), Match::Experimental(y)) | (Match::Cos(x), Match::Cos(y)) => {
+            x.iter().all(|value| !y.contains(value))
+        }
+        _ => false,
+    }
+}
+
+/// Value and mask of the DS field.
+fn ds_field(condition: &Match) -> Option<(u8, u8)> {
+    match condition {
+        Match::Dscp(values) => values.first().filter(|_| values.len() == 1).map(|code| (code << 2, 0xfc)),
+        Match::Precedence(values) => values.first().filter(|_| values.len() == 1).map(|n| (n << 5, 0xe0)),
+        Match::DsField { value, mask } => Some((*value, *mask)),
+        _ => None,
+    }
+}
+
+fn u32_text(condition: &Match) -> Option<String> {
+    Some(match condition {
+        Match::Dscp(values) => match values.as_slice() {
+            [code] => format!("match ip dsfield {:#04x} 0xfc", code << 2),
+            _ => return None,
+        },
+        Match::Precedence(values) => match values.as_slice() {
+            [n] => format!("match ip dsfield {:#04x} 0xe0", n << 5),
+            _ => return None,
+        },
+        Match::DsField { value, mask } => format!("match ip dsfield {value:#04x} {mask:#04x}"),
+        Match::IpProtocol(number) => format!("match ip protocol {number} 0xff"),
+        Match::SourcePort(range) if range.low == range.high => format!("match ip sport {} 0xffff", range.low),
+        Match::DestinationPort(range) if range.low == range.high => format!("match ip dport {} 0xffff", range.low),
+        Match::SourcePort(range) => format!("match ip sport {} {:#06x}", range.low, port_mask(range.low, range.high)?),
+        Match::DestinationPort(range) => {
+            format!("match ip dport {} {:#06x}", range.low, port_mask(range.low, range.high)?)
+        }
+        Match::Source(net) if net.length().is_some() => format!("match ip src {net}"),
+        Match::Destination(net) if net.length().is_some() => format!("match ip dst {net}"),
+        _ => return None,
+    })
+}
+
+/// The mask whose ports are those from the lowest to the highest, if there is one.
+fn port_mask(low: u16, high: u16) -> Option<u16> {
+    let free = low ^ high;
+    (free & free.wrapping_add(1) == 0 && low & free == 0).then_some(!free)
+}
+
+fn flower_text(condition: &Match) -> Option<String> {
+    Some(match condition {
+        Match::Dscp(values) => match values.as_slice() {
+            [code] => format!("ip_tos {:#04x}/0xfc", code << 2),
+            _ => return None,
+        },
+        Match::Precedence(values) => match values.as_slice() {
+            [n] => format!("ip_tos {:#04x}/0xe0", n << 5),
+            _ => return None,
+        },
+        Match::DsField { value, mask } => format!("ip_tos {value:#04x}/{mask:#04x}"),
+        Match::IpProtocol(1) => "ip_proto icmp".to_owned(),
+        Match::IpProtocol(6) => "ip_proto tcp".to_owned(),
+        Match::IpProtocol(17) => "ip_proto udp".to_owned(),
+        // Unlike elsewhere, a number is hexadecimal here (`f_flower.c`, `flower_parse_ip_proto`).
+        Match::IpProtocol(number) => format!("ip_proto {number:#x}"),
+        Match::SourcePort(range) if range.low == range.high => format!("src_port {}", range.low),
+        Match::DestinationPort(range) if range.low == range.high => format!("dst_port {}", range.low),
+        Match::SourcePort(range) => format!("src_port {}-{}", range.low, range.high),
+        Match::DestinationPort(range) => format!("dst_port {}-{}", range.low, range.high),
+        Match::Source(net) if net.length().is_some() => format!("src_ip {net}"),
+        Match::Destination(net) if net.length().is_some() => format!("dst_ip {net}"),
+        Match::Experimental(values) => match values.as_slice() {
+            [n] => format!("mpls_tc {n}"),
+            _ => return None,
+        },
+        Match::Cos(values) => match values.as_slice() {
+            [n] => format!("vlan_prio {n}"),
+            _ => return None,
+        },
+        _ => return None,
+    })
+}

@@ -1,0 +1,508 @@
+//! Lines of `iptables` and `nft` that write marks, code points or priorities, which filters of `tc` then look at.
+
+use super::Handle;
+use super::action::Edit;
+use super::args::{Args, Trouble};
+use super::marking::Step;
+use super::shell::Word;
+use super::u32::{ds_field, network};
+use super::units;
+use crate::ir::{Match, PortRange, port_named, protocol_named};
+use crate::{Place, Report};
+use tailback_diffserv::Dscp;
+
+/// The rules so far.
+#[derive(Debug, Default)]
+pub(super) struct Rules {
+    rules: Vec<Rule>,
+}
+
+#[derive(Clone, Debug)]
+struct Rule {
+    chain: String,
+    conditions: Vec<Match>,
+    /// The device that the packet is sent to, as a name or the beginning of one, and whether it must not be that.
+    out: Option<(String, bool)>,
+    target: Target,
+    at: Place,
+}
+
+#[derive(Clone, Debug)]
+enum Target {
+    Edit(Edit),
+    /// Nothing more is asked.
+    Accept,
+    /// The rest of the chain is not asked.
+    Return,
+    Jump(String),
+}
+
+/// The places where the kernel asks chains, in the order in which a forwarded packet comes by.
+const HOOKS: [&str; 4] = ["prerouting", "forward", "output", "postrouting"];
+/// Deepest chains within chains.
+const DEEPEST: usize = 8;
+/// Most rules that are followed.
+const MOST: usize = 500;
+
+impl Rules {
+    /// What is written into the packets that are sent to that device.
+    pub fn steps(&self, device: &str) -> Vec<Step> {
+        let mut found = Vec::new();
+        for hook in HOOKS {
+            let mut names: Vec<&str> = self.rules.iter().map(|rule| rule.chain.as_str()).collect();
+            names.dedup();
+            // nft's chains have any name; those of the hooks are usually called so. A chain that another leads to is none.
+            let called =
+                |name: &str| self.rules.iter().any(|rule| matches!(&rule.target, Target::Jump(to) if to == name));
+            names.retain(|name| name.to_ascii_lowercase().contains(hook) && !called(name));
+            names.sort_unstable();
+            names.dedup();
+            for name in names {
+                let _ = self.chain(name, device, &[], &mut found, 0);
+            }
+        }
+        found
+    }
+
+    /// Whether a rule sets a mark, for whichever device.
+    pub fn marks(&self) -> bool {
+        self.rules.iter().any(|rule| matches!(rule.target, Target::Edit(Edit::Mark { .. })))
+    }
+
+    /// Where packets of this host itself are written into, if anywhere.
+    pub fn output(&self) -> Option<Place> {
+        self.rules.iter().find(|rule| rule.chain.eq_ignore_ascii_case("output")).map(|rule| rule.at)
+    }
+
+    /// The steps of a chain for packets that meet `outer`; the conditions under which nothing more is asked.
+    fn chain(&self, name: &str, device: &str, outer: &[Match], found: &mut Vec<Step>, depth: usize) -> Vec<Match> {
+        let (mut done, mut accepted) = (Vec::new(), Vec::new());
+        if depth >= DEEPEST {
+            return accepted;
+        }
+        for rule in self.rules.iter().filter(|rule| rule.chain == name) {
+            if let Some((out, not)) = &rule.out {
+                let is = match out.strip_suffix('+').or_else(|| out.strip_suffix('*')) {
+                    Some(start) => device.starts_with(start),
+                    None => device == out,
+                };
+                if is == *not {
+                    continue;
+                }
+            }
+            if found.len() >= MOST {
+                break;
+            }
+            let mut all = outer.to_vec();
+            all.extend(done.iter().map(|when: &Match| Match::Not(Box::new(when.clone()))));
+            all.extend(rule.conditions.iter().cloned());
+            let when = one_of(all.clone());
+            match &rule.target {
+                Target::Edit(edit) => found.push(Step { when, edit: *edit }),
+                Target::Accept => {
+                    done.push(when.clone());
+                    accepted.push(when);
+                }
+                Target::Return => done.push(when),
+                Target::Jump(to) => {
+                    let ended = self.chain(to, device, &all, found, depth + 1);
+                    done.extend(ended.iter().cloned());
+                    accepted.extend(ended);
+                }
+            }
+        }
+        accepted
+    }
+
+    fn add(&mut self, rule: Rule, first: bool, report: &mut Report) {
+        if self.rules.len() >= MOST {
+            report.unsupported(rule.at, format!("more than {MOST} rules of the firewall"), None);
+            return;
+        }
+        let place = self.rules.iter().position(|own| own.chain == rule.chain).filter(|_| first);
+        self.rules.insert(place.unwrap_or(self.rules.len()), rule);
+    }
+
+    /// `iptables …`
+    pub fn iptables(&mut self, words: &[Word], at: Place, report: &mut Report) {
+        let mut args = Args::new(words, at);
+        if let Err(trouble) = self.iptables_rule(&mut args, report) {
+            report.unsupported(
+                trouble.at,
+                format!("a rule of the firewall with {}", trouble.message),
+                trouble.advice.as_deref(),
+            );
+        }
+    }
+
+    fn iptables_rule(&mut self, args: &mut Args<'_>, report: &mut Report) -> Result<(), Trouble> {
+        let start = args.start();
+        let (mut table, mut chain, mut first) = ("filter".to_owned(), None, false);
+        let (mut conditions, mut out, mut target) = (Vec::new(), None, None);
+        // What cannot be judged matters only if the rule writes something.
+        let mut unknown: Option<Trouble> = None;
+        let mut not = false;
+        while let Some(word) = args.take() {
+            let negated = core::mem::take(&mut not);
+            let mut push = |when: Match| conditions.push(if negated { Match::Not(Box::new(when)) } else { when });
+            match word.text.as_str() {
+                "!" => not = true,
+                "-t" | "--table" => table.clone_from(&args.word("table")?.text),
+                "-A" | "--append" => chain = Some(args.word("chain")?.text.clone()),
+                "-I" | "--insert" => {
+                    chain = Some(args.word("chain")?.text.clone());
+                    first = true;
+                    if args.peek().is_some_and(|word| word.text.parse::<u32>().is_ok_and(|place| place > 1)) {
+                        unknown = Some(Trouble::unsupported(word.at, "a place of its own in the chain"));
+                    }
+                    if args.peek().is_some_and(|word| word.text.parse::<u32>().is_ok()) {
+                        let _ = args.take();
+                    }
+                }
+                "-F" | "--flush" => {
+                    let name = args.take().map(|word| word.text.clone());
+                    self.rules.retain(|rule| name.as_ref().is_some_and(|name| *name != rule.chain));
+                    return Ok(());
+                }
+                "-D" | "--delete" | "-R" | "--replace" if !self.rules.is_empty() => {
+                    return Err(Trouble::unsupported(word.at, "a rule that changes or takes away another"));
+                }
+                "-D" | "--delete" | "-R" | "--replace" | "-N" | "--new-chain" | "-X" | "--delete-chain" | "-P"
+                | "--policy" | "-Z" | "--zero" | "-L" | "--list" | "-S" | "--list-rules" | "-C" | "--check" => {
+                    report.ignored(start, "it writes nothing into packets");
+                    return Ok(());
+                }
+                "-p" | "--protocol" => {
+                    let name = args.word("protocol")?;
+                    match protocol_named(&name.text) {
+                        _ if name.text == "all" => {}
+                        Some(number) => push(Match::IpProtocol(number)),
+                        None => unknown = Some(Trouble::unsupported(name.at, format!("the protocol `{}`", name.text))),
+                    }
+                }
+                "-s" | "--source" | "--src" | "-d" | "--destination" | "--dst" => {
+                    let side = if word.text.starts_with("-s") || word.text.starts_with("--s") {
+                        Match::Source
+                    } else {
+                        Match::Destination
+                    };
+                    let name = args.word("network")?;
+                    let nets: Option<Vec<Match>> = name.text.split(',').map(|text| network(text).map(side)).collect();
+                    match nets {
+                        Some(nets) => push(any_of(nets)),
+                        None => unknown = Some(Trouble::unsupported(name.at, format!("the address `{}`", name.text))),
+                    }
+                }
+                "--sport" | "--source-port" | "--sports" | "--source-ports" => {
+                    push(ports(args, ':', Match::SourcePort)?);
+                }
+                "--dport" | "--destination-port" | "--dports" | "--destination-ports" => {
+                    push(ports(args, ':', Match::DestinationPort)?);
+                }
+                "--ports" => {
+                    let at = args.at();
+                    let word = args.word("ports")?;
+                    let both = [Match::SourcePort as fn(PortRange) -> Match, Match::DestinationPort];
+                    let found: Option<Vec<Match>> = both.iter().map(|made| port_list(&word.text, ':', *made)).collect();
+                    push(any_of(found.ok_or_else(|| Trouble::unsupported(at, "these ports"))?));
+                }
+                "-i" | "--in-interface" => push(Match::InputInterface(args.word("device")?.text.clone())),
+                "-o" | "--out-interface" => out = Some((args.word("device")?.text.clone(), negated)),
+                "--dscp" => {
+                    let word = args.word("code point")?;
+                    push(Match::Dscp(vec![code(&word.text).ok_or_else(|| no_code(word))?]));
+                }
+                "--dscp-class" => {
+                    let word = args.word("code point")?;
+                    push(Match::Dscp(vec![code(&word.text).ok_or_else(|| no_code(word))?]));
+                }
+                "--tos" => {
+                    let word = args.word("type of service")?;
+                    let (value, mask) = pair(&word.text, 0xff).ok_or_else(|| no_code(word))?;
+                    push(ds_field(u64::from(value), u64::from(mask)).unwrap_or(Match::Any));
+                }
+                "--mark" => {
+                    let word = args.word("mark")?;
+                    let (value, mask) = pair(&word.text, u32::MAX).ok_or_else(|| no_mark(word))?;
+                    push(super::u32::mark(value, mask));
+                }
+                "-m" | "--match" => {
+                    let module = args.word("module")?;
+                    let known = ["tcp", "udp", "multiport", "dscp", "tos", "mark", "comment"];
+                    if !known.contains(&module.text.as_str()) {
+                        unknown = Some(Trouble::unsupported(module.at, format!("the condition `{}`", module.text)));
+                    }
+                }
+                "--comment" => drop(args.word("comment")?),
+                "-j" | "--jump" => {
+                    let word = args.word("target")?;
+                    target = Some((word.at, word.text.clone()));
+                    match word.text.as_str() {
+                        "MARK" | "CLASSIFY" | "DSCP" | "TOS" => break,
+                        _ => {}
+                    }
+                }
+                "-v" | "-n" | "-w" | "-4" | "--wait" | "--verbose" => {}
+                other => {
+                    let _ = unknown.get_or_insert_with(|| Trouble::unsupported(word.at, format!("`{other}`")));
+                }
+            }
+        }
+        let Some(chain) = chain else {
+            report.ignored(start, "it writes nothing into packets");
+            return Ok(());
+        };
+        let Some((target_at, target)) = target else {
+            report.ignored(start, "it only counts packets");
+            return Ok(());
+        };
+        if !matches!(table.as_str(), "mangle") {
+            report.ignored(start, format!("the table {table} writes nothing that tc looks at"));
+            return Ok(());
+        }
+        let edits = match target.as_str() {
+            "MARK" | "CLASSIFY" | "DSCP" | "TOS" => vec![Target::Edit(edit(target_at, args)?)],
+            "ACCEPT" => vec![Target::Accept],
+            "RETURN" => vec![Target::Return],
+            "CONNMARK" => {
+                report.ignored(start, "all packets of a flow are alike, so its mark need not be kept");
+                return Ok(());
+            }
+            "DROP" | "REJECT" | "LOG" | "TCPMSS" | "TTL" | "CHECKSUM" | "NFLOG" | "NOTRACK" => {
+                report.ignored(start, format!("the target {target} writes nothing that tc looks at"));
+                return Ok(());
+            }
+            "IMQ" | "SET" | "TPROXY" | "TEE" | "NFQUEUE" | "HMARK" => {
+                return Err(Trouble::unsupported(target_at, format!("the target `{target}`")));
+            }
+            _ => vec![Target::Jump(target)],
+        };
+        if let Some(trouble) = unknown {
+            return Err(trouble);
+        }
+        for target in edits {
+            self.add(
+                Rule { chain: chain.clone(), conditions: conditions.clone(), out: out.clone(), target, at: start },
+                first,
+                report,
+            );
+        }
+        Ok(())
+    }
+
+    /// `nft add rule [FAMILY] TABLE CHAIN …`
+    pub fn nft(&mut self, words: &[Word], at: Place, report: &mut Report) {
+        let mut args = Args::new(words, at);
+        if let Err(trouble) = self.nft_rule(&mut args, report) {
+            report.unsupported(
+                trouble.at,
+                format!("a rule of the firewall with {}", trouble.message),
+                trouble.advice.as_deref(),
+            );
+        }
+    }
+
+    fn nft_rule(&mut self, args: &mut Args<'_>, report: &mut Report) -> Result<(), Trouble> {
+        let start = args.start();
+        let first = match args.word("command")?.text.as_str() {
+            "add" => false,
+            "insert" => true,
+            "flush" | "delete" | "list" => {
+                self.rules.clear();
+                return Ok(());
+            }
+            other => return Err(Trouble::unsupported(start, format!("`nft {other}`"))),
+        };
+        if !args.is("rule") {
+            report.ignored(start, "it writes nothing into packets");
+            return Ok(());
+        }
+        let v6 = args.is("ip6");
+        let _ = args.is("ip") || args.is("inet");
+        let _ = args.word("table")?;
+        let chain = args.word("chain")?.text.clone();
+        let (mut conditions, mut out, mut targets) = (Vec::new(), None, Vec::new());
+        while let Some(word) = args.take() {
+            let unknown = || Trouble::unsupported(word.at, format!("`{}`", word.text));
+            match word.text.as_str() {
+                "counter" => {}
+                "comment" => drop(args.word("comment")?),
+                "accept" => targets.push(Target::Accept),
+                "return" => targets.push(Target::Return),
+                "jump" => targets.push(Target::Jump(args.word("chain")?.text.clone())),
+                "oif" | "oifname" => {
+                    let not = args.is("!=");
+                    out = Some((args.word("device")?.text.clone(), not));
+                }
+                "iif" | "iifname" => {
+                    let not = args.is("!=");
+                    let when = Match::InputInterface(args.word("device")?.text.clone());
+                    conditions.push(if not { Match::Not(Box::new(when)) } else { when });
+                }
+                "meta" | "ip" | "tcp" | "udp" | "th" => {
+                    let field = args.word("field")?;
+                    let key = (word.text.as_str(), field.text.as_str());
+                    if args.is("set") {
+                        let value = args.word("value")?;
+                        targets.push(Target::Edit(nft_edit(key, value).ok_or_else(unknown)?));
+                        continue;
+                    }
+                    let not = args.is("!=");
+                    let when = any_of(
+                        values(args)?
+                            .iter()
+                            .map(|value| nft_match(key, value))
+                            .collect::<Option<_>>()
+                            .ok_or_else(unknown)?,
+                    );
+                    // Ports are asked for behind the protocol that they are of.
+                    if matches!(word.text.as_str(), "tcp" | "udp") {
+                        conditions.push(Match::IpProtocol(if word.text == "tcp" { 6 } else { 17 }));
+                    }
+                    conditions.push(if not { Match::Not(Box::new(when)) } else { when });
+                }
+                _ => return Err(unknown()),
+            }
+        }
+        if v6 {
+            report.assumed(
+                start,
+                "all packets are taken to be of IPv4, so none meets this rule for IPv6",
+                "judge IPv4",
+            );
+            return Ok(());
+        }
+        for target in targets {
+            self.add(
+                Rule { chain: chain.clone(), conditions: conditions.clone(), out: out.clone(), target, at: start },
+                first,
+                report,
+            );
+        }
+        Ok(())
+    }
+}
+
+fn one_of(mut conditions: Vec<Match>) -> Match {
+    match (conditions.pop(), conditions.is_empty()) {
+        (None, _) => Match::Any,
+        (Some(one), true) => one,
+        (Some(last), false) => {
+            conditions.push(last);
+            Match::All(conditions)
+        }
+    }
+}
+
+fn any_of(mut any: Vec<Match>) -> Match {
+    if any.len() == 1 { any.remove(0) } else { Match::AnyOf(any) }
+}
+
+fn no_code(word: &Word) -> Trouble {
+    Trouble::unsupported(word.at, format!("the code point `{}`", word.text))
+}
+
+fn no_mark(word: &Word) -> Trouble {
+    Trouble::unsupported(word.at, format!("the mark `{}`", word.text))
+}
+
+/// A code point by its number, or by its name in any case.
+fn code(text: &str) -> Option<u8> {
+    let number = units::based(text).and_then(|n| u8::try_from(n).ok()).filter(|n| *n < 64);
+    number.or_else(|| match text.to_ascii_lowercase().as_str() {
+        "be" | "cs0" => Some(0),
+        other => other.parse::<Dscp>().ok().map(Dscp::codepoint),
+    })
+}
+
+/// A value with a mask behind a slash.
+fn pair(text: &str, all: u32) -> Option<(u32, u32)> {
+    let number = |text: &str| units::based(text).and_then(|n| u32::try_from(n).ok()).filter(|n| *n <= all);
+    match text.split_once('/') {
+        Some((value, mask)) => Some((number(value)?, number(mask)?)),
+        None => Some((number(text)?, all)),
+    }
+}
+
+fn port_list(text: &str, between: char, made: fn(PortRange) -> Match) -> Option<Match> {
+    let range = |text: &str| {
+        let (low, high) = text.split_once(between).unwrap_or((text, text));
+        let low = if low.is_empty() { 0 } else { port_named(low)? };
+        let high = if high.is_empty() { u16::MAX } else { port_named(high)? };
+        (low <= high).then(|| made(PortRange { low, high }))
+    };
+    text.split(',').map(range).collect::<Option<Vec<Match>>>().map(any_of)
+}
+
+fn ports(args: &mut Args<'_>, between: char, made: fn(PortRange) -> Match) -> Result<Match, Trouble> {
+    let word = args.word("ports")?;
+    port_list(&word.text, between, made)
+        .ok_or_else(|| Trouble::unsupported(word.at, format!("the ports `{}`", word.text)))
+}
+
+/// What a target of iptables writes.
+fn edit(at: Place, args: &mut Args<'_>) -> Result<Edit, Trouble> {
+    let option = args.word("option of the target")?;
+    let word = args.word("value")?;
+    let text = word.text.as_str();
+    let mark = || pair(text, u32::MAX);
+    let found = match option.text.as_str() {
+        "--set-mark" => mark().map(|(value, mask)| Edit::Mark { value, mask: mask | value }),
+        // Bits under the mask are cleared, then those of the value turned over: only bits of the mask are known then.
+        "--set-xmark" => {
+            mark().filter(|(value, mask)| value & !mask == 0).map(|(value, mask)| Edit::Mark { value, mask })
+        }
+        "--or-mark" => mark().map(|(value, _)| Edit::Mark { value, mask: value }),
+        "--and-mark" => mark().map(|(value, _)| Edit::Mark { value: 0, mask: !value }),
+        "--set-class" => handle(text).map(Edit::Priority),
+        "--set-dscp" | "--set-dscp-class" => code(text).map(Edit::Dscp),
+        "--set-tos" => {
+            pair(text, 0xff).filter(|(_, mask)| mask & 0xfc == 0xfc).map(|(value, _)| Edit::Dscp((value >> 2) as u8))
+        }
+        _ => None,
+    };
+    found.ok_or_else(|| Trouble::unsupported(at, format!("`{} {text}`", option.text)))
+}
+
+fn handle(text: &str) -> Option<Handle> {
+    let (major, minor) = text.split_once(':')?;
+    let part = |text: &str| u16::from_str_radix(text, 16).ok();
+    Some(Handle { major: part(major)?, minor: part(minor)? })
+}
+
+/// A value of nft, or a set of them in braces.
+fn values(args: &mut Args<'_>) -> Result<Vec<String>, Trouble> {
+    let first = args.word("value")?;
+    if !first.text.starts_with('{') {
+        return Ok(vec![first.text.clone()]);
+    }
+    let mut text = first.text.clone();
+    while !text.contains('}') {
+        text.push_str(&args.word("`}`")?.text);
+    }
+    let inner = text.trim_start_matches('{').split('}').next().unwrap_or_default();
+    Ok(inner.split(',').map(|value| value.trim().to_owned()).filter(|value| !value.is_empty()).collect())
+}
+
+fn nft_match(key: (&str, &str), value: &str) -> Option<Match> {
+    Some(match key {
+        ("meta", "l4proto") | ("ip", "protocol") => Match::IpProtocol(protocol_named(value)?),
+        ("meta", "mark") => super::u32::mark(pair(value, u32::MAX)?.0, u32::MAX),
+        ("ip", "saddr") => Match::Source(network(value)?),
+        ("ip", "daddr") => Match::Destination(network(value)?),
+        ("ip", "dscp") => Match::Dscp(vec![code(value)?]),
+        ("tcp" | "udp" | "th", "sport") => port_list(value, '-', Match::SourcePort)?,
+        ("tcp" | "udp" | "th", "dport") => port_list(value, '-', Match::DestinationPort)?,
+        _ => return None,
+    })
+}
+
+fn nft_edit(key: (&str, &str), value: &Word) -> Option<Edit> {
+    let text = value.text.trim_matches('"');
+    Some(match key {
+        ("meta", "mark") => Edit::Mark { value: pair(text, u32::MAX)?.0, mask: u32::MAX },
+        ("meta", "priority") => Edit::Priority(handle(text)?),
+        ("ip", "dscp") => Edit::Dscp(code(text)?),
+        _ => return None,
+    })
+}

@@ -1,0 +1,353 @@
+//! Disciplines without classes of their own, and their parameters.
+
+use super::args::{Args, Rate, Trouble};
+use super::counting::Counts;
+use super::qdisc::{Kind, Qdisc, Shaping};
+use super::shell::Word;
+use crate::ir::{FqCodel, Gred, GredProfile, Limit, Peak, Queue, Red, Sfq, Shape, Share, Timed};
+use crate::{Place, Report};
+
+/// A discipline by its kind.
+pub(super) fn kind(
+    word: &Word,
+    args: &mut Args<'_>,
+    old: Option<&Qdisc>,
+    report: &mut Report,
+) -> Result<Kind, Trouble> {
+    let leaf = |queue: Queue, limit: Option<Limit>| Kind::Leaf { queue, limit, shape: None };
+    Ok(match word.text.as_str() {
+        "pfifo" | "bfifo" | "pfifo_head_drop" => {
+            let bytes = word.text == "bfifo";
+            if word.text == "pfifo_head_drop" {
+                report.unsupported(
+                    word.at,
+                    "a queue that drops its oldest packet: it drops the newest here",
+                    Some("use discipline drop-head in the scenario"),
+                );
+            }
+            let limit = if args.is("limit") {
+                Some(if bytes { Limit::Bytes(args.size()?) } else { Limit::Packets(args.number()?) })
+            } else {
+                None
+            };
+            leaf(Queue::Fifo, limit)
+        }
+        "tbf" => tbf(word.at, args)?,
+        "sfq" => sfq(args, report)?,
+        "fq_codel" | "codel" | "pie" | "fq_pie" => timed(&word.text, args, report)?,
+        "red" => {
+            let (red, limit, _) = red(args, &mut Vec::new(), report)?;
+            check_red(&red, limit, word.at)?;
+            leaf(Queue::Red(red), limit.map(Limit::Bytes))
+        }
+        "gred" => gred(word.at, args, old, report)?,
+        "fq" => fq(word.at, args, report),
+        other => {
+            let known = "htb, prio, drr, ets, tbf, cake, sfq, red, gred, pfifo, bfifo, fq_codel, codel, pie, fq_pie";
+            report.unsupported(
+                word.at,
+                format!("the discipline `{other}` has no counterpart: what it does is left out"),
+                Some(&format!("known are: {known}")),
+            );
+            while args.take().is_some() {}
+            Kind::Opaque
+        }
+    })
+}
+
+/// Flows in round robin, by two frames a turn (`fq_init`, `net/sched/sch_fq.c`); what else it does is reported.
+fn fq(at: Place, args: &mut Args<'_>, report: &mut Report) -> Kind {
+    let (mut quantum, mut limit) = (2 * 1514, 10_000);
+    while let Some(word) = args.take() {
+        match word.text.as_str() {
+            "quantum" => quantum = args.size().unwrap_or(quantum),
+            "limit" => limit = args.number().unwrap_or(limit),
+            _ => {}
+        }
+    }
+    report.unsupported(
+        at,
+        "of fq only the turns of flows: it also paces TCP, lets new flows go first, and holds 100 packets of each",
+        Some("use fq_codel or cake on a router"),
+    );
+    let queue = Sfq { quantum: Some(quantum), flows: Some(u64::MAX), ..Sfq::default() };
+    Kind::Leaf { queue: Queue::Sfq(queue), limit: Some(Limit::Packets(limit)), shape: None }
+}
+
+fn sfq(args: &mut Args<'_>, report: &mut Report) -> Result<Kind, Trouble> {
+    let (mut sfq, mut limit) = (Sfq::default(), None);
+    let mut red: Option<Place> = None;
+    loop {
+        let at = args.at();
+        if args.is("quantum") {
+            sfq.quantum = Some(args.size()?);
+        } else if args.is("perturb") {
+            sfq.perturb = Some(args.number()?);
+        } else if args.is("limit") {
+            limit = Some(Limit::Packets(args.number()?));
+        } else if args.is("divisor") {
+            sfq.divisor = Some(args.number()?);
+        } else if args.is("depth") {
+            sfq.depth = Some(args.number()?);
+        } else if args.is("flows") {
+            sfq.flows = Some(args.number()?);
+        } else if args.is("headdrop") {
+            sfq.head = true;
+        } else if args.is("redflowlimit") || args.is("min") || args.is("max") || args.is("avpkt") {
+            let _ = (args.size()?, red.get_or_insert(at));
+        } else if args.is("burst") || args.is("probability") {
+            let _ = (args.word("value")?, red.get_or_insert(at));
+        } else if args.is("ecn") || args.is("harddrop") {
+            let _ = red.get_or_insert(at);
+        } else {
+            break;
+        }
+    }
+    if let Some(at) = red {
+        report.unsupported(
+            at,
+            "random early detection in each queue of sfq: its queues drop when all are full",
+            Some("use fq_codel to keep queues short"),
+        );
+    }
+    Ok(Kind::Leaf { queue: Queue::Sfq(sfq), limit, shape: None })
+}
+
+fn tbf(at: Place, args: &mut Args<'_>) -> Result<Kind, Trouble> {
+    let (mut rate, mut burst, mut limit, mut latency) = (None, None, None, None);
+    let (mut peak, mut counts) = (None, Counts::default());
+    loop {
+        let own = args.at();
+        if args.is("rate") {
+            rate = Some((own, args.rate_or_part()?));
+        } else if args.is("burst") || args.is("buffer") || args.is("maxburst") {
+            burst = Some(args.size()?);
+        } else if args.is("limit") {
+            limit = Some(args.size()?);
+        } else if args.is("latency") {
+            latency = Some(args.time()?);
+        } else if args.is("minburst") {
+            counts.mtu = Some(args.size()?);
+        } else if args.is("peakrate") {
+            peak = Some(args.rate()?);
+        } else if !counts.take(args, false)? {
+            break;
+        }
+    }
+    let missing =
+        |what: &str| Trouble::wrong(at, format!("tbf needs {what}"), "write `tbf rate 1mbit burst 10k latency 50ms`");
+    let (own, rate) = rate.ok_or_else(|| missing("a rate"))?;
+    let burst = burst.ok_or_else(|| missing("a burst"))?;
+    let bits = match rate {
+        Rate::Bits(bits) => bits,
+        Rate::Part(_) if limit.is_none() => {
+            return Err(Trouble::unsupported(own, "a latency at a rate in percent: the limit in bytes is not known"));
+        }
+        Rate::Part(_) => 0,
+    };
+    let rate = match rate {
+        Rate::Bits(bits) => Share::Rate(bits),
+        Rate::Part(part) if part % 10_000 == 0 => Share::Percent(part / 10_000),
+        Rate::Part(_) => return Err(Trouble::unsupported(own, "a fraction of a percent")),
+    };
+    // tc computes the limit: what a rate carries in the latency, and its burst; with two rates the smaller (`q_tbf.c`).
+    let carried = |rate: u64, us: u64| u64::try_from(u128::from(rate) * u128::from(us) / 8_000_000).unwrap_or(u64::MAX);
+    let peak = match (peak, counts.mtu) {
+        (Some(rate), Some(burst)) => Some(Peak { rate, burst }),
+        (Some(_), None) => {
+            return Err(Trouble::wrong(at, "a peakrate needs an mtu", "write `peakrate 4mbit minburst 1540`"));
+        }
+        (None, _) => None,
+    };
+    let limit = match (limit, latency) {
+        (Some(limit), _) => limit,
+        (None, Some(latency)) => {
+            let own = carried(bits, latency).saturating_add(burst);
+            peak.map_or(own, |peak| own.min(carried(peak.rate, latency).saturating_add(peak.burst)))
+        }
+        (None, None) => return Err(missing("a limit or a latency")),
+    };
+    let shape = Shape { rate, burst: Some(burst), excess: None, peak: false };
+    let shape = Some(Shaping { shape, peak, counts: counts.made });
+    Ok(Kind::Leaf { queue: Queue::Fifo, limit: Some(Limit::Bytes(limit)), shape })
+}
+
+/// Bytes of memory of a packet of 1514 B, as the kernel counts them against limits in memory (`skb->truesize`): 2048 B of
+/// data, 256 B of record. Drivers differ.
+const TRUE_SIZE: u64 = 2304;
+
+fn timed(name: &str, args: &mut Args<'_>, report: &mut Report) -> Result<Kind, Trouble> {
+    let (mut law, mut limit, mut made) = (Timed::default(), None, FqCodel::default());
+    let (mut alpha, mut beta, mut memory) = (None, None, None);
+    loop {
+        let at = args.at();
+        if args.is("limit") {
+            limit = Some(Limit::Packets(args.number()?));
+        } else if args.is("flows") {
+            made.flows = Some(args.number()?);
+        } else if args.is("quantum") {
+            made.quantum = Some(args.size()?);
+        } else if args.is("target") {
+            law.target = Some(args.time()?);
+        } else if args.is("interval") || args.is("tupdate") {
+            law.interval = Some(args.time()?);
+        } else if args.is("ecn") {
+            law.ecn = Some(true);
+        } else if args.is("noecn") {
+            law.ecn = Some(false);
+        } else if args.is("alpha") {
+            alpha = Some(args.within("gain", 0, 32)? as u32);
+        } else if args.is("beta") {
+            beta = Some(args.within("gain", 0, 32)? as u32);
+        } else if args.is("drop_batch") {
+            made.batch = Some(args.within("number of packets", 1, 10_000)?);
+        } else if args.is("ce_threshold") {
+            law.ce_threshold = Some(args.time()?);
+        } else if args.is("memory_limit") {
+            memory = Some((at, args.size()?));
+        } else if args.is("bytemode") {
+            law.byte_mode = true;
+        } else if args.is("nobytemode") {
+            law.byte_mode = false;
+        } else if args.is("dq_rate_estimator") {
+            report.unsupported(at, "the estimate of the delay by the rate of departure", Some("time stamps are used"));
+        } else if args.is("ecn_prob") || args.is("ce_threshold_selector") {
+            let value = args.word("value")?;
+            report.unsupported(at, format!("a selection of the packets that are marked, {}", value.text), None);
+        } else if !args.is("no_dq_rate_estimator") {
+            break;
+        }
+    }
+    if alpha.is_some() || beta.is_some() {
+        // `pie_params_init`.
+        law.gains = Some((alpha.unwrap_or(2), beta.unwrap_or(20)));
+    }
+    let packets = if let Some(Limit::Packets(n)) = limit { n } else { 10_240 };
+    if let Some((at, memory)) = memory
+        && memory < packets.saturating_mul(TRUE_SIZE)
+    {
+        report.unsupported(
+            at,
+            "a limit of memory: how much of it a packet takes is the driver's affair",
+            Some("limit the packets; a full frame takes some 2300 B"),
+        );
+    }
+    if name == "fq_pie" && (made.flows.is_some() || made.quantum.is_some()) {
+        report.unsupported(args.start(), "flows and quantum of fq_pie: 1024 and 1514 B are used", None);
+    }
+    made.law = law;
+    let queue = match name {
+        "fq_codel" => Queue::FqCodel(made),
+        "codel" => Queue::Codel(law),
+        "pie" => Queue::Pie(law),
+        _ => Queue::FqPie(law),
+    };
+    Ok(Kind::Leaf { queue, limit, shape: None })
+}
+
+/// Parameters of RED; what else stands among them goes to `others`, each with its value.
+fn red<'a>(
+    args: &mut Args<'a>,
+    others: &mut Vec<(&'a str, u64)>,
+    report: &mut Report,
+) -> Result<(Red, Option<u64>, Place), Trouble> {
+    let (mut red, mut limit) = (Red::default(), None);
+    let at = args.at();
+    loop {
+        let own = args.at();
+        if args.is("limit") {
+            limit = Some(args.size()?);
+        } else if args.is("min") {
+            red.min = Some(args.size()?);
+        } else if args.is("max") {
+            red.max = Some(args.size()?);
+        } else if args.is("avpkt") {
+            red.avpkt = Some(args.size()?);
+        } else if args.is("burst") {
+            red.burst = Some(args.number()?);
+        } else if args.is("probability") {
+            red.probability = Some(args.millionths()?);
+        } else if args.is("bandwidth") {
+            red.bandwidth = Some(args.rate()?);
+        } else if args.is("ecn") {
+            red.ecn = true;
+        } else if args.is("adaptive") {
+            red.adaptive = true;
+        } else if let Some(word) = args.peek().filter(|word| matches!(word.text.as_str(), "DP" | "prio" | "vq")) {
+            let _ = args.take();
+            others.push((word.text.as_str(), args.number()?));
+        } else if args.is("harddrop") {
+            red.hard = true;
+        } else if args.is("nodrop") {
+            report.unsupported(own, "packets that cannot be marked are dropped here, not spared", None);
+        } else if args.is("qevent") {
+            return Err(Trouble::unsupported(own, "what is done when RED chooses a packet"));
+        } else {
+            break;
+        }
+    }
+    Ok((red, limit, at))
+}
+
+fn check_red(red: &Red, limit: Option<u64>, at: Place) -> Result<(), Trouble> {
+    let need = |what: &str| {
+        Trouble::wrong(at, format!("red needs {what}"), "write `red limit 400k min 30k max 90k avpkt 1000 burst 55`")
+    };
+    let limit = limit.ok_or_else(|| need("a limit"))?;
+    if red.avpkt.is_none() {
+        return Err(need("avpkt"));
+    }
+    if let (Some(min), Some(max)) = (red.min, red.max)
+        && min >= max
+    {
+        return Err(Trouble::wrong(at, format!("min {min} is not below max {max}"), "write the lower number as min"));
+    }
+    if red.max.is_some_and(|max| max > limit) {
+        return Err(Trouble::wrong(
+            at,
+            "max is above limit",
+            "raise the limit: the queue is full before the average is there",
+        ));
+    }
+    Ok(())
+}
+
+/// `gred setup DPs N default D [grio]`, then `change … gred limit … DP d …`
+fn gred(at: Place, args: &mut Args<'_>, old: Option<&Qdisc>, report: &mut Report) -> Result<Kind, Trouble> {
+    let (mut made, limit) = match old.map(|old| &old.kind) {
+        Some(Kind::Leaf { queue: Queue::Gred(gred), limit, .. }) => (gred.clone(), *limit),
+        _ => (Gred::default(), None),
+    };
+    if args.is("setup") || args.peek().is_some_and(|word| matches!(word.text.as_str(), "DPs" | "vqs")) {
+        loop {
+            if args.is("DPs") || args.is("vqs") {
+                made.count = args.within("number of profiles", 1, 16)? as u32;
+            } else if args.is("default") {
+                made.default = args.within("profile", 0, 15)? as u32;
+            } else if args.is("grio") {
+                made.grio = true;
+            } else if args.is("limit") {
+                let _ = args.size()?;
+            } else {
+                break;
+            }
+        }
+    } else {
+        if made.count == 0 {
+            return Err(Trouble::wrong(at, "gred has not been set up", "write `gred setup DPs 3 default 2` first"));
+        }
+        let mut others = Vec::new();
+        let (law, limit, _) = red(args, &mut others, report)?;
+        let find = |name: &str| others.iter().find(|(own, _)| *own == name).and_then(|(_, n)| u32::try_from(*n).ok());
+        let dp = find("DP")
+            .or_else(|| find("vq"))
+            .ok_or_else(|| Trouble::wrong(at, "the profile is missing", "write `DP 1`"))?;
+        if dp >= made.count {
+            return Err(Trouble::wrong(at, format!("there is no profile {dp}"), "raise DPs in the set-up"));
+        }
+        made.profiles.retain(|profile| profile.dp != dp);
+        made.profiles.push(GredProfile { dp, limit, prio: find("prio"), law });
+        made.profiles.sort_by_key(|profile| profile.dp);
+    }
+    Ok(Kind::Leaf { queue: Queue::Gred(made), limit, shape: None })
+}

@@ -1,0 +1,238 @@
+//! The flow of a script: loops over lists are followed; of conditions, functions and other loops the commands within are read
+//! once, and a remark says so where it matters.
+
+use super::shell::{Mark, Shell, Word, count};
+use crate::{Place, Report};
+
+/// Words before a command.
+const BEFORE: [&str; 10] = ["sudo", "then", "do", "else", "{", "!", "exec", "command", "time", "builtin"];
+/// Most characters that are read, loops included: what is read again and again comes to an end.
+const MOST: u64 = 2_000_000;
+/// Deepest blocks within blocks.
+const DEEPEST: usize = 64;
+
+/// A script that is read command by command.
+pub(super) struct Script<'a> {
+    shell: Shell<'a>,
+    blocks: Vec<Block<'a>>,
+    /// Whether a loop was left because too much had been read.
+    exhausted: bool,
+    /// How many characters loops may read.
+    most: u64,
+}
+
+/// Something with an end of its own.
+struct Block<'a> {
+    kind: Kind,
+    at: Place,
+    /// Whether a command within says something about queues or marks.
+    matters: bool,
+    /// Of a loop over a list: its variable, the values that are left, and where its body begins.
+    turns: Option<(String, Vec<String>, Mark<'a>)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    For,
+    Loop,
+    Condition,
+    Case,
+    Function,
+}
+
+impl<'a> Script<'a> {
+    pub fn new(text: &'a str) -> Script<'a> {
+        let length = u64::try_from(text.len()).unwrap_or(u64::MAX);
+        Script { shell: Shell::new(text), blocks: Vec::new(), exhausted: false, most: length.saturating_add(MOST) }
+    }
+
+    /// The words of the next command, without what stands before it; empty for what only directs the flow.
+    pub fn command(&mut self, report: &mut Report) -> Option<Vec<Word>> {
+        let words = self.shell.command(report)?;
+        let before = words.iter().take_while(|word| BEFORE.contains(&word.text.as_str())).count();
+        let words = words.get(before..).unwrap_or_default().to_vec();
+        let Some((first, rest)) = words.split_first() else { return Some(Vec::new()) };
+        let at = first.at;
+        let is_function = first.text.ends_with("()") || rest.first().is_some_and(|word| word.text.starts_with("()"));
+        match first.text.as_str() {
+            "for" => self.open_for(at, rest),
+            "while" | "until" | "if" | "elif" => {
+                if first.text != "elif" {
+                    self.open(if first.text == "if" { Kind::Condition } else { Kind::Loop }, at);
+                }
+                // A condition may be a command that does something: `if ! tc qdisc add …`.
+                let not = usize::from(rest.first().is_some_and(|word| word.text == "!"));
+                let command = rest.get(not..).unwrap_or_default();
+                if command.first().is_some_and(|word| word.text.rsplit('/').next() == Some("tc")) {
+                    return Some(command.to_vec());
+                }
+            }
+            "select" => self.open(Kind::Loop, at),
+            "case" => self.open(Kind::Case, at),
+            "function" => self.open(Kind::Function, at),
+            _ if is_function => self.open(Kind::Function, at),
+            "done" => self.done(report),
+            "fi" => self.close(&[Kind::Condition], report),
+            "esac" => self.close(&[Kind::Case], report),
+            "}" => self.close(&[Kind::Function], report),
+            // A pattern of `case`, with a command behind it or not.
+            text if text.ends_with(')') && self.blocks.last().is_some_and(|block| block.kind == Kind::Case) => {
+                return Some(rest.to_vec());
+            }
+            _ => return Some(words),
+        }
+        Some(Vec::new())
+    }
+
+    /// The command at hand says something about queues or marks.
+    pub fn matters(&mut self) {
+        self.blocks.iter_mut().for_each(|block| block.matters = true);
+    }
+
+    /// The end of the script.
+    pub fn end(&mut self, report: &mut Report) {
+        while let Some(block) = self.blocks.pop() {
+            tell(&block, report);
+        }
+        if self.exhausted {
+            report.unsupported(
+                Place::default(),
+                format!("loops that go on beyond {MOST} characters: they were left"),
+                Some("write the commands one by one"),
+            );
+        }
+    }
+
+    fn open(&mut self, kind: Kind, at: Place) {
+        if self.blocks.len() < DEEPEST {
+            self.blocks.push(Block { kind, at, matters: false, turns: None });
+        }
+    }
+
+    /// `for NAME in VALUE …`
+    fn open_for(&mut self, at: Place, words: &[Word]) {
+        self.open(Kind::For, at);
+        let [name, keyword, values @ ..] = words else { return };
+        if keyword.text != "in" {
+            return;
+        }
+        let mut list: Vec<String> = Vec::new();
+        for value in values {
+            let range = value.text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
+            match range.and_then(|range| range.split_once("..")).and_then(|(first, last)| count(first, last)) {
+                Some(numbers) => list.extend(numbers.split(' ').map(str::to_owned)),
+                None => list.push(value.text.clone()),
+            }
+        }
+        list.reverse();
+        let Some(first) = list.pop() else { return };
+        self.shell.set(&name.text, &first);
+        let body = self.shell.mark();
+        if let Some(block) = self.blocks.last_mut().filter(|block| block.kind == Kind::For && block.turns.is_none()) {
+            block.turns = Some((name.text.clone(), list, body));
+        }
+    }
+
+    fn done(&mut self, report: &mut Report) {
+        let Some(block) = self.blocks.last_mut().filter(|block| matches!(block.kind, Kind::For | Kind::Loop)) else {
+            return;
+        };
+        if let Some((name, left, body)) = &mut block.turns
+            && let Some(value) = left.pop()
+        {
+            if self.shell.read() < self.most {
+                self.shell.set(name, &value);
+                self.shell.jump(body);
+                return;
+            }
+            self.exhausted = true;
+        }
+        self.close(&[Kind::For, Kind::Loop], report);
+    }
+
+    fn close(&mut self, kinds: &[Kind], report: &mut Report) {
+        if self.blocks.last().is_some_and(|block| kinds.contains(&block.kind))
+            && let Some(block) = self.blocks.pop()
+        {
+            tell(&block, report);
+        }
+    }
+}
+
+fn tell(block: &Block<'_>, report: &mut Report) {
+    let (message, advice) = match block.kind {
+        Kind::For if block.turns.is_some() => return,
+        Kind::For | Kind::Loop => {
+            ("a loop is read once, as if its commands stood alone", "write its commands one by one")
+        }
+        Kind::Condition => (
+            "whether a condition holds is not known: the commands of all its branches are read",
+            "leave only the branch that is taken",
+        ),
+        Kind::Case => ("all branches of `case` are read", "leave only the branch that is taken"),
+        Kind::Function => (
+            "a function is read where it is defined, whether it is called or not",
+            "write its commands where it is called",
+        ),
+    };
+    if block.matters {
+        report.unsupported(block.at, message, Some(advice));
+    } else {
+        report.ignored(block.at, "no command within is about queues");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> (Vec<String>, Report) {
+        let (mut script, mut report, mut found) = (Script::new(text), Report::default(), Vec::new());
+        while let Some(words) = script.command(&mut report) {
+            if !words.is_empty() {
+                script.matters();
+                found.push(words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" "));
+            }
+        }
+        script.end(&mut report);
+        (found, report)
+    }
+
+    #[test]
+    fn a_loop_over_a_list_is_unrolled_with_its_variable_and_others_that_change_in_it() {
+        let (found, report) =
+            read("i=1\nfor r in 20 30; do\n for d in a b\n do tc $d $r $i; done\n i=$((i+1))\ndone\nend $i");
+        assert_eq!(found, ["tc a 20 1", "tc b 20 1", "tc a 30 2", "tc b 30 2", "end 3"]);
+        assert!(report.notices().is_empty(), "{report:?}");
+        assert_eq!(read("for i in {1..3}; do tc $i; done").0, ["tc 1", "tc 2", "tc 3"]);
+        assert_eq!(read("for i in $(seq 2 3); do tc $i; done").0, ["tc 2", "tc 3"]);
+    }
+
+    #[test]
+    fn a_list_that_is_not_known_is_reported_and_does_not_end_the_loop_around() {
+        let (found, report) = read("for a in 1 2; do for b in $(ls); do x $a; done; y $a; done");
+        assert_eq!(found, ["x 1", "y 1", "x 2", "y 2"]);
+        assert!(report.notices().iter().any(|notice| notice.message.contains("a loop is read once")), "{report:?}");
+    }
+
+    #[test]
+    fn loops_within_loops_come_to_an_end() {
+        let text = format!("{}echo x;{}", "for i in {1..90}; do ".repeat(12), "done;".repeat(12));
+        let (found, report) = read(&text);
+        assert!(found.len() < 1_000_000);
+        assert!(report.notices().iter().any(|notice| notice.message.contains("they were left")), "{report:?}");
+    }
+
+    #[test]
+    fn a_branch_that_says_nothing_about_queues_is_ignored_and_another_is_reported() {
+        let (mut script, mut report) =
+            (Script::new("if x; then exit 1; fi\nif y; then\ntc a\nelse\ntc b\nfi"), Report::default());
+        while let Some(words) = script.command(&mut report) {
+            if words.first().is_some_and(|word| word.text == "tc") {
+                script.matters();
+            }
+        }
+        let levels: Vec<_> = report.notices().iter().map(|notice| (notice.line, notice.level)).collect();
+        assert_eq!(levels, [(1, crate::Level::Ignored), (2, crate::Level::Unsupported)]);
+    }
+}

@@ -1,0 +1,340 @@
+//! Filters by u32 and by ematch (`basic`): values and masks at offsets of the packet.
+//!
+//! As iproute2 reads them (`f_u32.c`): a value is decimal, hexadecimal after `0x` or octal after `0`; a mask is hexadecimal with
+//! a prefix or without. Fields of ports are four bytes at an offset of 20: no protocol is asked for.
+
+use super::args::{Args, Trouble};
+use super::units;
+use crate::Place;
+use crate::ir::{Match, Net, PortRange};
+use core::net::{Ipv4Addr, Ipv6Addr};
+
+/// Where a filter looks: which header the offsets count from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum From {
+    /// That of IPv4.
+    Network,
+    /// What follows it.
+    Transport,
+}
+
+/// The conditions of a filter that looks at bytes. `v6` is of `protocol ipv6`, whose fields are read and not kept: all that
+/// matters there is whether the kernel's tool takes them.
+#[derive(Debug, Default)]
+pub(super) struct Conditions {
+    found: Vec<Match>,
+    v6: bool,
+}
+
+impl Conditions {
+    pub fn of(v6: bool) -> Conditions {
+        Conditions { found: Vec::new(), v6 }
+    }
+    pub fn into_vec(self) -> Vec<Match> {
+        self.found
+    }
+
+    /// `match …`, any number of times.
+    pub fn u32(&mut self, args: &mut Args<'_>) -> Result<(), Trouble> {
+        loop {
+            if !args.is("match") {
+                let word = args.peek().map_or("", |word| word.text.as_str());
+                if matches!(word, "ht" | "link" | "hashkey" | "divisor" | "offset" | "order" | "sample") {
+                    return Err(Trouble::unsupported(args.at(), "hash tables of u32"));
+                }
+                return Ok(());
+            }
+            let at = args.at();
+            let selector = args.word("selector")?;
+            match selector.text.as_str() {
+                "ip" if !self.v6 => self.ip(args)?,
+                "ip" | "ip6" if (selector.text == "ip6") == self.v6 => self.ip6(args)?,
+                "ip" | "ip6" => return Err(Trouble::unsupported(at, "fields of another protocol than the filter's")),
+                "tcp" | "udp" => {
+                    let side = args.word("src or dst")?;
+                    match side.text.as_str() {
+                        "src" => self.port(args, Match::SourcePort)?,
+                        "dst" => self.port(args, Match::DestinationPort)?,
+                        other => return Err(Trouble::unsupported(side.at, format!("`{other}` of u32"))),
+                    }
+                }
+                "mark" => {
+                    let (value, mask) = (args.key(u64::from(u32::MAX))?, args.mask(u64::from(u32::MAX))?);
+                    self.found.push(mark(value as u32, mask as u32));
+                }
+                "u32" | "u16" | "u8" => self.raw(at, &selector.text, args)?,
+                other => return Err(Trouble::unsupported(at, format!("the selector `{other}` of u32"))),
+            }
+        }
+    }
+
+    fn ip(&mut self, args: &mut Args<'_>) -> Result<(), Trouble> {
+        let field = args.word("field")?;
+        match field.text.as_str() {
+            "dsfield" | "tos" | "dscp" | "precedence" => {
+                let (value, mask) = (args.key(0xff)?, args.mask(0xff)?);
+                self.found.extend(ds_field(value, mask));
+            }
+            "protocol" => {
+                let (at, value, mask) = (args.at(), args.key(0xff)?, args.mask(0xff)?);
+                match mask {
+                    0 => {}
+                    0xff => self.found.push(Match::IpProtocol(value as u8)),
+                    _ => return Err(Trouble::unsupported(at, "a mask of protocols")),
+                }
+            }
+            "sport" => self.port(args, Match::SourcePort)?,
+            "dport" => self.port(args, Match::DestinationPort)?,
+            "src" => self.found.push(Match::Source(net(args)?)),
+            "dst" => self.found.push(Match::Destination(net(args)?)),
+            other => return Err(Trouble::unsupported(field.at, format!("the field `{other}`"))),
+        }
+        Ok(())
+    }
+
+    fn ip6(&mut self, args: &mut Args<'_>) -> Result<(), Trouble> {
+        let field = args.word("field")?;
+        match field.text.as_str() {
+            "priority" | "protocol" => {
+                let _ = (args.key(0xff)?, args.mask(0xff)?);
+            }
+            "sport" | "dport" => {
+                let _ = (args.key(0xffff)?, args.mask(0xffff)?);
+            }
+            "flowlabel" => {
+                let _ = (args.key(0xfffff)?, args.mask(0xfffff)?);
+            }
+            "src" | "dst" => {
+                let word = args.word("network")?;
+                let (address, length) = word.text.split_once('/').unwrap_or((&word.text, "128"));
+                let fits =
+                    address.parse::<Ipv6Addr>().is_ok() && length.parse::<u8>().is_ok_and(|length| length <= 128);
+                if !fits {
+                    let message = format!("`{}` is no IPv6 network", word.text);
+                    return Err(Trouble::wrong(word.at, message, "write it such as 2001:db8::/32"));
+                }
+            }
+            other => return Err(Trouble::unsupported(field.at, format!("the field `{other}` of IPv6"))),
+        }
+        Ok(())
+    }
+
+    fn port(&mut self, args: &mut Args<'_>, made: fn(PortRange) -> Match) -> Result<(), Trouble> {
+        let (at, value, mask) = (args.at(), args.key(0xffff)?, args.mask(0xffff)?);
+        self.found.extend(ports(value as u16, mask as u16, at)?.map(made));
+        Ok(())
+    }
+
+    /// `u8|u16|u32 VALUE MASK [at [nexthdr+]OFFSET]`
+    fn raw(&mut self, at: Place, width: &str, args: &mut Args<'_>) -> Result<(), Trouble> {
+        let (bytes, most) = match width {
+            "u8" => (1, 0xff),
+            "u16" => (2, 0xffff),
+            _ => (4, u64::from(u32::MAX)),
+        };
+        let (value, mask) = (args.key(most)?, args.mask(most)?);
+        let (mut from, mut offset) = (From::Network, 0);
+        if args.is("at") {
+            let word = args.word("offset")?;
+            let digits = word.text.strip_prefix("nexthdr+").inspect(|_| from = From::Transport).unwrap_or(&word.text);
+            let found = units::based(digits).filter(|offset| *offset < 1 << 16);
+            let wrong = || Trouble::unsupported(word.at, format!("the offset `{}`", word.text));
+            offset = found.ok_or_else(wrong)?;
+        }
+        if self.v6 {
+            return Ok(());
+        }
+        self.bytes(from, offset, bytes, value, mask).ok_or_else(|| {
+            Trouble::unsupported(at, "bytes of the packet that are no DS field, protocol, address or port")
+        })
+    }
+
+    /// What bytes at an offset say of the packet; none if that is more than the simulator knows of it.
+    fn bytes(&mut self, from: From, offset: u64, width: u64, value: u64, mask: u64) -> Option<()> {
+        let value = value & mask;
+        let part = |byte: u64| {
+            let shift = 8 * (width - 1 - byte);
+            (value >> shift & 0xff, mask >> shift & 0xff)
+        };
+        let (mut source, mut destination) = (Net::ANY, Net::ANY);
+        let (mut from_port, mut to_port) = ((0u64, 0u64), (0u64, 0u64));
+        for byte in 0..width {
+            let (value, mask) = part(byte);
+            if mask == 0 {
+                continue;
+            }
+            let offset = offset + byte + if from == From::Transport { 20 } else { 0 };
+            let address = |net: &mut Net, first: u64| {
+                let shift = 24 - 8 * (offset - first) as u32;
+                net.address |= (value as u32) << shift;
+                net.wildcard &= !((mask as u32) << shift);
+            };
+            match offset {
+                // Version 4 and a header of 20 bytes.
+                0 if value == 0x45 & mask => {}
+                1 => self.found.extend(ds_field(value, mask)),
+                9 if mask == 0xff => self.found.push(Match::IpProtocol(value as u8)),
+                12..=15 => address(&mut source, 12),
+                16..=19 => address(&mut destination, 16),
+                // Ports stand there where the header has no options.
+                20 | 22 => {
+                    let port = if offset == 20 { &mut from_port } else { &mut to_port };
+                    *port = (port.0 | value << 8, port.1 | mask << 8);
+                }
+                21 | 23 => {
+                    let port = if offset == 21 { &mut from_port } else { &mut to_port };
+                    *port = (port.0 | value, port.1 | mask);
+                }
+                _ => return None,
+            }
+        }
+        if source != Net::ANY {
+            self.found.push(Match::Source(source));
+        }
+        if destination != Net::ANY {
+            self.found.push(Match::Destination(destination));
+        }
+        for ((value, mask), made) in [
+            (from_port, Match::SourcePort as fn(PortRange) -> Match),
+            (to_port, Match::DestinationPort as fn(PortRange) -> Match),
+        ] {
+            self.found.extend(ports(value as u16, mask as u16, Place::default()).ok()?.map(made));
+        }
+        Some(())
+    }
+
+    /// `cmp(u8 at 1 layer network mask 0xfc eq 0xb8) [and …]` (tc-ematch(8)).
+    pub fn ematch(&mut self, args: &mut Args<'_>) -> Result<(), Trouble> {
+        let at = args.at();
+        let mut text = String::new();
+        while let Some(word) = args.peek() {
+            if matches!(word.text.as_str(), "flowid" | "classid" | "action" | "police") {
+                break;
+            }
+            text.push_str(&word.text);
+            text.push(' ');
+            let _ = args.take();
+        }
+        let spaced = text.replace('(', " ( ").replace(')', " ) ");
+        let mut words = spaced.split_whitespace();
+        let unknown = || Trouble::unsupported(at, "this ematch: only `cmp(… eq …)`, joined by `and`, is followed");
+        loop {
+            if words.next() != Some("cmp") || words.next() != Some("(") {
+                return Err(unknown());
+            }
+            let inner: Vec<&str> = words.by_ref().take_while(|word| *word != ")").collect();
+            self.cmp(&inner).ok_or_else(unknown)?;
+            match words.next() {
+                None => return Ok(()),
+                Some("and" | "AND" | "&&") => {}
+                Some(_) => return Err(unknown()),
+            }
+        }
+    }
+
+    fn cmp(&mut self, words: &[&str]) -> Option<()> {
+        let (width, rest) = match words {
+            ["u8", "at", rest @ ..] => (1, rest),
+            ["u16", "at", rest @ ..] => (2, rest),
+            ["u32", "at", rest @ ..] => (4, rest),
+            _ => return None,
+        };
+        let (offset, mut rest) = rest.split_first()?;
+        let offset = units::based(offset).filter(|offset| *offset < 1 << 16)?;
+        let (mut from, mut mask) = (None, u64::MAX >> (64 - 8 * width));
+        while let [word, value, after @ ..] = rest {
+            match *word {
+                "layer" => {
+                    from = match *value {
+                        "network" | "1" => Some(From::Network),
+                        "transport" | "tcp" | "2" => Some(From::Transport),
+                        _ => return None,
+                    }
+                }
+                "mask" => mask &= units::based(value)?,
+                "eq" if after.is_empty() => {
+                    // Without a layer the offset counts from the link's header, whose length is not known here.
+                    let value = units::based(value)?;
+                    if self.v6 {
+                        return Some(());
+                    }
+                    return (value <= mask).then(|| self.bytes(from?, offset, width, value, mask)).flatten();
+                }
+                _ => return None,
+            }
+            rest = after;
+        }
+        None
+    }
+}
+
+/// A condition on a firewall mark under a mask.
+pub(super) fn mark(value: u32, mask: u32) -> Match {
+    Match::FirewallMark { value: value & mask, mask }
+}
+
+/// The ports that are equal to `value` under the mask; none that all are. A mask of leading ones is a range.
+fn ports(value: u16, mask: u16, at: Place) -> Result<Option<PortRange>, Trouble> {
+    if mask == 0 {
+        return Ok(None);
+    }
+    if mask.leading_ones() + mask.trailing_zeros() != 16 {
+        return Err(Trouble::unsupported(at, "a mask of ports that is no range"));
+    }
+    Ok(Some(PortRange { low: value & mask, high: (value & mask) | !mask }))
+}
+
+/// A condition on the DS field: the code point, the precedence, or bits; none if all packets meet it.
+pub(super) fn ds_field(value: u64, mask: u64) -> Option<Match> {
+    let (value, mask) = ((value & 0xff) as u8, (mask & 0xff) as u8);
+    Some(match mask {
+        0 => return None,
+        // The whole field, or all of the code point: the ECN bits are zero where they are not used.
+        0xfc | 0xff if mask == 0xfc || value & 3 == 0 => Match::Dscp(vec![value >> 2]),
+        0xe0 => Match::Precedence(vec![value >> 5]),
+        _ => Match::DsField { value: value & mask, mask },
+    })
+}
+
+/// An IPv4 network, such as `10.0.0.0/8`.
+pub(super) fn net(args: &mut Args<'_>) -> Result<Net, Trouble> {
+    let word = args.word("network")?;
+    network(&word.text).ok_or_else(|| {
+        Trouble::wrong(word.at, format!("`{}` is no IPv4 network", word.text), "write it such as 10.0.0.0/8")
+    })
+}
+
+pub(super) fn network(text: &str) -> Option<Net> {
+    let (address, length) = text.split_once('/').unwrap_or((text, "32"));
+    if matches!(address, "any" | "all") {
+        return Some(Net::ANY);
+    }
+    let parsed: Option<Ipv4Addr> = address.parse().ok();
+    if let Ok(mask) = length.parse::<Ipv4Addr>() {
+        let wildcard = !u32::from(mask);
+        return parsed.map(|address| Net { address: u32::from(address) & !wildcard, wildcard });
+    }
+    parsed.zip(length.parse().ok()).and_then(|(address, length)| Net::prefix(address.into(), length))
+}
+
+impl Args<'_> {
+    /// A value of u32, at most `most`.
+    fn key(&mut self, most: u64) -> Result<u64, Trouble> {
+        let word = self.word("value")?;
+        let found = units::based(&word.text).filter(|value| *value <= most);
+        found.ok_or_else(|| {
+            let message = format!("`{}` is no value up to {most:#x}", word.text);
+            Trouble::wrong(word.at, message, "write it decimal, or hexadecimal after 0x")
+        })
+    }
+    /// A mask of u32, at most `most`.
+    fn mask(&mut self, most: u64) -> Result<u64, Trouble> {
+        let word = self.word("mask")?;
+        let digits = word.text.trim_start_matches("0x");
+        let found = u64::from_str_radix(digits, 16).ok().filter(|mask| *mask <= most);
+        found.ok_or_else(|| {
+            let message = format!("`{}` is no mask up to {most:#x}: masks are hexadecimal", word.text);
+            Trouble::wrong(word.at, message, "write it such as 0xff")
+        })
+    }
+}

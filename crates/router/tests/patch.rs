@@ -1,0 +1,178 @@
+//! Values of a scenario written back into the text that it was made of.
+
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use tailback_router::{Imported, Language, Options, Patched, Traffic, lower, mqc, patch, tc};
+
+fn import(language: Language, text: &str) -> Imported {
+    match language {
+        Language::Mqc => mqc::import(text),
+        Language::Tc => tc::import(text),
+    }
+}
+
+/// As it is: what is compared here comes from one writer.
+fn same(document: &Value) -> Option<Value> {
+    Some(document.clone())
+}
+
+fn options() -> Options {
+    Options { rate: Some(10_000_000), ..Options::default() }
+}
+
+fn document(language: Language, text: &str) -> Option<Value> {
+    let imported = import(language, text);
+    if imported.report.has_errors() {
+        return None;
+    }
+    lower(&imported.config, &Traffic::default(), &options()).document
+}
+
+fn written(language: Language, text: &str, scenario: &Value) -> Patched {
+    patch(language, text, scenario, None, &options(), &same)
+}
+
+/// All samples and cases, with their language.
+fn files() -> Vec<(Language, PathBuf)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut found = Vec::new();
+    for (language, folder, ending) in [
+        (Language::Mqc, "tests/mqc", "txt"),
+        (Language::Tc, "tests/tc", "sh"),
+        (Language::Mqc, "../../python/tests/router/mqc", "txt"),
+        (Language::Tc, "../../python/tests/router/tc", "sh"),
+    ] {
+        let files = fs::read_dir(root.join(folder)).unwrap().map(|entry| entry.unwrap().path());
+        found.extend(files.filter(|f| f.extension().is_some_and(|own| own == ending)).map(|file| (language, file)));
+    }
+    found.sort_by(|a, b| a.1.cmp(&b.1));
+    assert!(found.len() > 130, "{} files", found.len());
+    found
+}
+
+#[test]
+fn an_untouched_scenario_gives_the_text_byte_for_byte() {
+    let mut read = 0;
+    for (language, file) in files() {
+        // Ends of lines as they are, too.
+        for ends in ["\n", "\r\n"] {
+            let text = fs::read_to_string(&file).unwrap().replace("\r\n", "\n").replace('\n', ends);
+            let Some(scenario) = document(language, &text) else { continue };
+            let made = written(language, &text, &scenario);
+            assert!(!made.report.has_errors(), "{}: {:?}", file.display(), made.report);
+            assert_eq!(made.text, text, "{}", file.display());
+            assert!(made.changes.is_empty());
+            read += 1;
+        }
+    }
+    assert!(read > 180, "{read}");
+}
+
+/// The places of all numbers of a port, with another number for each.
+fn varied(value: &Value, at: &mut Vec<String>, found: &mut Vec<(String, Value)>) {
+    let pointer =
+        |at: &[String]| at.iter().map(|key| format!("/{}", key.replace('~', "~0").replace('/', "~1"))).collect();
+    match value {
+        Value::Object(table) => {
+            for (key, inner) in table.iter().filter(|(key, _)| *key != "match" && *key != "name" && *key != "default") {
+                at.push(key.clone());
+                varied(inner, at, found);
+                let _ = at.pop();
+            }
+            if let Some(inner) = table.get("default").filter(|inner| inner.is_object()) {
+                at.push("default".to_owned());
+                varied(inner, at, found);
+                let _ = at.pop();
+            }
+        }
+        Value::Array(list) => {
+            for (index, inner) in list.iter().enumerate() {
+                at.push(index.to_string());
+                varied(inner, at, found);
+                let _ = at.pop();
+            }
+        }
+        Value::Number(number) => {
+            let other = match number.as_u64() {
+                Some(n) => Value::from(n + 1),
+                None => Value::from(number.as_f64().unwrap() * 2.0),
+            };
+            found.push((pointer(at), other));
+        }
+        Value::String(text) => {
+            let digits: String = text.chars().take_while(char::is_ascii_digit).collect();
+            let unit = &text[digits.len()..];
+            if let Ok(n) = digits.parse::<u64>()
+                && ["bit/s", "B", "packets", "us", "%"].contains(&unit)
+            {
+                // A tenth more, in whole kbit/s or whole bytes and packets; less of what is all there is.
+                let more = match (n, unit) {
+                    (n, "bit/s") if n >= 10_000 => n + n / 10 / 1000 * 1000,
+                    (1_000_000, "packets") => return,
+                    (n, "%") if n > 50 => n - 1,
+                    (n, _) => n + (n / 10).max(1),
+                };
+                found.push((pointer(at), Value::from(format!("{more}{unit}"))));
+            }
+        }
+        _ => {}
+    }
+}
+
+fn words(text: &str) -> Vec<&str> {
+    text.split_whitespace().collect()
+}
+
+/// The last key of a path in a document.
+fn key(pointer: &str) -> &str {
+    pointer.rsplit('/').next().unwrap_or_default()
+}
+
+#[test]
+fn each_number_of_each_sample_changes_the_word_that_decides_it_and_no_other_or_is_refused_with_a_reason() {
+    let mut counts: std::collections::BTreeMap<(String, &str), (u32, u32)> = std::collections::BTreeMap::new();
+    let mut wrong = Vec::new();
+    for (language, file) in files() {
+        let text = fs::read_to_string(&file).unwrap();
+        let Some(scenario) = document(language, &text) else { continue };
+        let port = "/switches/ce/ports/sink";
+        let mut all = Vec::new();
+        varied(scenario.pointer(port).unwrap(), &mut Vec::new(), &mut all);
+        for (place, other) in all {
+            let mut tuned = scenario.clone();
+            *tuned.pointer_mut(&format!("{port}{place}")).unwrap() = other.clone();
+            let made = written(language, &text, &tuned);
+            let name = format!("{} {place} = {other}", file.file_name().unwrap().to_string_lossy());
+            let kind = if language == Language::Mqc { "mqc" } else { "tc" };
+            let count = counts.entry((key(&place).to_owned(), kind)).or_default();
+            if made.report.has_errors() {
+                count.1 += 1;
+                if std::env::var_os("TAILBACK_REFUSALS").is_some() {
+                    println!("{name}: {}", made.report.notices()[0]);
+                }
+                if !made.text.is_empty() {
+                    wrong.push(format!("{name}: a text beside an error"));
+                }
+                continue;
+            }
+            count.0 += 1;
+            let (before, after) = (words(&text), words(&made.text));
+            let changed = before.iter().zip(&after).filter(|(a, b)| a != b).count();
+            // A word whose unit is too coarse for the value stays, and the report says so.
+            let coarse = changed == 0 && !made.report.notices().is_empty();
+            if before.len() != after.len() || changed != made.changes.len() || (changed == 0 && !coarse) {
+                wrong.push(format!("{name}: {changed} words, {:?}", made.changes));
+            }
+            // Read again the port is that of the scenario, but for what the report names.
+            let again = document(language, &made.text).unwrap();
+            if again.pointer(port) != tuned.pointer(port) && made.report.notices().is_empty() {
+                wrong.push(format!("{name}: {} instead", again.pointer(&format!("{port}{place}")).unwrap()));
+            }
+        }
+    }
+    for (kind, (done, refused)) in &counts {
+        println!("{kind:?}: {done} written, {refused} refused");
+    }
+    assert!(wrong.is_empty(), "{} wrong\n{}", wrong.len(), wrong.join("\n"));
+}

@@ -1,0 +1,179 @@
+"""What disks, people and other programs do to files: each damage by name, the same for the same seed."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import random
+import shutil
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+__all__ = ["Damage", "deadline", "of_bytes", "of_json", "of_kind", "replaced", "seen_as_nobody"]
+
+Damage = tuple[str, Callable[[Path], object]]
+"""What it is, and what does it to a file."""
+
+DEEP = 100_000
+
+
+def of_bytes(size: int, draws: random.Random, count: int) -> Iterator[Damage]:
+    """Yield cuts, flipped bits and foreign bytes in a file of so many bytes, `count` of each kind at random."""
+    for at in sorted({0, 1, 4, 8, size // 2, size - 8, size - 1} | {draws.randrange(size) for _ in range(count)}):
+        yield f"cut at {at}", lambda path, at=at: path.write_bytes(path.read_bytes()[:at])  # type: ignore[misc]
+    for _ in range(3 * count):
+        at, bit = draws.randrange(size), 1 << draws.randrange(8)
+        yield f"bit {bit:#x} of byte {at}", lambda path, at=at, bit=bit: _put(path, at, bit)  # type: ignore[misc]
+    for _ in range(count):
+        at, some = draws.randrange(size), draws.randbytes(draws.choice((1, 7, 300)))
+        yield f"{len(some)} bytes at {at}", lambda path, at=at, some=some: _over(path, at, some)  # type: ignore[misc]
+    at = draws.randrange(size)
+    yield "zeros from some byte on", lambda path: _over(path, at, bytes(size - at))
+    yield "nothing but zeros", lambda path: path.write_bytes(bytes(size))
+    yield "bytes added", lambda path: path.write_bytes(path.read_bytes() + b"\0more")
+    yield "twice", lambda path: path.write_bytes(2 * path.read_bytes())
+    yield "not UTF-8", lambda path: _over(path, size // 3, b"\xff\xfe\x80")
+    yield "UTF-16", lambda path: path.write_bytes(path.read_bytes().decode("latin-1").encode("utf-16"))
+
+
+def of_kind() -> Iterator[Damage]:
+    """Yield what is no longer a file with anything in it."""
+    yield "deleted", _remove
+    yield "empty", lambda path: (_remove(path), path.touch())
+    yield "a directory", lambda path: (_remove(path), path.mkdir())
+    yield "a directory with files", lambda path: (_remove(path), (path / "in").mkdir(parents=True))
+    yield "a link to nowhere", lambda path: (_remove(path), path.symlink_to(path.parent / "no" / "where"))
+    yield "a link to itself", lambda path: (_remove(path), path.symlink_to(path))
+    yield "a link to a device", lambda path: (_remove(path), path.symlink_to(os.devnull))
+    yield "a pipe that nobody writes", lambda path: (_remove(path), os.mkfifo(path))
+
+
+_OTHERS: tuple[Any, ...] = (
+    None,
+    True,
+    0,
+    -1,
+    3,
+    0.5,
+    1e308,
+    10**30,
+    -(10**30),
+    float("nan"),
+    float("inf"),
+    "",
+    "x",
+    "\ud800",
+    "1",
+    [],
+    {},
+    [None],
+    [[], "x"],
+    {"x": 1},
+    [{"x": []}, "x"],
+)
+"""One of each type, and the ends of numbers."""
+
+
+def of_json(text: str, draws: random.Random, count: int, each: int = len(_OTHERS)) -> Iterator[tuple[str, str]]:
+    """Yield texts of a document with one of its values or keys changed.
+
+    Every value of the first level becomes `each` of the others, and `count` values further in become one of them.
+    """
+    tree = json.loads(text)
+    inner = [path for path in _paths(tree) if len(path) > 1]
+    changes: list[tuple[tuple[Any, ...], Any]] = [
+        ((key,), other) for key in tree for other in draws.sample(_OTHERS, each)
+    ]
+    changes += [(draws.choice(inner), draws.choice(_OTHERS)) for _ in range(count)]
+    for path, other in changes:
+        yield f"{_name(path)} = {other!r}", json.dumps(replaced(tree, path, other))
+    for path in [*((key,) for key in tree), *(draws.choice(inner) for _ in range(count // 4))]:
+        yield f"without {_name(path)}", json.dumps(_without(tree, path))
+    yield "an unknown key", json.dumps({**tree, "unknown": {"x": [1]}})
+    yield "another document", json.dumps({"tailback": 1})
+    for whole in ("null", "[]", "3", '"x"', "NaN", "1e999", "{", "[" * DEEP, '{"a":' * DEEP):
+        yield f"only {whole[:8]}", whole
+    first = next(iter(tree))
+    yield "a value nested deep", text.replace("{", f'{{"deep": {"[" * DEEP}{"]" * DEEP},', 1)
+    yield "a value nested 400 deep", text.replace("{", f'{{"deep": {"[" * 400}{"]" * 400},', 1)
+    yield "a number of many digits", text.replace("{", f'{{"{first}": {"9" * 10_000},', 1)
+
+
+def replaced(tree: Any, path: tuple[Any, ...], other: Any) -> Any:
+    """Return a copy of a tree with another value in one place."""
+    made = copy.deepcopy(tree)
+    at = made
+    for step in path[:-1]:
+        at = at[step]
+    at[path[-1]] = other
+    return made
+
+
+@contextmanager
+def deadline(seconds: float) -> Iterator[None]:
+    """End what waits for something that never comes; as an exception that nothing takes for one of the system's."""
+
+    def late(*_: object) -> None:
+        raise AssertionError(f"not done after {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@contextmanager
+def seen_as_nobody() -> Iterator[None]:
+    """Be somebody else than the administrator, to whom permissions mean nothing."""
+    mine = os.geteuid()
+    if mine == 0:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        if mine == 0:
+            os.seteuid(mine)
+
+
+def _put(path: Path, at: int, bit: int) -> None:
+    data = bytearray(path.read_bytes())
+    data[at] ^= bit
+    path.write_bytes(data)
+
+
+def _over(path: Path, at: int, some: bytes) -> None:
+    data = bytearray(path.read_bytes())
+    data[at : at + len(some)] = some
+    path.write_bytes(data)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
+
+
+def _paths(tree: Any, here: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    items = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
+    return [path for key, value in items for path in [(*here, key), *_paths(value, (*here, key))]]
+
+
+def _without(tree: Any, path: tuple[Any, ...]) -> Any:
+    made = copy.deepcopy(tree)
+    at = made
+    for step in path[:-1]:
+        at = at[step]
+    del at[path[-1]]
+    return made
+
+
+def _name(path: tuple[Any, ...]) -> str:
+    return ".".join(map(str, path))
