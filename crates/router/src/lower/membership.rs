@@ -4,6 +4,7 @@ use super::{Model, Row, Traffic};
 use crate::ir::{Config, Header, Policy, Port, Queue};
 use crate::{Place, Report};
 use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A class of the port, and who is in it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -79,13 +80,19 @@ pub(super) fn moved(
     port: &Port,
     report: &mut Report,
 ) {
+    let reached = super::reach::of(port, &[], config);
+    let classes: BTreeSet<&str> = config
+        .policies
+        .iter()
+        .filter(|policy| reached.contains(&crate::Scope::Policy(policy.name.clone())))
+        .flat_map(|policy| policy.classes.iter().map(|class| class.name.as_str()))
+        .collect();
+    let of: BTreeMap<&str, &str> =
+        found.iter().flat_map(|own| own.groups.iter().map(|group| (group.as_str(), own.class.as_str()))).collect();
     for (index, class) in named {
         let Some(row) = traffic.rows.get(*index) else { continue };
-        let now = found.iter().find(|own| own.groups.contains(&row.name)).map_or("", |own| own.class.as_str());
-        let is_output = super::reach::of(port, &[], config)
-            .iter()
-            .any(|scope| matches!(scope, crate::Scope::Policy(name) if config.policy(name).is_some_and(|p| p.class(class).is_some())));
-        if is_output && now.rsplit('/').next() != Some(class) {
+        let now = of.get(row.name.as_str()).copied().unwrap_or_default();
+        if classes.contains(class.as_str()) && now.rsplit('/').next() != Some(class) {
             let message = format!("the row `{}` names the class `{class}`, and leaves in `{now}`", row.name);
             report.warning(row.at, message, "the input policy marks its packets otherwise");
         }

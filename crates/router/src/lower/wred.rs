@@ -1,10 +1,11 @@
 //! Weighted random early detection and fair queues with the defaults of the platform, and what was assumed for them.
 
 use super::conditions::dscp;
-use super::{Lower, Platform};
+use super::{Lower, Platform, Row};
 use crate::ir::{By, Class, Fair, Limit, Profile, Unit, Wred};
 use crate::mqc::Depth;
 use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
 
 /// Whether a code point has a name: default, class selectors, assured and expedited forwarding.
 fn named(code: u8) -> bool {
@@ -33,20 +34,19 @@ impl Lower<'_> {
         limit
     }
 
-    /// Packets of the mean size of the class's rows, in bytes.
-    fn mean_packet(&self, class: &Class) -> u64 {
+    /// The rows of the class; all where it has none.
+    fn rows_of(&self, class: &Class) -> Vec<&Row> {
         let own = self.members.iter().filter(|own| own.class.rsplit('/').next() == Some(class.name.as_str()));
-        let groups: Vec<&String> = own.flat_map(|own| &own.groups).collect();
-        let sizes: Vec<u64> = self
-            .conditions
-            .traffic
-            .rows
-            .iter()
-            .filter(|row| groups.is_empty() || groups.contains(&&row.name))
-            .map(|row| row.packet)
-            .collect();
-        let sum: u64 = sizes.iter().sum();
-        sum.checked_div(u64::try_from(sizes.len()).unwrap_or(1)).unwrap_or(1500).max(1)
+        let groups: BTreeSet<&str> = own.flat_map(|own| &own.groups).map(String::as_str).collect();
+        let rows = self.conditions.traffic.rows.iter();
+        rows.filter(|row| groups.is_empty() || groups.contains(row.name.as_str())).collect()
+    }
+
+    /// Mean size of the packets of the class's rows, in bytes.
+    fn mean_packet(&self, class: &Class) -> u64 {
+        let rows = self.rows_of(class);
+        let sum: u64 = rows.iter().map(|row| row.packet).sum();
+        sum.checked_div(u64::try_from(rows.len()).unwrap_or(1)).unwrap_or(1500).max(1)
     }
 
     /// A limit in packets; what is stated otherwise is converted by the mean packet of the class.
@@ -65,6 +65,11 @@ impl Lower<'_> {
     /// The discipline of a class with random-detect; `rate` is the class's in bit/s.
     pub(super) fn wred_discipline(&mut self, class: &Class, wred: &Wred, rate: u64) -> Value {
         let mut profiles = Map::new();
+        let sent: BTreeSet<u8> = self
+            .rows_of(class)
+            .iter()
+            .map(|row| if wred.by == By::Dscp { row.header.dscp } else { row.header.dscp >> 3 })
+            .collect();
         let codes: Vec<u8> = match wred.by {
             By::Precedence => (0..8).collect(),
             By::Dscp => (0..64).collect(),
@@ -76,7 +81,7 @@ impl Lower<'_> {
                 Some(profile) => self.in_packets(profile, class, rate),
                 // Code points without a name need no profile where no row has them. All others have one, so that the scenario
                 // does not depend on the rows.
-                None if wred.by == By::Dscp && !named(code) && !self.has_code(class, wred.by, code) => continue,
+                None if wred.by == By::Dscp && !named(code) && !sent.contains(&code) => continue,
                 None => self.usual_profile(wred.by, code),
             };
             let mut one = json!({ "min": profile.min, "max": profile.max });
@@ -114,22 +119,10 @@ impl Lower<'_> {
         made
     }
 
-    /// Whether a row of the class has that code point or precedence.
-    fn has_code(&self, class: &Class, by: By, code: u8) -> bool {
-        let own = self.members.iter().filter(|own| own.class.rsplit('/').next() == Some(class.name.as_str()));
-        let groups: Vec<&String> = own.flat_map(|own| &own.groups).collect();
-        self.conditions.traffic.rows.iter().any(|row| {
-            let own = if by == By::Dscp { row.header.dscp } else { row.header.dscp >> 3 };
-            own == code && (groups.is_empty() || groups.contains(&&row.name))
-        })
-    }
-
     /// Whether a row of the class has another traffic class in its labels than the precedence, so that profiles differ.
     fn labels_differ(&self, class: &Class) -> bool {
-        let own = self.members.iter().filter(|own| own.class.rsplit('/').next() == Some(class.name.as_str()));
-        let groups: Vec<&String> = own.flat_map(|own| &own.groups).collect();
-        let mut rows = self.conditions.traffic.rows.iter().filter(|row| groups.contains(&&row.name));
-        rows.any(|row| row.header.experimental.is_some_and(|exp| exp != row.header.dscp >> 3))
+        let differs = |row: &&Row| row.header.experimental.is_some_and(|exp| exp != row.header.dscp >> 3);
+        self.rows_of(class).iter().any(differs)
     }
 
     fn usual_profile(&mut self, by: By, code: u8) -> Profile {

@@ -42,7 +42,7 @@ pub(crate) enum Depth {
 const QOS_REFERENCE: &str = "Cisco IOS Quality of Service Solutions Command Reference";
 const XE_DEPTH: &str = "Cisco IOS XE QoS Congestion Management Configuration Guide, chapter on queue limits";
 const XR_DEPTH: &str = "Cisco IOS XR Modular QoS Command Reference, `queue-limit`";
-const HQF_GUIDE: &str = "QoS: Hierarchical Queueing Framework Configuration Guide, IOS 15M&T";
+const CAPTURE: &str = "public captures of `show policy-map interface` on IOS 15";
 const UNKNOWN: &str = "unknown";
 
 impl Platform {
@@ -94,19 +94,21 @@ impl Platform {
         (self == Platform::Xr).then_some(256)
     }
 
-    /// Packets of one flow in a class's fair queue, of a class that holds `limit`, and the source. HQF: a quarter of the limit.
-    /// Before, each flow had 64.
+    /// Packets of one flow in a class's fair queue, of a class that holds `limit`, and the source. HQF: a quarter of the limit
+    /// (captures show "per-flow queue limit 16" beside "queue limit 64 packets"). Before, each flow had 64, as the congestive
+    /// discard threshold of an interface's fair queue has.
     pub(crate) fn per_flow(self, limit: u64) -> (u64, &'static str) {
         match self {
             Platform::Classic => (64, QOS_REFERENCE),
-            Platform::Hqf | Platform::Xe => ((limit / 4).max(1), HQF_GUIDE),
-            Platform::Xr | Platform::Nxos | Platform::Arista => ((limit / 4).max(1), UNKNOWN),
+            Platform::Hqf => ((limit / 4).max(1), CAPTURE),
+            Platform::Xe | Platform::Xr | Platform::Nxos | Platform::Arista => ((limit / 4).max(1), UNKNOWN),
         }
     }
 
     /// Thresholds of weighted random early detection by default: minimum and maximum, what they count, and the source.
     /// Code points of assured forwarding have 32, 28 and 24 by drop precedence, EF 36, class selectors and others 20 + 2 for each
-    /// precedence, all of 40. By precedence, IOS before HQF has 20, 22, 24, 26, 28, 31, 33, 35, later 20 to 34 by twos.
+    /// precedence, all of 40: so configurations write them that state the defaults; no public table was found. By precedence, captures
+    /// of HQF show 20 to 34 by twos; 20, 22, 24, 26, 28, 31, 33, 35 before it has no public source that was found.
     pub(crate) fn thresholds(self, by: By, code: u8) -> (u32, u32, Unit, &'static str) {
         const OLD: [u32; 8] = [20, 22, 24, 26, 28, 31, 33, 35];
         let precedence = code >> 3;
@@ -119,13 +121,13 @@ impl Platform {
                 _ => 20 + 2 * u32::from(precedence),
             },
         };
-        let known = matches!(self, Platform::Classic | Platform::Hqf);
-        (min, 40, Unit::Packets, if known { QOS_REFERENCE } else { UNKNOWN })
+        let known = by == By::Precedence && self == Platform::Hqf;
+        (min, 40, Unit::Packets, if known { CAPTURE } else { UNKNOWN })
     }
 
-    /// Whether classes with `bandwidth` share in equal parts what others leave, instead of in proportion: IOS XE schedules excess
-    /// by the ratio of `bandwidth remaining ratio`, which is 1 for all where none is given (Cisco IOS XE QoS Congestion
-    /// Management Configuration Guide, "Two-Parameter Scheduler" and "Three-Parameter Scheduler").
+    /// Whether classes with `bandwidth` share in equal parts what others leave, instead of in proportion: the schedulers of ASR
+    /// 1000 and ISR 4000 have three parameters and share the excess equally, those of IOS two and share it in proportion (QoS
+    /// Modular QoS Command-Line Interface Configuration Guide, IOS XE, "3-Level User-Defined Queuing Policy Support").
     pub(crate) fn shares_equally(self) -> bool {
         self == Platform::Xe
     }
@@ -150,8 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn thresholds_by_code_point_are_those_of_the_command_reference() {
-        // Table of defaults of `random-detect dscp`.
+    fn thresholds_by_code_point_fall_with_the_drop_precedence_and_rise_with_the_class_selector() {
         let table = [
             (10, 32),
             (12, 28),
