@@ -138,6 +138,7 @@ impl JsonSchema for Accounting {
                 { "type": "string", "format": "bytes, negative for less", "examples": ["18B", "-8B"] },
                 {
                     "type": "object",
+                    "description": "What a token bucket counts of a packet: bytes more, then at least so many, then whole cells.",
                     "additionalProperties": false,
                     "properties": {
                         "bytes": { "type": "string", "description": "Bytes more, negative for less. Default \"0B\"." },
