@@ -235,6 +235,28 @@ def test_a_policy_within_a_shaped_class_has_no_second_limit_around_it():
     assert rows["bulk-b"].loss.mean == pytest.approx(1 - left, abs=0.02)
 
 
+def test_a_hub_with_marking_on_the_lan_and_nested_priority_is_as_by_hand():
+    examples = Path(__file__).parents[2] / "docs/examples"
+    text, table = ((examples / name).read_text() for name in ("hub.txt", "hub.csv"))
+    found = import_configuration("mqc", text, traffic=table)
+    made = judge(found, duration="12s", replications=3)
+    rows = {row.group: row for row in made.rows}
+    assert made.survives
+    # 12 Mbit/s less 2 x 10 calls of 80 kbit/s with 14 B for each 200 B, for 2 x 9.5 Mbit/s with 14 B for each 1500 B.
+    left = 12 - 2 * 0.8 * 214 / 200
+    for site in ("a", "b"):
+        voice, bulk = rows[f"voice-{site}"], rows[f"bulk-{site}"]
+        assert (voice.code_point, voice.loss.hi) == (46, 0)
+        assert voice.delay_p99.hi < 3 * 1514 * 8 / 12e6
+        assert bulk.loss.mean == pytest.approx(1 - left / (2 * 9.5 * 1514 / 1500), abs=0.02)
+        # A full queue of 64 packets at half of what voice leaves.
+        assert bulk.delay.mean == pytest.approx(64 * 1514 * 8 / (left / 2 * 1e6), rel=0.03)
+    # Without the LAN's policy voice is in no priority class: it waits with the bulk, and loses as much.
+    unmarked = judge(import_configuration("mqc", text.replace(" service-policy input MARK\n", ""), traffic=table))
+    assert not unmarked.survives
+    assert next(row for row in unmarked.rows if row.group == "voice-a").loss.mean > 0.2
+
+
 def test_the_same_within_a_class_of_htb():
     _, made, rows = verdict_of("tc/19-htb-prio.sh", "t23")
     assert rows["voice"].loss.hi == 0
