@@ -158,7 +158,7 @@ mod tests {
 
     fn packet(size: u32) -> Packet {
         let mut packet = Packet::new(0, crate::Traits::default(), tailback_units::Time::ZERO, 0, 0);
-        packet.set_lengths(size.into(), size.into());
+        packet.set_lengths(size, size);
         packet
     }
 
