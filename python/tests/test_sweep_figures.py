@@ -168,7 +168,8 @@ def test_axes_of_different_multiples_are_numbers_in_figures() -> None:
 def test_sweeps_and_comparisons_show_themselves_shortly(swept: tailback.Sweep, merge: Path) -> None:
     text = repr(swept)
     assert len(text) < 200
-    assert "5 points, 2 replications each, complete" in text
+    assert text.splitlines()[0].endswith(": 5 points")
+    assert "2 replications each, complete" in text
     assert swept.digest in text
     html = swept._repr_html_()
     assert html.count("<tr>") == 6
