@@ -342,7 +342,7 @@ def draw(made: Verdict, path: Path) -> None:
             axes.grid(axis="x", alpha=0.3)
         figure.axes[0].set_yticks(range(len(names)), names)
         figure.axes[0].invert_yaxis()
-        figure.suptitle(f"{made.title}: {made.sentences()[0]}  (x: target)")
+        figure.suptitle(f"{made.sentences()[0]}  (x: target)\n{made.title}", fontsize="medium")
         kind = path.suffix.removeprefix(".").lower()
         try:
             path.write_bytes(plot.to_bytes(figure, "svg" if kind == "svg" else "pdf" if kind == "pdf" else "png"))
