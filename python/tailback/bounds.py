@@ -192,8 +192,7 @@ class _Port:
         after = _delay_s(self.line)
         shaper = self.table.get("shaper")
         if shaper is not None:
-            if _native.parse_bytes(shaper.get("accounting", "0B")) != 0:
-                raise _NoBoundError("the shaper counts other bytes than the policy")
+            _counts_frames(shaper)
             shaped = _bps(shaper["rate"]) / 8
             rate = min(line, shaped)
             # The bucket must fill for the packet before; then the packet itself takes its time on the line.
@@ -216,6 +215,8 @@ class _Port:
             # Non-preemptive: a packet of another class, or of the line, may be under way.
             return _delay(total, service), "arrival curves of all that share its queue"
         assert discipline is not None
+        if kind in {"shaper", "class-based"}:
+            _counts_frames(discipline)
         if kind == "shaper":
             rate = _bps(discipline["rate"]) / 8
             slower = _Service(min(rate, service.rate), service.latency + self.largest / rate)
@@ -354,6 +355,12 @@ class _Port:
             if not holds:
                 return False
         return True
+
+
+def _counts_frames(table: Json) -> None:
+    """Refuse token buckets that count other bytes than buffers do: curves are of those."""
+    if table.get("accounting", "0B") != "0B":
+        raise _NoBoundError("a token bucket counts other bytes than buffers do (`accounting`)")
 
 
 def _delay(arrival: _Curve, service: _Service) -> float:

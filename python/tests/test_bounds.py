@@ -89,6 +89,25 @@ def test_no_packet_of_any_replication_exceeds_its_bound(case, table):
             assert report.max_delay_s(group) <= seconds
 
 
+@pytest.mark.parametrize("counted", ["overhead 44", "overhead 44 linklayer atm", "mpu 64"])
+@pytest.mark.parametrize("within", [False, True])
+def test_a_shaper_that_counts_other_bytes_than_buffers_gives_no_bound(counted, within):
+    shaper = f"tbf rate 2mbit burst 10kb latency 50ms {counted}"
+    if within:
+        script = f"tc qdisc add dev eth0 root handle 1: prio\ntc qdisc add dev eth0 parent 1:1 handle 10: {shaper}\n"
+        script += "tc filter add dev eth0 parent 1: protocol ip matchall flowid 1:1\n"
+    else:
+        script = f"tc qdisc add dev eth0 root handle 1: {shaper}\n"
+    table = "name,dscp,rate,packet,count,model\ncalls,ef,80kbit/s,200,4,cbr\n"
+    found = import_configuration("tc", script, traffic=table, rate="10Mbit/s")
+    bound = worst_case(found.check(), "ce", "sink")["calls"]
+    assert bound.seconds is None
+    assert "accounting" in bound.reason
+    # The same that counts what buffers count has one.
+    plain = import_configuration("tc", script.replace(f" {counted}", ""), traffic=table, rate="10Mbit/s")
+    assert worst_case(plain.check(), "ce", "sink")["calls"].seconds is not None
+
+
 def test_a_class_with_a_share_is_bounded_by_its_share():
     # Two classes of 1 Mbit/s each, both of sources with a constant rate, behind a FIFO each.
     text = """
