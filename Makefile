@@ -137,11 +137,19 @@ check-bounds: $(VENV)/.installed ## Run the Python tests with the oldest version
 	$(BIN)/python tools/check_bounds.py
 
 .PHONY: validate
-validate: $(VENV)/.tested ## Run the long tests too (random networks, full-length oracles, every claim, TCP against ns-2)
+validate: $(VENV)/.tested ## Run the long tests too (random networks, every claim, TCP against ns-2, policies against Linux)
 	$(CARGO) test --locked --profile validate $(TESTED_CRATES) -- --include-ignored
 	$(BIN)/python -m pytest -m "slow or not slow"
 	tools/fuzz.sh 60
 	$(BIN)/python validation/tcp.py --out $(OUT)/validation
+	$(BIN)/python validation/linux/compare.py --out $(OUT)/validation
+
+# The witness of `validate`, which skips the comparison without it.
+.PHONY: kernel
+kernel: $(OUT)/validation/kernel/linux ## Build a Linux kernel in virtual time for `validate` (5 to 10 minutes of two cores)
+
+$(OUT)/validation/kernel/linux:
+	validation/linux/build_kernel.sh $(dir $@)
 
 # An hour for each target; `make fuzz FUZZ_SECONDS=600` ten minutes.
 FUZZ_SECONDS ?= 3600

@@ -98,7 +98,8 @@ def form(schema: Schema, node: Node) -> str:
     if "enum" in node:
         return " or ".join(f'`"{value}"`' for value in node["enum"])
     if isinstance(node.get("additionalProperties"), dict):
-        return "table of tables by name"
+        inner = form(schema, node["additionalProperties"])
+        return "table of tables by name" if "table" in inner else f"table of {inner}, by name"
     name = node.get("type")
     name = str(name[0] if isinstance(name, list) else name)
     names = {"integer": "whole number", "boolean": "true or false", "array": "list", "string": "text"}

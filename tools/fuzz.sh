@@ -18,7 +18,11 @@ targets=("$@")
 for target in "${targets[@]}"; do
     # New inputs go to fuzz/found, which is not kept; those in fuzz/corpus are.
     mkdir -p "found/$target"
+    # Documents and studies are changed as a whole, in a form that is longer than the file: a limit of length that grows
+    # slowly would leave them to changes of bytes, and several changes on top of each other are mostly refused at once.
+    whole=()
+    [[ $target == document || $target == study ]] && whole=(-len_control=0 -mutate_depth=1 -cross_over=0)
     # No sanitizer: the code is safe Rust but for a few lines, and so the stable toolchain will do.
     cargo fuzz run --sanitizer none "$target" "found/$target" "corpus/$target" -- \
-        -max_total_time="$seconds" -timeout=30 -max_len=20000 -rss_limit_mb=3000 -print_final_stats=1
+        -max_total_time="$seconds" -timeout=30 -max_len=20000 -rss_limit_mb=3000 -print_final_stats=1 "${whole[@]}"
 done

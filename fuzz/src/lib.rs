@@ -74,19 +74,53 @@ fn bytes(text: &str) -> Option<u64> {
     Some((number.trim().parse::<f64>().ok()? * factor) as u64)
 }
 
-/// Values at the ends of what quantities can be, and beyond.
-const EXTREMES: &[&str] = &[
-    "\"0B\"", "\"1B\"", "\"64B\"", "\"1kB\"", "\"65535B\"", "\"1GB\"", "\"1099511627776B\"", "\"18446744073709551615B\"",
-    "\"0packets\"", "\"1packets\"", "\"unlimited\"", "\"none\"", "\"batch\"",
-    "\"0s\"", "\"1ps\"", "\"1ns\"", "\"1us\"", "\"1ms\"", "\"1s\"", "\"5000h\"",
-    "\"0bit/s\"", "\"1bit/s\"", "\"1kbit/s\"", "\"1Mbit/s\"", "\"10Gbit/s\"", "\"10Tbit/s\"",
+/// Values at the ends of what quantities can be, and beyond, by what they are values of.
+const SIZES: &[&str] = &["0B", "1B", "64B", "1kB", "65535B", "1GB", "1099511627776B", "18446744073709551615B", "unlimited"];
+const COUNTS: &[&str] = &["0packets", "1packets", "2packets", "100000packets"];
+const TIMES: &[&str] = &["0s", "1ps", "1ns", "1us", "1ms", "1s", "5000h"];
+const RATES: &[&str] = &["0bit/s", "1bit/s", "1kbit/s", "1Mbit/s", "10Gbit/s", "10Tbit/s"];
+const SHARES: &[&str] = &["0%", "0.001%", "50%", "100%", "200%"];
+const WORDS: &[&str] = &["none", "batch", "", "*"];
+const NUMBERS: &[&str] = &[
     "0", "1", "2", "8", "63", "64", "255", "65535", "65536", "4294967295", "9223372036854775807", "18446744073709551615", "-1",
     "0.0", "1e-300", "1e-9", "0.5", "0.9999999999999999", "1.0", "1.0000000001", "1e18", "1e300",
-    "\"0%\"", "\"100%\"", "true", "false", "null", "\"\"", "\"*\"", "[]", "{}",
 ];
+const OTHERS: &[&str] = &["true", "false", "null", "[]", "{}"];
 
-/// A document with one to four of its values changed: to an extreme, to one of the same key elsewhere, to nothing, doubled.
-/// None if it is no table.
+/// What a value of a document is of.
+fn family(value: &Value) -> Option<&'static [&'static str]> {
+    let Value::String(text) = value else {
+        return value.is_number().then_some(NUMBERS);
+    };
+    if !text.starts_with(|first: char| first.is_ascii_digit()) {
+        return matches!(text.as_str(), "none" | "unlimited").then_some(SIZES);
+    }
+    let unit = text.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | '_'));
+    Some(match unit.trim() {
+        "%" => SHARES,
+        unit if unit.ends_with("bit/s") => RATES,
+        unit if unit.starts_with("packet") => COUNTS,
+        unit if unit.ends_with('B') => SIZES,
+        _ => TIMES,
+    })
+}
+
+/// An extreme: mostly of the same unit, so that the document is read further than to its type.
+fn extreme(old: &Value, rng: &mut Rng) -> Value {
+    let all = [SIZES, COUNTS, TIMES, RATES, SHARES, WORDS, NUMBERS, OTHERS];
+    let list = match family(old) {
+        Some(own) if rng.below(8) != 0 => own,
+        _ => all[rng.below(all.len() as u64) as usize],
+    };
+    let text = list[rng.below(list.len() as u64) as usize];
+    match core::ptr::eq(list, NUMBERS) || core::ptr::eq(list, OTHERS) {
+        true => serde_json::from_str(text).expect("these are JSON"),
+        false => json!(text),
+    }
+}
+
+/// A document with one of its values changed, now and then up to four: to an extreme, to one of the same key or another elsewhere,
+/// to nothing, doubled. None if it is no table.
 pub fn mutated(text: &str, seed: u32) -> Option<String> {
     let mut tree: Value = match serde_json::from_str(text) {
         Ok(tree) => tree,
@@ -95,22 +129,30 @@ pub fn mutated(text: &str, seed: u32) -> Option<String> {
     };
     tree.as_object()?;
     let rng = &mut Rng::named(u64::from(seed), "document mutator");
-    for _ in 0..1 + rng.below(4) {
+    let changes = if rng.below(3) == 0 { 2 + rng.below(3) } else { 1 };
+    for _ in 0..changes {
         let mut paths = Vec::new();
         collect(&tree, String::new(), &mut paths);
         if paths.is_empty() {
             break;
         }
-        let path = &paths[rng.below(paths.len() as u64) as usize];
-        let other = &paths[rng.below(paths.len() as u64) as usize];
-        let donor = tree.pointer(other).cloned().unwrap_or(json!({}));
+        let path = paths[rng.below(paths.len() as u64) as usize].clone();
         match rng.below(8) {
-            0 => remove(&mut tree, path),
-            1 => *tree.pointer_mut(path)? = donor,
-            2 => double(&mut tree, path),
+            0 => remove(&mut tree, &path),
+            1 => {
+                // One of the same key makes sense more often than any other.
+                let key = path.rsplit('/').next().expect("a pointer begins with a slash");
+                let alike: Vec<_> = paths.iter().filter(|other| other.rsplit('/').next() == Some(key)).collect();
+                let other = match rng.below(2) {
+                    0 => alike[rng.below(alike.len() as u64) as usize],
+                    _ => &paths[rng.below(paths.len() as u64) as usize],
+                };
+                *tree.pointer_mut(&path)? = tree.pointer(other).cloned().unwrap_or(json!({}));
+            }
+            2 => double(&mut tree, &path),
             _ => {
-                let extreme = EXTREMES[rng.below(EXTREMES.len() as u64) as usize];
-                *tree.pointer_mut(path)? = serde_json::from_str(extreme).expect("extremes are JSON");
+                let value = tree.pointer_mut(&path)?;
+                *value = extreme(value, rng);
             }
         }
     }

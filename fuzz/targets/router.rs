@@ -1,15 +1,15 @@
-//! Configurations of routers: Cisco's command line and Linux `tc`, read by either reader, written by either writer, made a
-//! scenario of and lifted back; the same text as a table of traffic.
+//! Configurations of routers, read by the reader of each language, written by either writer, made a scenario of and lifted
+//! back; the same text as a table of traffic.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tailback_router::{Imported, Options, Traffic, lift, lower, mqc, tc};
+use tailback_router::{LANGUAGES, Options, Traffic, lift, lower, mqc, tc};
 
 fuzz_target!(|data: &[u8]| {
     let Ok(text) = std::str::from_utf8(data) else { return };
-    for import in [mqc::import as fn(&str) -> Imported, tc::import] {
-        let imported = import(text);
+    for language in LANGUAGES {
+        let imported = (language.import)(text);
         for notice in imported.report.notices() {
             assert!(notice.line as usize <= text.lines().count() + 1, "{notice}");
         }

@@ -90,6 +90,8 @@ class Scenario:
     @property
     def effect(self) -> str:
         """Hash of what the document amounts to: without what nothing goes by."""
+    def offered(self) -> dict[str, tuple[float, float] | None]:
+        """Return what each group of flows offers, bit/s in buffers and on the wire; None if it is not known."""
     def warnings(self) -> list[dict[str, str | int | None]]:
         """Return what looks wrong although it is allowed: the keys of a problem, and `name`."""
     def without_effect(self, assignments: list[tuple[str, str]]) -> list[dict[str, str | int | None]]:

@@ -1,4 +1,4 @@
-"""Router configurations in and out: Cisco MQC and Linux tc become scenarios, and scenarios configurations.
+"""Router configurations in and out: Cisco MQC, Linux tc and Junos become scenarios, and scenarios become MQC or tc.
 
     found = import_configuration("mqc", Path("policy.txt").read_text(), traffic=Path("traffic.csv").read_text())
     for notice in found.notices:
@@ -28,13 +28,17 @@ __all__ = [
     "Language",
     "Link",
     "Notice",
+    "Writable",
     "export_configuration",
     "import_configuration",
     "translate_configuration",
 ]
 
-Language: TypeAlias = Literal["mqc", "tc"]
-"""Cisco's modular QoS command line, or Linux traffic control."""
+Language: TypeAlias = Literal["mqc", "tc", "junos", "routeros", "sonic"]
+"""Cisco's modular QoS command line, Linux traffic control, Junos, RouterOS, or SONiC's CONFIG_DB."""
+
+Writable: TypeAlias = Literal["mqc", "tc"]
+"""The languages that are written, too."""
 
 Level: TypeAlias = Literal["error", "unsupported", "assumed", "warning", "ignored"]
 
@@ -205,14 +209,15 @@ def import_configuration(
     """Make a scenario of a configuration.
 
     Args:
-        language: "mqc" or "tc".
+        language: "mqc", "tc", "junos", "routeros" or "sonic".
         text: The configuration or script.
         traffic: The traffic table as CSV text. Default: made up of what the classes are guaranteed, which is noted.
         interface: The interface to simulate. Default: the only one with a policy.
         policy: The policy to simulate, where no interface names it.
         rate: Rate of the line behind the interface, such as "10Mbit/s". Default: what the configuration says.
         overhead: What shapers, policers and guarantees count of a packet beside layer 3: "none", "ethernet", "dot1q",
-            "mpls", "ppp", "pppoe", or a number of bytes from 0 to 255. Default: by the kind of interface.
+            "mpls", "ppp", "pppoe", "atm" (AAL5 with LLC/SNAP), "atm-vc" (without), or a number of bytes from 0 to 255.
+            Default: by the kind of interface.
         title: Title of the scenario.
         duration: Length of a run, such as "20s".
         platform: Whose defaults hold where a Cisco configuration is silent: "classic" (IOS before 12.4(20)T), "hqf"
@@ -245,7 +250,7 @@ def import_configuration(
 
 
 def export_configuration(
-    language: Language,
+    language: Writable,
     scenario: Scenario,
     port: str | None = None,
     *,
@@ -289,8 +294,8 @@ def export_configuration(
     return Configuration(found["text"], notices, changes, found["paste"], original)
 
 
-def translate_configuration(from_: Language, text: str, to: Language) -> Configuration:
-    """Write a configuration in the other language."""
+def translate_configuration(from_: Language, text: str, to: Writable) -> Configuration:
+    """Write a configuration in another language."""
     found = json.loads(_native.translate_router(from_, text, to))
     notices = [*_notices("configuration", found["configuration_report"]), *_notices("export", found["export_report"])]
     return Configuration(found["text"], notices)

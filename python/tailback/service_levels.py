@@ -14,9 +14,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 from tailback import _native, tune
 from tailback.errors import UsageError
+from tailback.fluid import FluidPort, NotModelledError
 from tailback.report import Report
 from tailback.running import run
 from tailback.scenario import Scenario, Value
@@ -31,7 +33,9 @@ __all__ = [
     "Watched",
     "break_point",
     "check",
+    "fluid_forecast",
     "forecast",
+    "intervals_until",
     "observe",
     "targets",
     "watch",
@@ -331,6 +335,82 @@ def forecast(
         return _first(lambda step: grown.compliance(1 + (most - 1) * step / _STEPS)[i] < keep, most)
 
     return [Forecast(target, factor(i), most) for i, target in enumerate(targets)]
+
+
+def fluid_forecast(
+    scenario: Scenario, targets: Sequence[Target], growing: Sequence[str], port: str | None = None, *, most: float = 4.0
+) -> list[Forecast]:
+    """Find the same factors by the fluid model of a port, without a run.
+
+    A loss is that of the long run, and a delay breaks where the group's queue overflows and is longer than the target
+    allows: bursts, which break targets earlier, are not in the model.
+
+    Args:
+        scenario: As `tailback import` makes it: hosts with a link each to one switch, and a policy at one of its ports.
+        targets: Of loss and delay.
+        growing: Groups that send more, all by the same factor.
+        port: The port, such as `ce:sink`. Default: the only one with a policy.
+        most: The largest factor, above 1.
+
+    Raises:
+        UsageError: A group is unknown, a target is of jitter, or the policy has no fluid model, with the reason.
+
+    """
+    if not (math.isfinite(most) and most > 1):
+        raise UsageError(f"the largest growth is a factor above 1, not {most:g}")
+    names = _groups(scenario)
+    for group in (*growing, *(target.group for target in targets)):
+        if group not in names:
+            raise UsageError(f"there is no group of flows {group!r}; there are {', '.join(names)}")
+    try:
+        model = FluidPort(scenario, *_port(scenario, port))
+        return [Forecast(target, _fluid_factor(model, target, growing, most), most) for target in targets]
+    except NotModelledError as reason:
+        raise UsageError(f"no forecast by the fluid model: {reason}; leave it to simulation") from None
+
+
+def _fluid_factor(model: FluidPort, target: Target, growing: Sequence[str], most: float) -> float | None:
+    if target.jitter_s is not None:
+        raise NotModelledError(f"fluids have no jitter, and `{target.group}` has a target of it")
+
+    def excess(factor: float) -> float:
+        got = model(dict.fromkeys(growing, factor)).get(target.group)
+        if got is None:
+            raise NotModelledError(f"`{target.group}` does not leave by this port")
+        over = [] if target.loss is None else [got.loss - target.loss]
+        if target.delay_s is not None:
+            if got.delay_s is None:
+                raise NotModelledError(f"how long the queue of `{target.group}` is where it overflows is not known")
+            over.append(got.delay_s - target.delay_s)
+        # Rounding of a rate that is just carried is no loss.
+        return max(over) - 1e-9
+
+    return break_point(excess, 0.0, 1.0, most)
+
+
+def intervals_until(factor: float, growth: float) -> int:
+    """Return how many intervals it takes until a load that grows by a part each interval is so many times as large."""
+    return max(math.ceil(math.log(factor) / math.log1p(growth) - 1e-9), 0)
+
+
+def _port(scenario: Scenario, name: str | None) -> tuple[str, str]:
+    switches = cast("Mapping[str, Mapping[str, Mapping[str, object]]]", scenario.document.get("switches", {}))
+    policies = ("discipline", "shaper", "conditioners")
+    found = [
+        (node, neighbour)
+        for node, switch in switches.items()
+        for neighbour, table in switch.get("ports", {}).items()
+        if isinstance(table, Mapping) and any(table.get(key) for key in policies)
+    ]
+    if name is not None:
+        node, colon, neighbour = name.partition(":")
+        if colon and node in switches:
+            return node, neighbour
+        raise UsageError(f"there is no port {name!r}; write a switch and its neighbour, such as ce:sink")
+    if len(found) != 1:
+        ports = ", ".join(":".join(port) for port in found) or "none"
+        raise UsageError(f"which port is meant? there are {ports} with a policy; name it with --port")
+    return found[0]
 
 
 def _first(is_broken: Callable[[int], bool], most: float) -> float | None:

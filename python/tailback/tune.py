@@ -23,7 +23,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Literal, TypeAlias, cast
 
 from tailback import _native, quality
 from tailback.errors import ScenarioError, UsageError
@@ -184,16 +184,29 @@ class Tuned:
         }
 
 
-_METRICS: Mapping[str, Callable[[Report, str], float]] = {
+_Figure: TypeAlias = Callable[[Report, str], float]
+
+
+def _of_arrivals(figure: _Figure) -> _Figure:
+    """A figure that is NaN where nothing of the group arrived, such as below a priority that takes all."""
+
+    def found(report: Report, group: str) -> float:
+        starved = bool(report.data["variation"]) and group not in report.data["variation"]
+        return math.nan if starved else figure(report, group)
+
+    return found
+
+
+_METRICS: Mapping[str, _Figure] = {
     "loss": lambda report, group: report.loss(group),
     "delay": lambda report, group: report.mean_delay_s(group),
-    "delay.p99": lambda report, group: report.variation(group)["delay"].get("p99_s") or math.nan,
-    "jitter": lambda report, group: report.variation(group)["jitter_s"] or 0.0,
-    "pdv.p99": lambda report, group: report.variation(group)["pdv_p99_s"],
-    "pdv.p999": lambda report, group: report.variation(group)["pdv_p999_s"],
+    "delay.p99": _of_arrivals(lambda report, group: report.variation(group)["delay"].get("p99_s") or math.nan),
+    "jitter": _of_arrivals(lambda report, group: report.variation(group)["jitter_s"] or 0.0),
+    "pdv.p99": _of_arrivals(lambda report, group: report.variation(group)["pdv_p99_s"]),
+    "pdv.p999": _of_arrivals(lambda report, group: report.variation(group)["pdv_p999_s"]),
     "throughput": lambda report, group: report.throughput_bps(group),
     "goodput": lambda report, group: report.goodput_bps(group),
-    "mos": lambda report, group: quality.speech(report, group).mos,
+    "mos": _of_arrivals(lambda report, group: quality.speech(report, group).mos),
 }
 _UNITS = {"loss": "1", "throughput": "bit/s", "goodput": "bit/s", "mos": "1"} | dict.fromkeys(
     ("delay", "delay.p99", "jitter", "pdv.p99", "pdv.p999"), "s"
@@ -318,7 +331,7 @@ def tune(
 
 def _confirm(search: _Search, point: tuple[int, ...], before: int, confirmations: int) -> Attempt:
     """Run a candidate with seeds of its own, after so many others."""
-    scenario = search.scenario.set(search.settings(point))
+    scenario = search.scenario.with_texts(list(search.settings(point).items()))
     first = search.seed + (1 + before) * _CONFIRMATION
     reports = run(scenario, first, confirmations, search.threads).reports
     error = 1 - cast(float, scenario.run_config["confidence"])
@@ -368,7 +381,9 @@ class _Search:
         if key in self.seen:
             return self.seen[key]
         try:
-            result = run(self.scenario.set(self.settings(key)), self.seed, self.replications, self.threads)
+            result = run(
+                self.scenario.with_texts(list(self.settings(key).items())), self.seed, self.replications, self.threads
+            )
         except ScenarioError:
             # Some candidates cannot be, such as shares that sum to more than all.
             self.seen[key] = (math.inf, self.cost(key))

@@ -56,9 +56,10 @@ class Row:
     mos: Interval | None
     """Mean opinion score, of voice."""
     misses: tuple[str, ...]
-    """Of `delay`, `variation`, `loss` and `MOS` those whose whole interval misses the target."""
+    """Of `delay`, `variation`, `loss` and `MOS` those whose whole interval misses the target; all that there are, and
+    `nothing arrived`, where every packet waits for ever."""
     doubts: tuple[str, ...]
-    """Those whose interval holds the target: more replications would tell."""
+    """Those whose interval holds the target: more replications would tell. `nothing was sent` where nothing was."""
     longest_s: float
     """The longest delay of a packet in all replications; NaN if nothing arrived."""
     bound: Bound
@@ -86,7 +87,7 @@ class Row:
             _ms(self.delay_p99),
             _ms(self.variation),
             f"{self.loss.mean * 100:.3g} %",
-            "" if self.mos is None else f"{self.mos.mean:.2f}",
+            "" if self.mos is None or self.mos.n == 0 else f"{self.mos.mean:.2f}",
             target,
             found,
         ]
@@ -251,28 +252,35 @@ def _row(
     def later(figure: Interval) -> Interval:
         return replace(figure, mean=figure.mean + further_s, lo=figure.lo + further_s, hi=figure.hi + further_s)
 
+    def measured(figure: Callable[[Report], float]) -> Interval:
+        # Of a replication in which nothing of the group arrived there is no delay.
+        return over(lambda report: figure(report) if group in report.data["variation"] else math.nan)
+
     def p99(report: Report) -> float:
         return report.variation(group)["delay"].get("p99_s") or math.nan
 
     delay = later(over(lambda report: report.mean_delay_s(group)))
-    variation = over(lambda report: report.variation(group)["pdv_p999_s"])
+    variation = measured(lambda report: report.variation(group)["pdv_p999_s"])
     loss = over(lambda report: report.loss(group)).clipped(0.0)
     mos = None
     if objective is not None and objective.mos is not None:
         terminal_s = _TERMINAL_S + further_s
-        mos = over(lambda report: quality.speech(report, group, terminal_s=terminal_s, codec=codec).mos)
+        mos = measured(lambda report: quality.speech(report, group, terminal_s=terminal_s, codec=codec).mos)
     bound = bounds_of.get(group, Bound(None, "no bound: it does not leave by the judged port"))
     if bound.seconds is not None:
         bound = replace(bound, seconds=bound.seconds + further_s)
     misses, doubts = _judged(objective, delay, variation, loss, mos)
+    offered = over(lambda report: report.offered_bps(group))
+    if offered.mean == 0 and objective is not None:
+        misses, doubts = (), ("nothing was sent",)
     return Row(
         group=group,
         policy_class=class_,
         code_point=code_point,
         objective=objective,
-        offered=over(lambda report: report.offered_bps(group)),
+        offered=offered,
         delay=delay,
-        delay_p99=later(over(p99)),
+        delay_p99=later(measured(p99)),
         variation=variation,
         loss=loss,
         mos=mos,
@@ -289,13 +297,15 @@ def _judged(
     if objective is None:
         return (), ()
     limits = (("delay", delay, objective.delay_s), ("variation", variation, objective.variation_s))
+    if delay.n == 0:
+        # Nothing arrived: what waits for ever is not lost, and no target is kept by it.
+        kept = (("delay", objective.delay_s), ("variation", objective.variation_s), ("loss", objective.loss))
+        given = [name for name, limit in kept if limit is not None]
+        return ("nothing arrived", *given, *(["MOS"] if objective.mos is not None else [])), ()
     misses: list[str] = []
     doubts: list[str] = []
     for name, interval, limit in (*limits, ("loss", loss, objective.loss)):
-        if interval.n == 0 and name != "loss":
-            # Nothing arrived.
-            misses.append(name)
-        elif limit is not None and interval.mean > limit:
+        if limit is not None and interval.mean > limit:
             (misses if interval.lo > limit or interval.n < 2 else doubts).append(name)
         elif limit is not None and interval.n > 1 and interval.hi > limit:
             doubts.append(name)

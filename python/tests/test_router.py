@@ -195,8 +195,10 @@ def test_a_cisco_policy_translated_into_tc_is_read_by_the_other_reader():
 
 
 def test_an_unknown_language_or_port_is_a_sentence():
-    with pytest.raises(ValueError, match="no language `junos`"):
-        _native.import_router("junos", "")
+    with pytest.raises(ValueError, match="no language `vyos`"):
+        _native.import_router("vyos", "")
+    with pytest.raises(ValueError, match="`junos` is read and not written; use mqc or tc"):
+        _native.export_router("junos", "{}")
     scenario = import_configuration("mqc", LLQ.format(kilobits=900), traffic=TRAFFIC).check()
     found = export_configuration("mqc", scenario, "nowhere:else")
     assert [notice.level for notice in found.notices] == ["error"]
@@ -521,3 +523,21 @@ def test_priority_that_nothing_limits_or_that_is_less_than_its_flows_need_is_war
     nested = (CASES / "mqc/23-site.txt").read_text()
     table = "name,dscp,rate,packet,count,model,destination\nvoice,ef,80kbit/s,200,5,cbr,10.1.0.5\n"
     assert any("400 kbit/s of priority, and its flows send 428 kbit/s" in message for message in warned(nested, table))
+
+
+def test_a_group_that_priority_starves_keeps_no_target():
+    # Bulk has strict priority and 12 of 10 Mbit/s: of what is below nothing ever leaves, and nothing of it is dropped.
+    script = """tc qdisc add dev eth0 root handle 1: prio bands 2 priomap 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1
+tc qdisc add dev eth0 parent 1:2 handle 20: pfifo limit 100000
+tc filter add dev eth0 parent 1: protocol ip prio 1 u32 match ip dsfield 0x28 0xfc flowid 1:1
+"""
+    lines = ["bulk,af11,12Mbit/s,1000,", "calls,ef,80kbit/s,200,voice", "data,0,1Mbit/s,1000,loss<=1%"]
+    table = "\n".join(["name,dscp,rate,packet,target", *lines])
+    found = import_configuration("tc", script, traffic=table, rate="10Mbit/s", overhead="0")
+    made = judge(found, duration="4s", replications=2)
+    rows = {row.group: row for row in made.rows}
+    assert rows["calls"].misses == ("nothing arrived", "delay", "variation", "loss", "MOS")
+    assert rows["data"].misses == ("nothing arrived", "loss")
+    assert made.outcome != "survives"
+    assert "nan" not in json.dumps(made.as_json()).lower()
+    assert "nan" not in " ".join(rows["calls"].cells())

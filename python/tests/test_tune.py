@@ -1,6 +1,7 @@
 import pytest
 
 from tailback.errors import UsageError
+from tailback.router import import_configuration
 from tailback.scenario import Scenario, source
 from tailback.tune import cost, parameter, target, tune
 
@@ -110,3 +111,19 @@ def test_targets_and_costs_name_what_there_is():
         tune(queue(), [parameter(f"{BUFFER}=1packets|2packets")], [target("voice.loss<=1%")])
     with pytest.raises(UsageError, match="not among what varies"):
         tune(queue(), [parameter(f"{BUFFER}=1packets|2packets")], [target("data.loss<=1%")], [cost("other")])
+
+
+@pytest.mark.parametrize(
+    "wanted", ["calls.mos>=3.6", "calls.delay.p99<=50ms", "calls.pdv.p99<=9ms", "calls.jitter<=9ms"]
+)
+def test_a_setting_under_which_a_group_starves_keeps_no_target(wanted):
+    # Bulk has strict priority over the calls and fills the line at 12 of 10 Mbit/s: no call arrives.
+    script = """tc qdisc add dev eth0 root handle 1: prio bands 2 priomap 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1
+tc filter add dev eth0 parent 1: protocol ip prio 1 u32 match ip dsfield 0x28 0xfc flowid 1:1
+"""
+    table = "name,dscp,rate,packet\nbulk,af11,1Mbit/s,1000\ncalls,ef,80kbit/s,200"
+    made = import_configuration("tc", script, traffic=table, rate="10Mbit/s", overhead="0").check()
+    rate = "flows[bulk].source.rate"
+    found = tune(made.set(duration="4s"), [parameter(f"{rate}=12Mbit/s|5Mbit/s")], [target(wanted)], replications=2)
+    assert found.is_met
+    assert found.settings == {rate: "5Mbit/s"}

@@ -5,24 +5,28 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::json;
 use tailback_router::{
-    Imported, Language as Words, Options, Overhead, Platform, Report, Traffic, lift, lower, mqc, patch, tc,
+    Imported, LANGUAGES, Language, Options, Overhead, Platform, Report, Syntax, Traffic, Writer, lift, lower, mqc,
+    patch,
 };
 
-/// How a language is read, and how it is written.
-type Language = (fn(&str) -> Imported, fn(&tailback_router::ir::Config) -> tailback_router::Exported);
+fn language(name: &str) -> PyResult<&'static Language> {
+    Language::named(name).ok_or_else(|| {
+        let names: Vec<_> = LANGUAGES.iter().map(|language| language.name).collect();
+        PyValueError::new_err(format!("there is no language `{name}`; use {}", names.join(", ")))
+    })
+}
 
-fn language(name: &str) -> PyResult<Language> {
-    match name {
-        "mqc" => Ok((mqc::import, mqc::export)),
-        "tc" => Ok((tc::import, tc::export)),
-        other => Err(PyValueError::new_err(format!("there is no language `{other}`; use \"mqc\" or \"tc\""))),
-    }
+fn writer(name: &str) -> PyResult<Writer> {
+    language(name)?.writer.ok_or_else(|| {
+        let names: Vec<_> = LANGUAGES.iter().filter(|language| language.writer.is_some()).map(|l| l.name).collect();
+        PyValueError::new_err(format!("`{name}` is read and not written; use {}", names.join(" or ")))
+    })
 }
 
 fn overhead(text: &str) -> PyResult<Overhead> {
     Overhead::named(text).ok_or_else(|| {
         PyValueError::new_err(format!(
-            "there is no overhead `{text}`; use none, ethernet, dot1q, mpls, ppp, pppoe, or 0 to 255 bytes"
+            "there is no overhead `{text}`; use none, ethernet, dot1q, mpls, ppp, pppoe, atm, atm-vc, or 0 to 255 bytes"
         ))
     })
 }
@@ -44,7 +48,7 @@ pub fn import_router(
     platform: Option<&str>,
 ) -> PyResult<String> {
     whole(|| {
-        let (import, _) = self::language(language)?;
+        let import = self::language(language)?.import;
         let overhead = overhead.map(self::overhead).transpose()?;
         let platform = platform
             .map(|text| {
@@ -88,9 +92,9 @@ pub fn import_router(
 #[pyfunction]
 pub fn translate_router(from_: &str, text: &str, to: &str) -> PyResult<String> {
     whole(|| {
-        let ((import, _), (_, export)) = (language(from_)?, language(to)?);
-        let Imported { config, report } = import(text);
-        let exported = export(&config);
+        let (from, to) = (language(from_)?, writer(to)?);
+        let Imported { config, report } = (from.import)(text);
+        let exported = (to.export)(&config);
         Ok(json!({ "text": exported.text, "configuration_report": report, "export_report": exported.report })
             .to_string())
     })
@@ -102,17 +106,15 @@ pub fn translate_router(from_: &str, text: &str, to: &str) -> PyResult<String> {
 #[pyo3(signature = (language, document, port = None, name = None))]
 pub fn export_router(language: &str, document: &str, port: Option<&str>, name: Option<&str>) -> PyResult<String> {
     whole(|| {
-        let (_, export) = self::language(language)?;
+        let writer = writer(language)?;
         let document =
             serde_json::from_str(document).map_err(|e| PyValueError::new_err(format!("this is not JSON: {e}")))?;
         let Imported { mut config, mut report } = lift(&document, port);
-        let named =
-            if language == "mqc" { mqc::name_interface(&mut config, name) } else { tc::name_device(&mut config, name) };
-        report.append(named);
+        report.append((writer.name)(&mut config, name));
         if report.has_errors() {
             return Ok(json!({ "text": "", "export_report": report }).to_string());
         }
-        let exported = export(&config);
+        let exported = (writer.export)(&config);
         report.append(exported.report);
         Ok(json!({ "text": exported.text, "export_report": report }).to_string())
     })
@@ -134,8 +136,7 @@ pub fn patch_router(
     overhead: Option<&str>,
 ) -> PyResult<String> {
     whole(|| {
-        let _ = self::language(language)?;
-        let words = if language == "mqc" { Words::Mqc } else { Words::Tc };
+        let syntax = writer(language)?.syntax;
         let scenario =
             serde_json::from_str(document).map_err(|e| PyValueError::new_err(format!("this is not JSON: {e}")))?;
         let (traffic, table) = match traffic.map(Traffic::from_csv) {
@@ -151,10 +152,10 @@ pub fn patch_router(
         let made = if table.has_errors() {
             tailback_router::Patched::default()
         } else {
-            patch(words, original, &scenario, traffic.as_ref(), &options, &canonical)
+            patch(syntax, original, &scenario, traffic.as_ref(), &options, &canonical)
         };
         let lines = made.changes.iter().map(|change| change.line).collect();
-        let paste = if words == Words::Mqc { mqc::paste(&made.text, &lines) } else { String::new() };
+        let paste = if syntax == Syntax::Mqc { mqc::paste(&made.text, &lines) } else { String::new() };
         Ok(json!({
             "text": made.text,
             "changes": made.changes,

@@ -6,7 +6,7 @@ use crate::run::{Cancel, in_turn, json, run};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use tailback_scenario::{Files, build};
 use tailback_sim::Parts;
@@ -61,6 +61,10 @@ impl Scenario {
     #[getter]
     fn effect(&self) -> String {
         self.0.effect()
+    }
+    fn offered(&self) -> PyResult<BTreeMap<String, Option<(f64, f64)>>> {
+        let found = whole(|| Ok(self.0.offered()))?;
+        Ok(found.into_iter().map(|(name, sum)| (name, sum.map(|sum| (sum.buffer_bps, sum.wire_bps)))).collect())
     }
     fn warnings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let found = whole(|| Ok(self.0.warnings()))?;

@@ -49,8 +49,17 @@ impl Accounting {
     /// Bytes that count for a packet, at least 1.
     #[inline]
     pub fn bytes(self, packet: &Packet) -> u32 {
-        let long = i32::from(packet.size).saturating_add(self.more).max(self.least).max(1).unsigned_abs();
+        self.of(packet.size)
+    }
+    /// Bytes that count for so many bytes, at least 1.
+    #[inline]
+    pub fn of(self, bytes: u16) -> u32 {
+        let long = i32::from(bytes).saturating_add(self.more).max(self.least).max(1).unsigned_abs();
         if self.cells { long.div_ceil(CELL_PAYLOAD) * CELL } else { long }
+    }
+    /// Whether it may count less than there is.
+    pub fn takes_away(self) -> bool {
+        self.more < 0
     }
     /// Refuses what no layer adds or takes away.
     pub fn check(self, field: &str) -> Result<(), Invalid> {

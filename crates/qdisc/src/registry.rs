@@ -127,6 +127,11 @@ disciplines! {
     "htb" => Htb(htb::Params => htb::Htb),
     "shaper" => Shaper(shaper::Params => shaper::Shaper),
     "wred" => Wred(wred::Params => wred::Wred),
+    "weighted-tail-drop" => WeightedTailDrop(weighted_tail_drop::Params => weighted_tail_drop::WeightedTailDrop),
+    "fair-queue-wred" => FairQueueWred(fair_queue_wred::Params => fair_queue_wred::FairQueueWred),
+    "fq" => Fq(fq::Params => fq::Fq),
+    "netem" => Netem(netem::Params => netem::Netem),
+    "hfsc" => Hfsc(hfsc::Params => hfsc::Hfsc),
 }
 
 impl Spec {
@@ -154,6 +159,8 @@ impl Spec {
     pub fn reads_code_point(&self) -> bool {
         let mut reads = match self {
             Spec::FairQueue(_) => true,
+            Spec::FairQueueWred(_) => true,
+            Spec::WeightedTailDrop(params) => params.by != wred::By::Colour,
             Spec::Wred(params) => params.by != wred::By::Colour,
             _ => false,
         };
@@ -171,6 +178,7 @@ impl Spec {
             Spec::ClassBased(params) => params.each_part(part),
             Spec::Wrr(params) => params.each_part(part),
             Spec::Htb(params) => params.each_part(part),
+            Spec::Hfsc(params) => params.each_part(part),
             Spec::Shaper(params) => params.each_part(part),
             _ => (),
         }

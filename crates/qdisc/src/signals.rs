@@ -86,7 +86,7 @@ macro_rules! without_signals {
     };
 }
 without_signals! {
-    drop_tail, drop_head, drr, sfq, wfq, wf2q_plus, virtual_clock, scfq, stfq, fair_queue,
+    drop_tail, drop_head, drr, sfq, wfq, wf2q_plus, virtual_clock, scfq, stfq, fair_queue, fq,
 }
 
 /// Disciplines that mark by a state of their own and compare no queue with a parameter.
@@ -104,5 +104,5 @@ macro_rules! without_thresholds {
 }
 // COBALT's and flow-queue CoDel's delays have no bound by the limit: Blue acts in the one, other flows go first in the other.
 without_thresholds! {
-    sfb, sred, avq, cobalt, fq_codel,
+    sfb, sred, avq, cobalt, fq_codel, netem,
 }

@@ -85,6 +85,24 @@ fn documents() -> Vec<Value> {
             { "name": "rest", "parent": "data", "rate": "1kbit/s", "ceil": "2Mbit/s", "limit": "2packets" },
             { "name": "apart", "match": { "flow": 3 }, "rate": "10kbit/s", "cburst": "1ms" },
         ] }),
+        json!({ "kind": "hfsc", "default": "rest", "accounting": "4B", "classes": [
+            { "name": "site", "ls": { "m2": "8Mbit/s" }, "ul": { "m1": "1Mbit/s", "d": "1ms", "m2": "6Mbit/s" } },
+            { "name": "voice", "parent": "site", "match": { "dscp": "ef" }, "limit": "3packets",
+              "rt": { "m1": "2Mbit/s", "d": "5ms", "m2": "100kbit/s" }, "ls": { "m2": "1bit/s" } },
+            { "name": "video", "parent": "site", "match": { "dscp": "af41" }, "ls": { "d": "24h", "m2": "3Mbit/s" },
+              "discipline": { "kind": "codel", "target": "1ps", "interval": "1ps" } },
+            { "name": "held", "match": { "flow": 3 }, "rt": { "m2": "1Mbit/s" },
+              "discipline": { "kind": "shaper", "rate": "100kbit/s", "burst": "2kB" } },
+            { "name": "rest", "ls": { "m2": "1Mbit/s" }, "ul": { "m2": "10kbit/s" }, "limit": "9kB",
+              "discipline": { "kind": "red", "ecn": true } },
+        ] }),
+        json!({ "kind": "fq", "buckets": 2, "quantum": "1B", "initial-quantum": "1B", "flow-limit": 3, "refill-delay": "0s" }),
+        json!({ "kind": "netem", "delay": "7ms", "jitter": "9ms", "rate": "1Mbit/s", "ecn": true,
+                "bursts": { "enter": 0.1, "leave": 0.5, "good": 0.01 } }),
+        json!({ "kind": "weighted-tail-drop", "by": "dscp", "limits": { "ef": "2packets", "0": "3kB" } }),
+        json!({ "kind": "weighted-tail-drop", "by": "colour", "limits": { "red": "1packet" } }),
+        json!({ "kind": "fair-queue-wred", "wred": { "exponent": 1, "ecn": true, "nonconforming": { "min": 1, "max": 2 } },
+                "fair-queue": { "queues": 2, "hold": "9packets" } }),
     ]);
     documents
 }
@@ -137,9 +155,10 @@ fn site() -> impl Strategy<Value = Site> {
 
 /// Whether the discipline sends packets of all flows in the order of arrival.
 fn is_fifo(spec: &Spec) -> bool {
-    const BY_FLOW: [&str; 10] =
-        ["drr", "sfq", "sfq-red", "wfq", "wf2q-plus", "virtual-clock", "scfq", "stfq", "fq-codel", "fq-pie"];
-    const BY_CLASS: [&str; 6] = ["priority", "class-based", "fair-queue", "wrr", "htb", "shaper"];
+    const BY_FLOW: [&str; 11] =
+        ["drr", "sfq", "sfq-red", "wfq", "wf2q-plus", "virtual-clock", "scfq", "stfq", "fq-codel", "fq-pie", "fq"];
+    const BY_CLASS: [&str; 8] =
+        ["priority", "class-based", "fair-queue", "fair-queue-wred", "wrr", "htb", "hfsc", "shaper"];
     !BY_CLASS.contains(&spec.kind()) && !BY_FLOW.contains(&spec.kind()) && !matches!(spec.kind(), "dualpi2")
 }
 

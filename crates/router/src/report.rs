@@ -71,6 +71,8 @@ pub enum Scope {
     ClassMap(String),
     /// An access list.
     AccessList(String),
+    /// Something else of that name that policies are made of, such as a scheduler or a firewall filter.
+    Part(String),
 }
 
 /// One remark.
@@ -139,12 +141,13 @@ impl Report {
         self.scope = scope;
     }
     /// Tells the remarks that can change the result of a port from the others: those on parts that `reached` does not hold
-    /// cannot.
+    /// cannot. What was assumed there and stands in no line is taken out: nothing was made of it.
     pub fn settle(&mut self, reached: &BTreeSet<Scope>) {
         for notice in &mut self.notices {
             let reaches = notice.scope == Scope::Everything || reached.contains(&notice.scope);
             notice.affects = notice.affects && reaches;
         }
+        self.notices.retain(|notice| notice.affects || notice.line > 0 || notice.level != Level::Assumed);
     }
     /// Adds an error.
     pub fn error(&mut self, at: Place, message: impl Into<String>, advice: &str) {
@@ -177,6 +180,13 @@ impl Report {
     /// Adds all of another report.
     pub fn append(&mut self, other: Report) {
         self.notices.extend(other.notices);
+    }
+    /// Leaves of several remarks that are the same one.
+    pub fn unique(&mut self) {
+        let mut seen = BTreeSet::new();
+        self.notices.retain(|notice| {
+            seen.insert((notice.level, notice.line, notice.column, notice.message.clone(), notice.scope.clone()))
+        });
     }
     /// Quotes the lines of `source` that the remarks are about, and puts them in the order of the lines.
     pub fn quote(&mut self, source: &str) {

@@ -7,13 +7,19 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 use tailback_random::Rng;
-use tailback_router::{Imported, Language, Options, Traffic, lift, lower, mqc, patch, tc};
+use tailback_router::{LANGUAGES, Options, Traffic, lift, lower, mqc, patch, tc};
 
 const CISCO: &[&str] = &[
     "class-map match-any @",
     "class-map match-all @",
     "no class-map @",
     "match dscp ef af41",
+    "match precedence ipv4 #",
+    "class-map type queuing @",
+    "class-map type qos @",
+    "policy-map type queuing @",
+    "service-policy type queuing output @",
+    "system qos",
     "match not class-map @",
     "match class-map @",
     "match access-group 101",
@@ -166,6 +172,11 @@ const TC: &[&str] = &[
     "tc qdisc add dev d@ parent #:# cake unlimited diffserv8 flowblind ptm autorate-ingress",
     "tc qdisc add dev d@ root handle #: mq",
     "tc qdisc add dev d@ root handle #: hfsc default #",
+    "tc class add dev d@ parent #: classid #:# hfsc rt umax #b dmax #ms rate #kbit ls m1 #kbit d #ms m2 #kbit ul rate #",
+    "tc class add dev d@ parent #:# classid #:# hfsc sc m2 #kbit",
+    "tc qdisc add dev d@ parent #:# netem delay #ms #ms #% loss gemodel #% #% limit # rate #kbit # # #",
+    "tc qdisc add dev d@ root fq limit # flow_limit # quantum # initial_quantum # refill_delay #ms orphan_mask # maxrate #",
+    "tc filter add dev d@ parent #: protocol ipv6 u32 match ip6 dst 2001:db8::/# match ip6 dport # 0xffff flowid #:#",
     "tc qdisc add dev d@ parent #:# fq quantum # limit #",
     "tc qdisc add dev d@ root handle #: ets bands # strict # quanta # # priomap # # #",
     "tc qdisc add dev d@ clsact",
@@ -180,6 +191,11 @@ const TC: &[&str] = &[
     "iptables -t mangle -I @ # -j DSCP --set-dscp #",
     "iptables -t mangle -A FORWARD -j CLASSIFY --set-class #:#",
     "iptables -t mangle -F",
+    "iptables -t mangle -A @ -m mark --mark #/# -g @",
+    "iptables -t mangle -A @ -j MARK --set-mark #/#",
+    "nft add rule inet t @ goto @",
+    "A=`expr # / # \\* #` B=$(expr $A - #)",
+    "ip link set dev d@ txqueuelen #",
     "nft add rule inet t forward oifname d@ udp dport { #, #-# } ip dscp { ef, # } meta mark set # counter accept",
     "done",
     "echo `x` $(y) ${Z:-#} '",
@@ -187,6 +203,161 @@ const TC: &[&str] = &[
     "# comment",
     ";;&&|",
 ];
+
+const JUNOS: &[&str] = &[
+    "class-of-service {",
+    "firewall {",
+    "interfaces {",
+    "groups { @ {",
+    "}",
+    "} }",
+    "apply-groups @;",
+    "classifiers { dscp @ { import default; forwarding-class @ { loss-priority high code-points [ af11 101110 # ]; } } }",
+    "forwarding-classes { queue # @; class @ queue-num # priority high; }",
+    "code-point-aliases { dscp { @ 10111#; } }",
+    "schedulers { @ { transmit-rate percent # exact; buffer-size temporal #; priority strict-high; } }",
+    "schedulers { @ { transmit-rate remainder; shaping-rate #m; buffer-size remainder; priority high; } }",
+    "schedulers { @ { transmit-rate #k rate-limit; buffer-size percent #; drop-profile-map loss-priority any protocol any drop-profile @; } }",
+    "drop-profiles { @ { interpolate { fill-level [ # # ]; drop-probability [ # # ]; } } }",
+    "drop-profiles { @ { fill-level # drop-probability #; } }",
+    "scheduler-maps { @ { forwarding-class @ scheduler @; forwarding-class best-effort scheduler @; } }",
+    "traffic-control-profiles { @ { scheduler-map @; shaping-rate #m burst-size #k; guaranteed-rate #; } }",
+    "interfaces { ge-0/0/# { scheduler-map @; shaping-rate #m; unit # { classifiers { dscp @; exp default; } } } }",
+    "interfaces { ge-* { unit * { classifiers { inet-precedence default; } output-traffic-control-profile @; } } }",
+    "ge-0/0/# { vlan-tagging; speed #m; unit # { family inet { filter { input @; output @; } address 10.0.0.#/24; } } }",
+    "family inet { filter @ { term @ { from { protocol udp; destination-port #-#; dscp ef; } then { forwarding-class @; policer @; next term; } } } }",
+    "filter @ { term @ { from { source-address { 10.0.0.0/8 except; 10.#.0.0/16; } forwarding-class @; } then { loss-priority high; discard; } } }",
+    "policer @ { if-exceeding { bandwidth-limit #m; burst-size-limit #k; } then { forwarding-class @; loss-priority high; } }",
+    "policer @ { if-exceeding bandwidth-percent #; then discard; filter-specific; }",
+    "three-color-policer @ { two-rate { color-blind; committed-information-rate #m; committed-burst-size #; peak-information-rate #m; peak-burst-size #; } }",
+    "inactive: @ { # ; }",
+    "set class-of-service schedulers @ transmit-rate percent # priority high",
+    "set class-of-service interfaces ge-0/0/# unit # shaping-rate #m scheduler-map @",
+    "set class-of-service scheduler-maps @ forwarding-class expedited-forwarding scheduler @",
+    "set class-of-service drop-profiles @ interpolate fill-level [ # # # ] drop-probability [ # # # ]",
+    "set firewall family inet filter @ term @ then policer @",
+    "set interfaces ge-0/0/# unit 0 family inet filter input @",
+    "set groups @ interfaces <ge-*> unit <*> family inet filter output @",
+    "delete class-of-service schedulers @",
+    "deactivate interfaces ge-0/0/#",
+    "edit class-of-service",
+    "user@r# top edit firewall",
+    "[edit class-of-service]",
+    "user@r# show schedulers | display set",
+    "/* comment",
+    "*/ # comment",
+    "\"a; {",
+    "[ a b ] c d;",
+];
+
+const ROUTEROS: &[&str] = &[
+    "/queue tree",
+    "/queue simple",
+    "/queue type",
+    "/ip firewall mangle",
+    "/queue tree add name=@ parent=@ packet-mark=@,no-mark limit-at=#k max-limit=#M priority=# queue=@ bucket-size=0.#",
+    "add name=@ parent=ether1 max-limit=#k burst-limit=#M burst-threshold=#k burst-time=#s",
+    "add name=\"@ @\" parent=\\",
+    "    global packet-mark=@",
+    "/queue simple add name=@ target=10.0.0.#/# dst=@ max-limit=#M/#k limit-at=#/# parent=@ queue=@/default",
+    "/queue type add name=@ kind=pcq pcq-rate=#k pcq-limit=#KiB pcq-classifier=dst-address",
+    "/queue type add name=@ kind=red red-min-threshold=# red-max-threshold=# red-limit=# red-avg-packet=# red-burst=#",
+    "/queue type add name=@ kind=fq-codel fq-codel-limit=# fq-codel-target=#ms fq-codel-ecn=yes fq-codel-quantum=#",
+    "/queue/type/add name=@ kind=bfifo bfifo-limit=#; /queue type set @ kind=sfq sfq-allot=# sfq-perturb=#s",
+    "add chain=forward action=mark-packet new-packet-mark=@ protocol=udp dst-port=#,#-# passthrough=no",
+    "add chain=prerouting action=mark-connection connection-mark=no-mark new-connection-mark=@ src-address=!10.0.0.#-10.0.1.#",
+    "/ip firewall mangle add chain=postrouting action=mark-packet connection-mark=@ packet-mark=!@ new-packet-mark=@ out-interface=!ether1",
+    "/ip firewall mangle add chain=@ action=jump jump-target=@ in-interface-list=@",
+    "/ip firewall mangle add chain=@ action=return dscp=#",
+    "/ip firewall mangle add chain=forward action=change-dscp new-dscp=# src-address-list=@ passthrough=no",
+    "/ip firewall address-list add list=@ address=10.0.#.0/#",
+    "/interface list member add list=@ interface=ether1",
+    "/interface ethernet set [ find default-name=ether1 ] name=@ speed=#Gbps",
+    "[admin@MikroTik] /queue tree> add name=@ parent=@",
+    ":for i from=1 to=# do={ /queue tree add name=$i }",
+    "# comment \\",
+    "\"\\",
+];
+
+/// Tables of CONFIG_DB with rows that name each other.
+fn database(rng: &mut Rng) -> String {
+    let name = |rng: &mut Rng| ["a", "b", "[SCHEDULER|a]", "global"][below(rng, 4)].to_owned();
+    let value = |rng: &mut Rng| match below(rng, 6) {
+        0 => json!(name(rng)),
+        1 => json!(["STRICT", "DWRR", "WRR", "packets", "ecn_all", "true", "3,4", "-3"][below(rng, 8)]),
+        2 => json!(below(rng, 100)),
+        3 => json!(["a", "b"]),
+        _ => json!(number(rng)),
+    };
+    let fields = [
+        "speed",
+        "type",
+        "weight",
+        "pir",
+        "cir",
+        "pbs",
+        "cbs",
+        "meter_type",
+        "scheduler",
+        "wred_profile",
+        "profile",
+        "pool",
+        "size",
+        "static_th",
+        "dynamic_th",
+        "green_min_threshold",
+        "green_max_threshold",
+        "green_drop_probability",
+        "wred_green_enable",
+        "ecn",
+        "dscp_to_tc_map",
+        "dot1p_to_tc_map",
+        "tc_to_queue_map",
+        "pfc_enable",
+        "0",
+        "1",
+        "46",
+        "ACTION",
+    ];
+    let tables = [
+        "PORT",
+        "QUEUE",
+        "SCHEDULER",
+        "WRED_PROFILE",
+        "DSCP_TO_TC_MAP",
+        "DOT1P_TO_TC_MAP",
+        "TC_TO_QUEUE_MAP",
+        "PORT_QOS_MAP",
+        "BUFFER_POOL",
+        "BUFFER_PROFILE",
+        "BUFFER_QUEUE",
+        "ACL_RULE",
+        "PORT_STORM_CONTROL",
+        "X",
+    ];
+    let keys = [
+        "a",
+        "b",
+        "global",
+        "Ethernet0",
+        "Ethernet0,Ethernet4",
+        "Ethernet0|3-4",
+        "Ethernet0,Ethernet4|0-7",
+        "CPU|0",
+        "a|b|c",
+    ];
+    let mut made = json!({});
+    for table in tables {
+        for _ in 0..below(rng, 4) {
+            let key = keys[below(rng, keys.len())];
+            for _ in 0..below(rng, 6) {
+                let field = fields[below(rng, fields.len())];
+                made[table][key][field] = value(rng);
+            }
+        }
+    }
+    serde_json::to_string_pretty(&made).unwrap()
+}
 
 fn below(rng: &mut Rng, n: usize) -> usize {
     rng.below(n as u64) as usize
@@ -250,14 +421,14 @@ fn mutated(rng: &mut Rng, sample: &str, other: &str) -> String {
 fn samples(folder: &str, ending: &str) -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(folder);
     let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.retain(|file| file.extension().is_some_and(|own| own == ending));
+    files.retain(|file| file.extension().is_some_and(|own| own == ending || (ending.is_empty() && own != "expected")));
     files.sort();
     files.iter().map(|file| fs::read_to_string(file).unwrap()).collect()
 }
 
 fn survive(text: &str) {
-    for (import, language) in [(mqc::import as fn(&str) -> Imported, Language::Mqc), (tc::import, Language::Tc)] {
-        let imported = import(text);
+    for language in LANGUAGES {
+        let imported = (language.import)(text);
         for notice in imported.report.notices() {
             assert!(notice.line as usize <= text.lines().count() + 1, "{notice}");
         }
@@ -267,14 +438,15 @@ fn survive(text: &str) {
         if let Some(document) = lower(&imported.config, &Traffic::default(), &options).document {
             let lifted = lift(&document, None);
             let _ = (mqc::export(&lifted.config), tc::export(&lifted.config));
+            let Some(writer) = language.writer else { continue };
             let same = |document: &Value| Some(document.clone());
-            let written = patch(language, text, &document, None, &options, &same);
+            let written = patch(writer.syntax, text, &document, None, &options, &same);
             assert!(written.report.has_errors() || written.text == text, "{}", written.text);
             // A value that differs is searched word by word, which takes long.
             if text.len().is_multiple_of(64) && text.len() < 4_000 {
                 let mut tuned = document.clone();
                 tuned["switches"]["ce"]["ports"]["sink"]["buffer"] = json!("33packets");
-                let _ = patch(language, text, &tuned, None, &options, &same);
+                let _ = patch(writer.syntax, text, &tuned, None, &options, &same);
             }
         }
     }
@@ -282,24 +454,27 @@ fn survive(text: &str) {
 }
 
 fn fuzz(rounds: u64) {
-    let (cisco, tc) = (samples("mqc", "txt"), samples("tc", "sh"));
+    let (cisco, tc, junos) = (samples("mqc", "txt"), samples("tc", "sh"), samples("junos", ""));
+    let (sonic, routeros) = (samples("sonic", "json"), samples("routeros", "rsc"));
     let only = std::env::var("TAILBACK_FUZZ_SEED").ok().and_then(|seed| seed.parse().ok());
     for seed in only.map_or(0..rounds, |seed: u64| seed..seed + 1) {
         let outcome = std::panic::catch_unwind(|| {
             let mut rng = Rng::named(seed, "router-fuzz");
-            let text = match seed % 4 {
+            let either = |rng: &mut Rng, own: &[String], other: &[String]| {
+                let (i, j) = (below(rng, own.len()), below(rng, other.len()));
+                mutated(rng, &own[i], &other[j])
+            };
+            let text = match seed % 10 {
                 0 => grammatical(&mut rng, CISCO),
                 1 => grammatical(&mut rng, TC),
-                2 => {
-                    let i = below(&mut rng, cisco.len());
-                    let j = below(&mut rng, tc.len());
-                    mutated(&mut rng, &cisco[i], &tc[j])
-                }
-                _ => {
-                    let i = below(&mut rng, tc.len());
-                    let j = below(&mut rng, tc.len());
-                    mutated(&mut rng, &tc[i], &tc[j])
-                }
+                2 => grammatical(&mut rng, JUNOS),
+                3 => either(&mut rng, &junos, &junos),
+                4 => either(&mut rng, &cisco, &tc),
+                5 => either(&mut rng, &tc, &tc),
+                6 => database(&mut rng),
+                7 => grammatical(&mut rng, ROUTEROS),
+                8 => either(&mut rng, &sonic, &tc),
+                _ => either(&mut rng, &routeros, &tc),
             };
             survive(&text);
         });
@@ -341,6 +516,31 @@ fn deep_nesting_and_long_lines_take_no_stack_and_little_time() {
         ),
         "\"".repeat(deep),
         "\\\n".repeat(deep),
+        "a { ".repeat(deep),
+        "} ".repeat(deep),
+        format!("set class-of-service {}", "a ".repeat(deep)),
+        format!("class-of-service {{ classifiers {{ dscp a {{ forwarding-class b {{ loss-priority low code-points [ {} ]; }} }} }} }}", "1 ".repeat(deep)),
+        (0..deep / 10).map(|i| format!("set firewall family inet filter a term t{i} then next term\n")).collect(),
+        (0..deep / 40)
+            .map(|i| format!("set firewall family inet filter a term t{i} from dscp {i}\nset interfaces ge-0/0/{i} unit 0 family inet filter output a\n"))
+            .collect(),
+        (0..deep / 200).map(|i| format!("set interfaces ge-0/0/{i} apply-groups a\nset groups a interfaces <*> unit {i} vlan-id {i}\n")).collect(),
+        (0..deep / 100).map(|i| format!("set class-of-service interfaces ge-0/0/{i} shaping-rate {i}k\n")).collect(),
+        // Chains that lead to the next one many times each.
+        (0..20).fold("tc qdisc add dev e root handle 1: htb\n".to_owned(), |text, i| {
+            let name = if i == 0 { "POSTROUTING".to_owned() } else { format!("c{i}") };
+            text + &format!("iptables -t mangle -A {name} -g c{}\niptables -t mangle -A {name} -j c{}\n", i + 1, i + 1)
+                .repeat(12)
+        }),
+        "{\"a\":".repeat(deep),
+        format!("{{\"QUEUE\": {{{}}}}}", "\"a|0-63\": {}, ".repeat(2)),
+        format!("/queue tree\n{}", (0..deep / 20).map(|i| format!("add name=q{} parent=q{i}\n", i + 1)).collect::<String>()),
+        format!(
+            "/ip firewall mangle\n{}/queue tree add name=q parent=e packet-mark=m7",
+            (0..400)
+                .map(|i| format!("add chain=forward connection-mark=c{i} action=mark-connection new-connection-mark=c{}\nadd chain=forward connection-mark=c{i} packet-mark=m{i} action=mark-packet new-packet-mark=m{}\n", i + 1, i + 1))
+                .collect::<String>()
+        ),
     ] {
         survive(&text);
     }

@@ -3,12 +3,12 @@
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
-use tailback_router::{Imported, Language, Options, Patched, Traffic, lower, mqc, patch, tc};
+use tailback_router::{Imported, Options, Patched, Syntax, Traffic, lower, mqc, patch, tc};
 
-fn import(language: Language, text: &str) -> Imported {
+fn import(language: Syntax, text: &str) -> Imported {
     match language {
-        Language::Mqc => mqc::import(text),
-        Language::Tc => tc::import(text),
+        Syntax::Mqc => mqc::import(text),
+        Syntax::Tc => tc::import(text),
     }
 }
 
@@ -21,7 +21,7 @@ fn options() -> Options {
     Options { rate: Some(10_000_000), ..Options::default() }
 }
 
-fn document(language: Language, text: &str) -> Option<Value> {
+fn document(language: Syntax, text: &str) -> Option<Value> {
     let imported = import(language, text);
     if imported.report.has_errors() {
         return None;
@@ -29,19 +29,21 @@ fn document(language: Language, text: &str) -> Option<Value> {
     lower(&imported.config, &Traffic::default(), &options()).document
 }
 
-fn written(language: Language, text: &str, scenario: &Value) -> Patched {
+fn written(language: Syntax, text: &str, scenario: &Value) -> Patched {
     patch(language, text, scenario, None, &options(), &same)
 }
 
 /// All samples and cases, with their language.
-fn files() -> Vec<(Language, PathBuf)> {
+fn files() -> Vec<(Syntax, PathBuf)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut found = Vec::new();
     for (language, folder, ending) in [
-        (Language::Mqc, "tests/mqc", "txt"),
-        (Language::Tc, "tests/tc", "sh"),
-        (Language::Mqc, "../../python/tests/router/mqc", "txt"),
-        (Language::Tc, "../../python/tests/router/tc", "sh"),
+        (Syntax::Mqc, "tests/mqc", "txt"),
+        (Syntax::Tc, "tests/tc", "sh"),
+        (Syntax::Mqc, "../../python/tests/router/mqc", "txt"),
+        (Syntax::Tc, "../../python/tests/router/tc", "sh"),
+        (Syntax::Mqc, "../../python/tests/router/public", "txt"),
+        (Syntax::Tc, "../../python/tests/router/public", "sh"),
     ] {
         let files = fs::read_dir(root.join(folder)).unwrap().map(|entry| entry.unwrap().path());
         found.extend(files.filter(|f| f.extension().is_some_and(|own| own == ending)).map(|file| (language, file)));
@@ -144,7 +146,7 @@ fn each_number_of_each_sample_changes_the_word_that_decides_it_and_no_other_or_i
             *tuned.pointer_mut(&format!("{port}{place}")).unwrap() = other.clone();
             let made = written(language, &text, &tuned);
             let name = format!("{} {place} = {other}", file.file_name().unwrap().to_string_lossy());
-            let kind = if language == Language::Mqc { "mqc" } else { "tc" };
+            let kind = if language == Syntax::Mqc { "mqc" } else { "tc" };
             let count = counts.entry((key(&place).to_owned(), kind)).or_default();
             if made.report.has_errors() {
                 count.1 += 1;

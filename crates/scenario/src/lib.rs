@@ -30,4 +30,4 @@ pub use schema::schema;
 pub use study::{
     Axis, Design, DesignKind, Mechanism, Of, Paths, Range, Scale, Study, StudyDocument, Until, study_schema,
 };
-pub use warnings::Warning;
+pub use warnings::{Offered, Warning};

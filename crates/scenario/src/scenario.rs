@@ -6,11 +6,12 @@ use crate::error::ScenarioError;
 use crate::files::Files;
 use crate::origin::{self, Origin};
 use crate::schema::schema;
-use crate::warnings::{self, Warning, Warnings};
+use crate::warnings::{self, Offered, Warning, Warnings};
 use crate::{decode, effect, files, set, toml_out};
 use core::hash::Hasher;
 use serde_json::Value;
 use siphasher::sip128::{Hasher128, SipHasher24};
+use std::collections::BTreeMap;
 use tailback_document::Path;
 use tailback_sim::plan::{Engine, Plan};
 
@@ -104,6 +105,10 @@ impl Scenario {
     /// What looks wrong although it is allowed, in the order of the file, but for what `run.accept` names.
     pub fn warnings(&self) -> Vec<Warning> {
         warnings::of(&self.document, &self.plan, &self.origin)
+    }
+    /// What each group of flows offers on average while it is measured; none where the network decides it.
+    pub fn offered(&self) -> BTreeMap<String, Option<Offered>> {
+        warnings::offered(&self.plan)
     }
     /// Of the settings that `with_set` would make, those that change the document and nothing of what it amounts to.
     pub fn without_effect<P: AsRef<str>, V: AsRef<str>>(

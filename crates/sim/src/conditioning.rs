@@ -101,8 +101,9 @@ impl Rule {
     /// Colours a packet and does what is to be done with that colour; whether it may pass.
     fn judge(&mut self, now: Time, packet: &mut Packet) -> bool {
         let key = if self.plan.per_flow { packet.flow() } else { 0 };
+        let bytes = self.plan.accounting.bytes(packet);
         let meter = self.meter(key);
-        let found = meter.marker.mark(now, u32::from(packet.size), incoming(packet.colour()), &mut meter.rng);
+        let found = meter.marker.mark(now, bytes, incoming(packet.colour()), &mut meter.rng);
         packet.set_colour(outgoing(found));
         let action = self.plan.actions[found as usize];
         let passes = !action.drop && self.plan.police.is_none_or(|worst| found < worst);

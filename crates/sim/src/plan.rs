@@ -7,7 +7,9 @@ mod flows;
 
 pub use crate::routes::{GROUP, NO_ROUTE, Routes, Row, Spread};
 pub use flows::{FlowKind, FlowName, FlowPlan};
+use std::fmt;
 use std::sync::Arc;
+use tailback_qdisc::Accounting;
 use tailback_qdisc::classify::Match;
 #[expect(unused_imports, reason = "for the documentation")]
 use tailback_qdisc::cn::Tag;
@@ -202,7 +204,7 @@ pub struct Watchdog {
 }
 
 /// A full-duplex link. Side 0 sends from `ends[0]`, side 1 from `ends[1]`.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct LinkPlan {
     /// The two nodes.
     pub ends: [NodeId; 2],
@@ -214,8 +216,25 @@ pub struct LinkPlan {
     pub loss: f64,
     /// Largest extra delay of each side's frames, uniform, drawn per frame; order is kept.
     pub jitter: [Dur; 2],
+    /// What the line carries of a frame beyond its wire bytes, never less than these. Neither end of a link that has one
+    /// is a cut-through switch.
+    pub accounting: Option<Accounting>,
     /// The egress queue of each side.
     pub queue: [QueuePlan; 2],
+}
+
+impl fmt::Debug for LinkPlan {
+    /// Without what is absent, so that the effect of documents without it stays what it was.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let LinkPlan { ends, rate, delay, loss, jitter, accounting, queue } = self;
+        let mut shown = f.debug_struct("LinkPlan");
+        let _ = shown.field("ends", ends).field("rate", rate).field("delay", delay);
+        let _ = shown.field("loss", loss).field("jitter", jitter);
+        if let Some(accounting) = accounting {
+            let _ = shown.field("accounting", accounting);
+        }
+        shown.field("queue", queue).finish()
+    }
 }
 
 /// The queue of one output port.
@@ -259,8 +278,10 @@ pub struct ConditionerPlan {
     pub matches: Option<Match>,
     /// Whether each flow has a meter of its own, rather than one for all.
     pub per_flow: bool,
-    /// By what the stream is judged; sizes are those that buffers count.
+    /// By what the stream is judged; sizes are those that buffers count, and `accounting`.
     pub meter: tailback_diffserv::Meter,
+    /// Bytes that the meter counts of each packet beyond what buffers count.
+    pub accounting: tailback_qdisc::Accounting,
     /// Packets of this colour and of worse ones are dropped.
     pub police: Option<tailback_diffserv::Colour>,
     /// What is done with green, yellow and red packets.

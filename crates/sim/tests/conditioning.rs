@@ -49,6 +49,7 @@ fn conditioner(
         meter,
         police,
         actions: Default::default(),
+        accounting: Default::default(),
     }
 }
 

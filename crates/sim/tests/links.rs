@@ -42,6 +42,27 @@ fn a_link_without_loss_loses_nothing_and_one_of_certain_loss_everything() {
 }
 
 #[test]
+fn a_line_that_counts_cells_takes_their_time() {
+    // 72 B and 4 more are two cells of 53 B: 848 µs at 1 Mbit/s. 1000 packets a second would need 848 kbit/s of 1 Mbit/s, 1300
+    // more than there is: 1179 a second leave.
+    let cells = Some(tailback_qdisc::Accounting::new(4).in_cells());
+    let mut net = pair(1);
+    net.plan.links[0].accounting = cells;
+    net.flow(0, 1, 0, cbr(72, 576_000));
+    net.plan.end = ms(10_000);
+    let report = net.run();
+    let flow = &report.flows.row(0);
+    assert_eq!((ps(max_s(flow)), ps(mean_s(flow))), (Dur::from_us(848), Dur::from_us(848)));
+    let mut net = pair(1);
+    net.plan.links[0].accounting = cells;
+    net.flow(0, 1, 0, cbr(72, 748_800));
+    net.plan.end = ms(10_000);
+    let report = net.run();
+    let sent = report.flows.row(0).delivered.packets as f64;
+    assert!((sent - 11_792.0).abs() <= 2.0, "{sent}");
+}
+
+#[test]
 fn jitter_keeps_the_order_and_adds_no_more_than_its_bound() {
     let mut net = pair(100);
     net.plan.links[0].jitter = [Dur::from_ms(2); 2];

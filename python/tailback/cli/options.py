@@ -143,6 +143,9 @@ def metric_option(about: str) -> Callable[[Command], Command]:
 
 
 strict_option = click.option("--strict", is_flag=True, help="Exit with code 3 where there are warnings.")
+estimate_option = click.option(
+    "--estimate", is_flag=True, help="Run nothing: tell how long it would take, from a trial."
+)
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress bar and no notes on stderr.")
 output_option = click.option("--out", type=click.Path(path_type=Path), help="Where to write results.")
 

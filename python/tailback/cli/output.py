@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import shutil
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
+    from tailback.cost import Cost
     from tailback.scenario import Scenario
     from tailback.warning import ScenarioWarning
 
@@ -30,6 +32,7 @@ __all__ = [
     "console",
     "facts",
     "fitted",
+    "print_cost",
     "print_error",
     "print_json",
     "print_line",
@@ -117,6 +120,41 @@ def print_unchanged(scenario: Scenario) -> None:
 def print_note(message: str) -> None:
     """Print something on stderr that is neither a result nor an error."""
     click.echo(fitted(visible(message), error=True), err=True)
+
+
+def print_cost(costs: Sequence[Cost], replications: int, threads: int | None, *, adaptive: bool, as_json: bool) -> None:
+    """Print what so many replications would take, from trials; with `adaptive` there may be more of them."""
+    from tailback.cost import spoken
+    from tailback.executors import default_threads
+
+    at_once = min(default_threads() if threads is None else threads, replications)
+    each = sum(cost.cpu_s for cost in costs) / len(costs)
+    # The last round of replications may leave threads idle.
+    seconds = each * math.ceil(replications / at_once)
+    if as_json:
+        whole = seconds if math.isfinite(seconds) else None
+        print_json(
+            {
+                "trials": [
+                    {"cpu_s": cost.cpu_s if math.isfinite(cost.cpu_s) else None, "tried": cost.tried} for cost in costs
+                ],
+                "replications": replications,
+                "adaptive": adaptive,
+                "threads": at_once,
+                "seconds": whole,
+            }
+        )
+        return
+    least, most = (spoken(pick(cost.cpu_s for cost in costs)) for pick in (min, max))
+    told = f"about {least}" if least == most else f"{least} to {most}"
+    what = "1 replication" if replications == 1 else f"{replications} replications"
+    where = "1 thread" if at_once == 1 else f"{at_once} threads"
+    part = min(cost.tried for cost in costs)
+    tried = "whole" if part == 1 else f"from {100 * part:.2g} % of it"
+    points = "" if len(costs) == 1 else f" at {len(costs)} points"
+    print_line(f"one replication: {told} of processor time (tried {tried}{points})")
+    more = "; intervals decide whether there are more" if adaptive else ""
+    print_line(f"{what} on {where}: about {spoken(seconds)}{more}")
 
 
 def _colour(is_terminal: bool) -> bool:

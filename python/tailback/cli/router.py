@@ -28,13 +28,14 @@ if TYPE_CHECKING:
     from tailback.capacity import Capacity
     from tailback.objectives import Bounds
     from tailback.parallel import Progress
-    from tailback.router import Configuration, Imported, Language, Notice
+    from tailback.router import Configuration, Imported, Language, Notice, Writable
     from tailback.scenario import Scenario
     from tailback.verdict import Verdict
 
 __all__ = ["export", "import_", "patched", "verdict"]
 
-language = click.argument("language", type=click.Choice(["mqc", "tc"]))
+language = click.argument("language", type=click.Choice(["mqc", "tc", "junos", "routeros", "sonic"]))
+writable = click.argument("language", type=click.Choice(["mqc", "tc"]))
 traffic_option = click.option(
     "--traffic", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Table of who sends what, CSV."
 )
@@ -47,7 +48,8 @@ rate_option = click.option(
 overhead_option = click.option(
     "--overhead",
     metavar="KIND",
-    help="Link layer that rates count: none, ethernet, dot1q, mpls, ppp, pppoe, or bytes; default: by the interface.",
+    help="Link layer that rates count: none, ethernet, dot1q, mpls, ppp, pppoe, atm, atm-vc, or bytes; default: by the "
+    "interface.",
 )
 platform_option = click.option(
     "--platform",
@@ -97,7 +99,7 @@ def _import(
 
 
 def patched(
-    language: Language,
+    language: Writable,
     scenario: Scenario,
     original: Path,
     traffic: Path | None,
@@ -199,7 +201,7 @@ def import_(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Make a scenario of a router's configuration: Cisco MQC, or a script of Linux tc.
+    """Make a scenario of a router's configuration: Cisco MQC, a script of Linux tc, Junos, RouterOS or SONiC.
 
     What was not understood is on stderr, with line and column. Exit code 3: the configuration contradicts itself, or a
     router would refuse it.
@@ -229,7 +231,7 @@ Examples:
   tailback export mqc scenario.toml
   tailback export tc scenario.toml --port ce:sink --out shaper.sh""",
 )
-@language
+@writable
 @scenario_file
 @click.option("--port", metavar="NODE:NEIGHBOUR", help="The port; default: the only one with a policy.")
 @click.option(
@@ -250,7 +252,7 @@ Examples:
 @json_option
 @quiet_option
 def export(
-    language: Language,
+    language: Writable,
     file: str,
     port: str | None,
     original: Path | None,

@@ -12,6 +12,7 @@ import click
 from tailback.cli.options import (
     SETTINGS,
     allow_files_option,
+    estimate_option,
     json_option,
     metric_option,
     output_option,
@@ -25,6 +26,7 @@ from tailback.cli.options import (
 )
 from tailback.cli.output import (
     console,
+    print_cost,
     print_error,
     print_json,
     print_line,
@@ -80,6 +82,7 @@ Examples:
 )
 @metric_option("Columns of the table of flows, in place of those that it has by itself.")
 @strict_option
+@estimate_option
 @json_option
 @click.option("--series", is_flag=True, help="With --json: the time series too, if run.sample is set.")
 @quiet_option
@@ -97,6 +100,7 @@ def run(
     parallel: int,
     metrics: list[str],
     strict: bool,
+    estimate: bool,
     as_json: bool,
     series: bool,
     quiet: bool,
@@ -106,6 +110,7 @@ def run(
     With --out, write a run directory: manifest, scenario and Parquet tables. Ctrl-C keeps the replications that are
     finished. What makes little sense is a warning; with --strict nothing is run then.
     """
+    from tailback.cost import replication_cost
     from tailback.rundir import check_target
     from tailback.running import Interrupted
     from tailback.running import run as run_scenario
@@ -123,6 +128,13 @@ def run(
     if strict and scenario.warnings:
         print_error("nothing was run: there are warnings, and --strict was given")
         return EXIT_SCENARIO
+    if estimate:
+        count = int(str(scenario.run_config["replications"])) if reps is None else reps
+        whole = scenario if warmup in (None, "auto") else scenario.set(warmup=warmup)
+        cost = replication_cost(whole, seed, engine=engine)
+        adaptive = scenario.run_config.get("precision") is not None
+        print_cost([cost], count, threads, adaptive=adaptive, as_json=as_json)
+        return EXIT_OK
     if out is not None:
         check_target(out, replace=force)
     interrupted = False

@@ -12,6 +12,7 @@ import click
 from tailback.cli.options import (
     SETTINGS,
     allow_files_option,
+    estimate_option,
     executor_options,
     json_option,
     metric_option,
@@ -25,6 +26,7 @@ from tailback.cli.options import (
 from tailback.cli.output import (
     console,
     facts,
+    print_cost,
     print_error,
     print_json,
     print_line,
@@ -45,6 +47,10 @@ __all__ = ["sweep"]
 
 _MOST_ROWS = 60
 _MOST_FAILURES = 10
+
+_TRIALS = 12
+_TRIAL_S = 0.4
+"""Points that an estimate tries, and for how long each: some five seconds in all."""
 
 
 @click.command(
@@ -78,6 +84,7 @@ Examples:
     "Columns of the table, such as goodput,'goodput[data]'; without: loss, delay, throughput and what until judges."
 )
 @strict_option
+@estimate_option
 @json_option
 @quiet_option
 def sweep(
@@ -96,6 +103,7 @@ def sweep(
     report: Path | None,
     metrics: list[str],
     strict: bool,
+    estimate: bool,
     as_json: bool,
     quiet: bool,
 ) -> int:
@@ -111,6 +119,7 @@ def sweep(
         return _status(status, as_json) if status is not None else _report(Path(str(report)), quiet)
     if file is None:
         raise click.UsageError("Missing argument 'FILE'.")
+    from tailback.cost import replication_cost, spread
     from tailback.scenario import load, read_document
     from tailback.study.document import Study
     from tailback.study.results import FailedRuns
@@ -138,6 +147,12 @@ def sweep(
     if strict and whole.warnings:
         print_error("nothing was run: there are warnings, and --strict was given")
         return EXIT_SCENARIO
+    if estimate:
+        cells = [whole.cells[place] for place in spread(len(whole.cells), _TRIALS)]
+        costs = [replication_cost(cell.variant, seed, trial_s=_TRIAL_S) for cell in cells]
+        count = (whole.replications if reps is None else reps) * len(whole.cells)
+        print_cost(costs, count, threads, adaptive=whole.until is not None, as_json=as_json)
+        return EXIT_OK
     slurm = str((directory or Path()) / "slurm")
     try:
         with (

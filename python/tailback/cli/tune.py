@@ -31,7 +31,7 @@ from tailback.cli.router import (
 from tailback.errors import EXIT_CLAIM, EXIT_OK, EXIT_SCENARIO, OutputError
 
 if TYPE_CHECKING:
-    from tailback.router import Configuration, Language
+    from tailback.router import Configuration, Writable
 
 __all__ = ["tune"]
 
@@ -94,7 +94,7 @@ def tune(
     confirm: int,
     out: Path | None,
     original: Path | None,
-    language: Language,
+    language: Writable,
     interface: str | None,
     policy: str | None,
     rate: str | None,
@@ -126,7 +126,7 @@ def tune(
             threads=threads,
             progress=progress,
         )
-    tuned = scenario.set(dict(found.settings))
+    tuned = scenario.with_texts(list(found.settings.items()))
     made = None if original is None else patched(language, tuned, original, traffic, interface, policy, rate, overhead)
     if as_json:
         print_json(found.as_json() | ({} if made is None or original is None else _patch_json(made, original.name)))

@@ -17,7 +17,7 @@ from tailback.cli.options import (
     threads_option,
 )
 from tailback.cli.output import console, print_json, print_line, progress_bar, table
-from tailback.errors import EXIT_CLAIM, EXIT_OK
+from tailback.errors import EXIT_CLAIM, EXIT_OK, UsageError
 
 __all__ = ["watch"]
 
@@ -28,6 +28,7 @@ __all__ = ["watch"]
 Examples:
   tailback watch scenario.toml --target 'voice.delay<=10ms' --target 'voice.loss<=0.1%'
   tailback watch scenario.toml --target 'data.loss<=1%' --grow data --grow web --most 3
+  tailback watch scenario.toml --target 'data.loss<=1%' --interval 1min --grow data --growth 2 --by fluid
 
 \b
 Limits: delay (mean of an interval), loss, jitter (RFC 3550).
@@ -43,6 +44,19 @@ Exit codes: 0 every target is kept in the share of intervals with its whole inte
 )
 @click.option("--grow", "growing", multiple=True, metavar="GROUP", help="Forecast: groups whose rate grows.")
 @click.option("--most", type=click.FloatRange(1, min_open=True), default=4.0, show_default=True, help="Largest growth.")
+@click.option(
+    "--growth", type=click.FloatRange(0, 1000, min_open=True), help="Forecast: % by which they grow each interval."
+)
+@click.option(
+    "--by",
+    type=click.Choice(["simulation", "fluid"]),
+    default="simulation",
+    show_default=True,
+    help="Forecast: by runs, or by the long-run shares of a port's policy, at once.",
+)
+@click.option(
+    "--port", metavar="NODE:NEIGHBOUR", help="With --by fluid: the port; default: the only one with a policy."
+)
 @settings_option
 @allow_files_option
 @seed_option
@@ -57,6 +71,9 @@ def watch(
     keep: float,
     growing: tuple[str, ...],
     most: float,
+    growth: float | None,
+    by: str,
+    port: str | None,
     settings: list[tuple[str, str]],
     allow_files: bool,
     seed: int | None,
@@ -67,7 +84,8 @@ def watch(
 ) -> int:
     """Compare each interval of the scenario FILE with what its groups of flows are promised.
 
-    With --grow, forecast also by how much the rates of these groups may grow together until each target is broken.
+    With --grow, forecast also by how much the rates of these groups may grow together until each target is broken, and
+    with --growth in which interval from now that is.
     """
     from tailback import service_levels
     from tailback.scenario import load
@@ -79,13 +97,19 @@ def watch(
         found = service_levels.watch(
             scenario, promised, interval, seed=seed, replications=reps, threads=threads, progress=progress
         )
-    ahead = (
-        service_levels.forecast(
+    if (growth is not None or by == "fluid") and not growing:
+        raise UsageError("--growth and --by are about a forecast: say with --grow which groups grow")
+    ahead: list[service_levels.Forecast] = []
+    if growing and by == "fluid":
+        ahead = service_levels.fluid_forecast(scenario, promised, growing, port, most=most)
+    elif growing:
+        ahead = service_levels.forecast(
             scenario, promised, growing, interval, keep=share, most=most, seed=seed, replications=reps, threads=threads
         )
-        if growing
-        else []
-    )
+
+    def breaks_in(factor: float | None) -> int | None:
+        return None if factor is None or growth is None else service_levels.intervals_until(factor, growth / 100)
+
     kept = all(one.is_kept(share) for one in found)
     if as_json:
         print_json(
@@ -95,7 +119,15 @@ def watch(
                 "kept": kept,
                 "targets": [{**one.as_json(), "kept": one.is_kept(share)} for one in found],
                 "forecast": [
-                    {"group": one.target.group, "factor": one.factor, "most": one.most, "growing": list(growing)}
+                    {
+                        "group": one.target.group,
+                        "factor": one.factor,
+                        "most": one.most,
+                        "growing": list(growing),
+                        "by": by,
+                        "growth": None if growth is None else growth / 100,
+                        "intervals": breaks_in(one.factor),
+                    }
                     for one in ahead
                 ],
             }
@@ -117,5 +149,17 @@ def watch(
             if forecast.factor is None
             else f"breaks at {forecast.factor:.3g} times the rate of {together}"
         )
-        print_line(f"forecast: the target of {name} {words}")
+        intervals = breaks_in(forecast.factor)
+        then = "" if intervals is None else f": growing by {growth:g} % each interval, {_when(intervals, interval)}"
+        model = " by the fluid model" if by == "fluid" else ""
+        print_line(f"forecast{model}: the target of {name} {words}{then}")
     return EXIT_OK if kept else EXIT_CLAIM
+
+
+def _when(intervals: int, interval: str) -> str:
+    from tailback import _native
+    from tailback.cost import spoken
+
+    if intervals == 0:
+        return "now"
+    return f"in interval {intervals}, {spoken(intervals * _native.parse_duration(interval) * 1e-12)} from now"

@@ -28,6 +28,10 @@ pub struct Params {
     /// The class of packets that no class matches.
     #[serde(default)]
     pub default: Rest,
+    /// The rate that shares are parts of. Default: that of the link or the shaper around it. A policy within a class has
+    /// that of the class, 1 bit/s to 10 Tbit/s.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<Rate>,
     /// Bytes that policers count of a packet beyond what buffers count. Default "0B".
     #[serde(default)]
     pub accounting: Accounting,
@@ -43,7 +47,7 @@ pub struct Class {
     /// Packets that belong to it, unless an earlier class takes them.
     #[serde(rename = "match")]
     pub matches: Match,
-    /// What it gets at least: a rate, or a part of that of the link or the shaper around it.
+    /// What it gets at least: a rate, or a part of `base`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bandwidth: Option<Share>,
     /// Its share, relative to the others that have one, of what priorities and bandwidths leave; above 0.
@@ -64,8 +68,7 @@ pub struct Class {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Strict {
-    /// Rate beyond which packets are dropped while others wait: a rate, or a part of that of the link
-    /// or the shaper around it. Default: no policer.
+    /// Rate beyond which packets are dropped while others wait: a rate, or a part of `base`. Default: no policer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Share>,
     /// Burst of the policer. Default: what the rate gives in 200 ms.
@@ -82,7 +85,7 @@ pub struct Strict {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Rest {
-    /// What it gets at least: a rate, or a part of that of the link or the shaper around it.
+    /// What it gets at least: a rate, or a part of `base`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bandwidth: Option<Share>,
     /// Its share, relative to the others that have one, of what priorities and bandwidths leave; above 0.
@@ -129,7 +132,7 @@ impl Params {
             match &class.priority {
                 Some(priority) => {
                     places.push(Place::Strict(strict.len()));
-                    strict.push(Low::new(priority, class.limit, site));
+                    strict.push(Low::new(priority, class.limit, self.base.unwrap_or(site.rate), site));
                 }
                 None => {
                     places.push(Place::Fair(fair));
@@ -145,7 +148,7 @@ impl Params {
         ClassBased {
             places,
             classes: Classes::new(classifier, inside.collect(), site),
-            tags: self.weights(site.rate).into_iter().map(Tag::new).collect(),
+            tags: self.weights(self.base.unwrap_or(site.rate)).into_iter().map(Tag::new).collect(),
             now: 0.0,
             strict,
             levels: Default::default(),
@@ -185,6 +188,9 @@ impl Params {
     /// One of bandwidth, remaining and priority in each class, and not more than there is.
     pub fn check(&self) -> Result<(), Invalid> {
         self.accounting.check("accounting")?;
+        if self.base == Some(Rate(0)) {
+            return Err(Invalid::new("base", "parts of nothing are nothing; write the rate of the class around it"));
+        }
         check_names("classes", self.classes.iter().map(|class| class.name.as_ref()))?;
         let mut parts = 0.0;
         for (i, class) in self.classes.iter().enumerate() {
@@ -293,12 +299,13 @@ struct Low {
 }
 
 impl Low {
-    fn new(priority: &Strict, limit: Option<Amount>, site: &Site) -> Low {
+    /// With a policer whose rate may be a part of `base`.
+    fn new(priority: &Strict, limit: Option<Amount>, base: Rate, site: &Site) -> Low {
         let bucket = |rate: Rate| TokenBucket::new(rate, priority.burst.unwrap_or(BURST).at(rate));
         Low {
             level: usize::from(priority.level) - 1,
             site: site_within(site, limit, DEFAULT_LIMIT),
-            policer: priority.rate.map(|rate| bucket(rate.of(site.rate))),
+            policer: priority.rate.map(|rate| bucket(rate.of(base))),
             packets: 0,
             bytes: 0,
         }
@@ -434,6 +441,7 @@ impl Qdisc for ClassBased {
     fn set_rate(&mut self, rate: Rate) {
         self.site.rate = rate;
         self.classes.set_rate(rate);
+        let rate = self.params.base.unwrap_or(rate);
         for (tag, weight) in self.tags.iter_mut().zip(self.params.weights(rate)) {
             tag.weight = weight;
         }

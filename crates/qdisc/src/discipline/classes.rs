@@ -210,6 +210,14 @@ impl Classes {
             inside.queue.idle(now, cx);
         }
     }
+    /// The last packet of a class has been sent, and the transmitter is free. For those who hold packets ready, so that they
+    /// know better than [`Classes::transmitted`] whose packet it was.
+    pub fn rests(&mut self, class: usize, now: Time, cx: &mut Cx<'_>) {
+        let inside = &mut self.inside[class];
+        if inside.watches_idle && inside.backlog.packets == 0 {
+            inside.queue.idle(now, cx);
+        }
+    }
     #[inline]
     fn moved(&mut self, before: Backlog, after: Backlog) {
         self.backlog.packets = self.backlog.packets - before.packets + after.packets;

@@ -105,7 +105,7 @@ const fn from(min: u32) -> Profile {
 
 impl By {
     /// How many kinds of packets there are.
-    fn count(self) -> u8 {
+    pub(super) fn count(self) -> u8 {
         match self {
             By::Precedence => 8,
             By::Dscp => 64,
@@ -114,7 +114,7 @@ impl By {
     }
     /// Which kind a packet is of.
     #[inline]
-    fn of(self, packet: &Packet) -> usize {
+    pub(super) fn of(self, packet: &Packet) -> usize {
         match self {
             // On a labelled link a router sees the labels only; elsewhere the two are one.
             By::Precedence => usize::from(packet.exp()),
@@ -123,7 +123,7 @@ impl By {
         }
     }
     /// The kind that a key names.
-    fn named(self, key: &str) -> Option<u8> {
+    pub(super) fn named(self, key: &str) -> Option<u8> {
         match self {
             By::Precedence => key.parse().ok().filter(|n| *n < 8),
             By::Dscp => key.parse().ok().map(Dscp::codepoint),
@@ -143,7 +143,7 @@ impl By {
             },
         }
     }
-    fn keys(self) -> &'static str {
+    pub(super) fn keys(self) -> &'static str {
         match self {
             By::Precedence => "\"0\" to \"7\"",
             By::Dscp => "code points such as \"af31\", or \"0\" to \"63\"",
@@ -157,7 +157,7 @@ const NONCONFORMING: Profile = from(20);
 
 impl Params {
     /// The profile of each kind of packet, then that of what does not conform, if it has one.
-    fn complete(&self) -> Vec<Profile> {
+    pub(super) fn complete(&self) -> Vec<Profile> {
         let mut profiles: Vec<Profile> = (0..self.by.count()).map(|kind| self.by.default_of(kind)).collect();
         for (key, profile) in &self.profiles {
             if let Some(kind) = self.by.named(key) {
@@ -173,12 +173,21 @@ impl Params {
         let own = self.average == Averaged::Profile;
         Wred {
             queue: Fifo::new(site),
-            law: wred::Wred::new(&profiles, self.exponent, own, self.spread, self.mean_packet.0, site.rate),
+            law: self.law(&profiles, site),
             by: self.by,
-            nonconforming: self.nonconforming.map(|_| usize::from(self.by.count())),
+            nonconforming: self.special(),
             ecn: self.ecn,
             waiting: own.then(|| vec![Backlog::default(); profiles.len()]),
         }
+    }
+    /// The law with these profiles.
+    pub(super) fn law(&self, profiles: &[Profile], site: &Site) -> wred::Wred {
+        let own = self.average == Averaged::Profile;
+        wred::Wred::new(profiles, self.exponent, own, self.spread, self.mean_packet.0, site.rate)
+    }
+    /// Number of the profile of what does not conform, if there is one.
+    pub(super) fn special(&self) -> Option<usize> {
+        self.nonconforming.map(|_| usize::from(self.by.count()))
     }
     /// Known keys, numbers in range.
     pub fn check(&self) -> Result<(), Invalid> {

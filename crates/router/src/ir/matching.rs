@@ -24,6 +24,8 @@ pub enum Match {
     },
     /// One of these MPLS traffic classes of the topmost label.
     Experimental(Vec<u8>),
+    /// Of this version of the Internet protocol, 4 or 6. A row of the table is of version 6 if one of its addresses is, else of 4.
+    Version(u8),
     /// One of these IEEE 802.1p priorities.
     Cos(Vec<u8>),
     /// A number that was given inside the router.
@@ -202,6 +204,9 @@ pub struct AccessEntry {
     pub permit: bool,
     /// What must hold of the packet, all of it.
     pub conditions: Vec<Match>,
+    /// Where it was written.
+    #[serde(skip)]
+    pub at: Place,
 }
 
 /// What is known about the packets of a flow; what is absent is not known.
@@ -293,6 +298,7 @@ impl Match {
             // Where the table does not say, the label was given a copy of the precedence, as routers do (RFC 3270 leaves it to
             // them; Cisco, "MPLS Class of Service": the precedence is copied at imposition).
             Match::Experimental(values) => Some(values.contains(&header.experimental.unwrap_or(header.dscp >> 3))),
+            Match::Version(version) => Some((*version == 6) == header.is_ipv6()),
             Match::Cos(values) => header.cos.map(|cos| values.contains(&cos)),
             Match::QosGroup(group) => header.qos_group.map(|own| own == *group),
             Match::TrafficClass(class) => header.traffic_class.map(|own| own == *class),

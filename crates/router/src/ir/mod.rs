@@ -3,18 +3,20 @@
 //! Things refer to each other by name, as they do in a router, so that a policy that hangs in many places exists once. Two
 //! configurations are equal when they say the same; the [`Place`](crate::Place)s do not count.
 
+mod covering;
 mod matching;
 mod names;
 mod policy;
 mod queue;
 
+pub(crate) use covering::all_cover;
 pub use matching::{AccessEntry, AccessList, ClassMap, Header, Match, Net, Net6, PortRange, same_interface};
 pub use names::{application_ports, port_named, protocol_name, protocol_named, service_port};
 pub use policy::{
-    Act, By, Class, CodeLimit, Counting, HtbClass, Limit, Mark, Medium, Peak, Police, Policy, Port, Priority, Profile,
-    Rule, Scheduler, Shape, Share, Unit, Wred,
+    Act, By, Class, CodeLimit, Counting, Curve, HfscClass, HtbClass, Limit, Mark, Medium, Peak, Police, Policy, Port,
+    Priority, Profile, Rule, Scheduler, Shape, Share, Unit, Wred,
 };
-pub use queue::{Fair, FqCodel, Gred, GredProfile, Queue, Red, Sfq, Timed};
+pub use queue::{Fair, Fq, FqCodel, Gred, GredProfile, Netem, Queue, Red, Sfq, Timed};
 
 use serde::Serialize;
 
@@ -30,6 +32,12 @@ pub struct Config {
     pub policies: Vec<Policy>,
     /// Interfaces.
     pub ports: Vec<Port>,
+    /// Policy for what comes in by a port that has none of its own, or is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arrival: Option<String>,
+    /// What a port does with what it sends if nothing is said of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub departure: Option<Class>,
     /// Whose words it has, where that is evident.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub platform: Option<crate::mqc::Platform>,

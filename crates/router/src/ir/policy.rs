@@ -34,6 +34,9 @@ pub struct Port {
     /// Policy for what arrives.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input: Option<String>,
+    /// Whether frames shorter than the link layer's least count as they are, and are padded on the line only.
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    pub unpadded: bool,
     /// IPv4 networks that are reached by it, from its addresses.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub networks: Vec<Net>,
@@ -80,6 +83,12 @@ pub struct Policy {
     pub default: Option<String>,
     /// The classes.
     pub classes: Vec<Class>,
+    /// Whether turns of round robin count packets in place of bytes, a quantum of 1 being a packet.
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    pub packets: bool,
+    /// Names of what it is made of, for the remarks about them ([`Scope::Part`](crate::Scope::Part)).
+    #[serde(skip)]
+    pub parts: Vec<String>,
     /// Where it was written.
     #[serde(skip)]
     pub at: Place,
@@ -103,6 +112,8 @@ pub enum Scheduler {
     Priority,
     /// Hierarchical token buckets.
     Htb,
+    /// Hierarchical fair service curves.
+    Hfsc,
     /// Deficit round robin by quantum.
     Drr,
     /// Strict bands first (those without a quantum), then deficit round robin.
@@ -144,7 +155,10 @@ pub struct Class {
     /// Token buckets of HTB.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub htb: Option<HtbClass>,
-    /// Bytes per round (DRR, ETS).
+    /// Service curves of HFSC.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hfsc: Option<HfscClass>,
+    /// Bytes per round (DRR, ETS), or packets where the policy counts those.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quantum: Option<u64>,
     /// Highest rate; what exceeds it waits.
@@ -267,6 +281,36 @@ impl HtbClass {
     }
 }
 
+/// A class's service curves in HFSC.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct HfscClass {
+    /// Real-time curve: what is guaranteed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rt: Option<Curve>,
+    /// Link-sharing curve: the share of what is left.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ls: Option<Curve>,
+    /// Upper-limit curve of link-sharing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ul: Option<Curve>,
+    /// What curves count of a packet.
+    #[serde(skip_serializing_if = "Counting::is_plain")]
+    pub counts: Counting,
+}
+
+/// A service curve of two pieces.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Curve {
+    /// Slope of the first piece, bit/s.
+    pub m1: u64,
+    /// Length of the first piece, microseconds.
+    pub d: u64,
+    /// Slope of the second piece, bit/s.
+    pub m2: u64,
+}
+
 /// What token buckets count of a packet beyond its length at the device, in the order of `psched_l2t_ns` (Linux,
 /// `include/net/sch_generic.h`): the overhead is added, shorter lengths count as `least`, the whole is cut into cells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -356,6 +400,9 @@ pub struct Police {
     /// What becomes of the rest; empty, the same as of what exceeds.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub violate: Vec<Act>,
+    /// What its meter counts of a packet.
+    #[serde(skip_serializing_if = "Counting::is_plain")]
+    pub counts: Counting,
 }
 
 /// What a policer does.

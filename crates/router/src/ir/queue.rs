@@ -25,8 +25,57 @@ pub enum Queue {
     Red(Red),
     /// One RED of several profiles, as Linux has it.
     Gred(Gred),
+    /// Deficit round robin of flows, new ones first, as `fq` of Linux has it.
+    Fq(Fq),
+    /// Delay and loss, as `netem` of Linux makes them.
+    Netem(Netem),
     /// As the policy of that name says.
     Policy(String),
+}
+
+/// Parameters of `fq`; what is absent is as in Linux.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Fq {
+    /// Bytes per round; absent, two frames.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quantum: Option<u64>,
+    /// Bytes that a flow may send at first; absent, ten frames.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub initial: Option<u64>,
+    /// Packets of one flow; absent, 100.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flow_limit: Option<u32>,
+    /// Microseconds after which an idle flow has a quantum at least; absent, 40 ms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refill: Option<u64>,
+    /// Number of queues that flows without a socket are hashed to; absent, 1024.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queues: Option<u64>,
+}
+
+/// Parameters of `netem`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Netem {
+    /// Mean delay, microseconds.
+    pub delay: u64,
+    /// What it varies by, microseconds.
+    pub jitter: u64,
+    /// Whether it varies normally, not uniformly.
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    pub normal: bool,
+    /// Probability of loss, millionths.
+    pub loss: u32,
+    /// Loss in bursts: probabilities of entering and leaving the bad state, and of loss in it and in the good one, millionths.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bursts: Option<[u32; 4]>,
+    /// Whether it marks packets that can bear it instead of losing them.
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    pub ecn: bool,
+    /// Rate in bit/s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<u64>,
 }
 
 /// A router's fair queue.
@@ -66,6 +115,9 @@ pub struct Sfq {
     /// Whether the oldest packet of the longest queue goes when all are full, rather than the newest.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub head: bool,
+    /// Bytes for each flow of the class that all together may hold, beside the limit of the class.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub each: Option<u64>,
 }
 
 /// FlowQueue-CoDel.
@@ -140,6 +192,10 @@ pub struct Red {
     /// Whether the highest probability adapts.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub adaptive: bool,
+    /// Whether the queue itself decides instead of its average, and each packet is chosen whatever came before, as switches
+    /// have it; then `avpkt`, `burst` and `bandwidth` do not count.
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    pub instant: bool,
 }
 
 /// One RED of several profiles.

@@ -2,7 +2,7 @@
 
 use super::values::size;
 use super::{DEFAULT_CLASS, Lifting, NOWHERE};
-use crate::ir::{Act, Class, Mark, Match, Police, Policy, Queue, Rule, Share};
+use crate::ir::{Act, Class, Counting, Mark, Match, Police, Policy, Queue, Rule, Share};
 use serde_json::{Value, json};
 use tailback_diffserv::Dscp;
 use tailback_units::parse_rate;
@@ -68,6 +68,12 @@ impl Lifting<'_> {
             }
             let when = simple(one.get("match").filter(|when| !when.is_null()).unwrap_or(&json!({})));
             let made = police(one);
+            if one.get("accounting").and_then(Value::as_str).is_some_and(|own| own != "0B") {
+                self.left_out(format!(
+                    "the bytes that the conditioner {} counts of a packet (`accounting`)",
+                    index + 1
+                ));
+            }
             let marks = if made.is_none() { marks(one.get("conform")) } else { Vec::new() };
             // A meter that finds everything green only marks.
             let fixed = |meter: &Value| {
@@ -161,7 +167,7 @@ fn police(one: &Value) -> Option<Police> {
     let (conform, exceed, violate) = (acts("conform"), acts("exceed"), acts("violate"));
     // One bucket has two outcomes.
     let violate = if kind == "token-bucket" || violate == exceed { Vec::new() } else { violate };
-    Some(Police { rate: committed, burst, peak, excess, conform, exceed, violate })
+    Some(Police { rate: committed, burst, peak, excess, conform, exceed, violate, counts: Counting::default() })
 }
 
 /// What a conditioner writes into packets.

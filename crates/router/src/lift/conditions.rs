@@ -128,18 +128,27 @@ impl Lifting<'_> {
 
     /// Groups of flows as the code points that they send.
     fn flows(&mut self, names: &[String]) -> Match {
-        let mut codes = Vec::new();
+        let (mut codes, mut others) = (Vec::new(), Vec::new());
         for flow in self.document.get("flows").and_then(Value::as_array).into_iter().flatten() {
-            if text(flow, "name").is_some_and(|name| names.iter().any(|own| own == name)) {
-                let code =
-                    text(flow, "dscp").and_then(|text| text.parse::<Dscp>().ok()).unwrap_or(Dscp::DEFAULT).codepoint();
-                if !codes.contains(&code) {
-                    codes.push(code);
-                }
+            let Some(name) = text(flow, "name") else { continue };
+            let code =
+                text(flow, "dscp").and_then(|text| text.parse::<Dscp>().ok()).unwrap_or(Dscp::DEFAULT).codepoint();
+            if !names.iter().any(|own| own == name) {
+                others.push((name, code));
+            } else if !codes.contains(&code) {
+                codes.push(code);
             }
         }
+        let alike: Vec<&str> = others.iter().filter(|(_, code)| codes.contains(code)).map(|(name, _)| *name).collect();
         let message = format!("the flows {} are told by their code points", names.join(", "));
-        self.report.warning(NOWHERE, message, "a router cannot tell groups of flows");
+        if alike.is_empty() {
+            self.report.warning(NOWHERE, message, "a router cannot tell groups of flows");
+        } else {
+            let message = format!("{message}, which {} has as well", alike.join(", "));
+            let advice = "write the values into the text that the scenario was made of with --original, or give each group a \
+                          code point of its own";
+            self.report.unsupported(NOWHERE, message, Some(advice));
+        }
         one_or(codes.chunks(8).map(|codes| Match::Dscp(codes.to_vec())).collect(), Match::AnyOf)
     }
 }

@@ -107,6 +107,8 @@ impl Lifting<'_> {
         if is_given(table.get("conditioners")) {
             self.conditioners(table, &mut root);
         }
+        let base = table.get("discipline").and_then(|inside| text(inside, "base"));
+        made.bandwidth = base.and_then(|base| parse_rate(base).ok()).map(|rate| rate.0);
         if let Some(shaper) = table.get("shaper").filter(|shaper| !shaper.is_null()) {
             root.shape = shape(shaper);
         }
@@ -297,6 +299,9 @@ impl Lifting<'_> {
         made.bandwidth = table.get("bandwidth").and_then(share);
         made.bandwidth = made.bandwidth.or_else(|| {
             let parts = table.get("remaining")?.as_f64()?.round();
+            if parts < 1.0 {
+                self.left_out(format!("class `{name}`: a share of what is left below 1, written as 1"));
+            }
             Some(Share::RemainingRatio((parts as u32).max(1)))
         });
         if let Some(priority) = table.get("priority").filter(|priority| !priority.is_null()) {

@@ -1,14 +1,13 @@
 //! Policies and queues as disciplines of a scenario.
 
+use super::linux::{fq_discipline, netem_discipline};
+use super::red::red_discipline;
 use super::{Lower, bits, packets};
-use crate::ir::{Class, Counting, Fair, Limit, Policy, Queue, Red, Scheduler, Sfq, Share, Timed};
+use crate::ir::{Class, Counting, Fair, Limit, Policy, Queue, Scheduler, Sfq, Share, Timed};
 use serde_json::{Map, Value, json};
 
 /// Packets that wait in a queue of Linux by default (txqueuelen).
-const LINUX_LIMIT: u64 = 1000;
-/// Burst of an HTB class that states none, bytes (`q_htb.c`: the rate in one tick of the kernel's clock, which is a nanosecond,
-/// and an mtu of 1600 B).
-const HTB_BURST: u64 = 1600;
+pub(super) const LINUX_LIMIT: u64 = 1000;
 /// Bytes per round of a flow that states none: a frame of the device (`psched_mtu`, `include/net/pkt_sched.h`).
 const FRAME: u64 = 1514;
 /// Flows that sfq holds at a time, and packets of each (`SFQ_DEFAULT_FLOWS`, `SFQ_MAX_DEPTH`, `net/sched/sch_sfq.c`).
@@ -16,6 +15,10 @@ const SFQ_FLOWS: u64 = 128;
 const SFQ_DEPTH: u64 = 127;
 /// No limit: a class around a policy has no queue of its own, only the queues within drop.
 const NO_LIMIT: u64 = 1_000_000;
+/// Largest weight of a class of a scenario (`crates/qdisc`, `wrr`).
+const MOST_WEIGHT: u64 = 1_000_000;
+/// Weight of a class that has 0 % of what is left, beside the percentages of the others.
+const NOTHING: f64 = 1e-3;
 /// Deepest nesting that is followed; routers allow three levels.
 const DEEPEST: usize = 8;
 /// Most classes of a scenario's port, all levels together.
@@ -25,8 +28,12 @@ impl Lower<'_> {
     /// What a class does with its packets: shaper, policy or queue, and the limit. `rate` is what it shares, in bit/s.
     pub(super) fn inside(&mut self, class: &Class, rate: u64, depth: usize) -> Option<Value> {
         let shape = class.shape.and_then(|shape| Some((shape.bps(rate)?, shape)));
+        let around = self.site;
+        self.site = shape.map_or(around, |(shaped, _)| shaped.min(around));
         let inner = self.queue(class, shape.map_or(rate, |(shaped, _)| shaped), depth);
+        self.site = around;
         let Some((shaped, shape)) = shape else { return inner };
+        self.look_ahead(class, shaped);
         let mut made = json!({ "kind": "shaper", "rate": bits(shaped) });
         if let Some(burst) =
             shape.burst.map(|burst| burst.saturating_add(shape.excess.filter(|_| shape.peak).unwrap_or(0)))
@@ -63,13 +70,21 @@ impl Lower<'_> {
     }
 
     fn queue(&mut self, class: &Class, rate: u64, depth: usize) -> Option<Value> {
+        if !class.code_limits.is_empty() {
+            if class.wred.is_none() && class.queue == Queue::Fifo {
+                return Some(self.weighted_tail_drop(class, rate));
+            }
+            self.report.unsupported(
+                class.at,
+                format!("class `{}`: limits of single code points beside another queue than a FIFO", class.name),
+                Some("leave out random-detect, fair-queue or the policy within"),
+            );
+        }
         if let Some(wred) = &class.wred {
-            if let Queue::Fair(_) = class.queue {
-                self.report.unsupported(
-                    class.at,
-                    format!("class `{}`: random-detect beside fair-queue; one FIFO is simulated", class.name),
-                    None,
-                );
+            if let Queue::Fair(fair) = class.queue
+                && !self.legacy
+            {
+                return Some(self.fair_queue_wred(class, wred, fair, rate));
             }
             if !matches!(class.queue, Queue::Policy(_)) {
                 return Some(self.wred_discipline(class, wred, rate));
@@ -81,6 +96,8 @@ impl Lower<'_> {
             Queue::Fair(fair) if self.legacy => Some(fair_discipline(*fair)),
             Queue::Fair(fair) => Some(self.class_fair_queue(class, *fair, rate)),
             Queue::Sfq(sfq) => Some(self.sfq(class, *sfq)),
+            Queue::Fq(fq) => Some(fq_discipline(*fq)),
+            Queue::Netem(netem) => Some(netem_discipline(*netem)),
             Queue::FqCodel(own) => {
                 let mut made = timed("fq-codel", own.law, "interval");
                 put(&mut made, "buckets", own.flows);
@@ -107,7 +124,8 @@ impl Lower<'_> {
         }
     }
 
-    fn sfq(&mut self, class: &Class, sfq: Sfq) -> Value {
+    /// Flows of the table that are in a class.
+    fn flows_of(&self, class: &Class) -> u64 {
         let here = |group: &str| {
             self.members.iter().any(|own| {
                 own.class.split('/').any(|part| part == class.name || class.name.is_empty())
@@ -115,7 +133,11 @@ impl Lower<'_> {
             })
         };
         let rows = self.conditions.traffic.rows.iter().filter(|row| here(&row.name));
-        let flows: u64 = rows.map(|row| u64::from(row.count)).sum();
+        rows.map(|row| u64::from(row.count)).sum()
+    }
+
+    fn sfq(&mut self, class: &Class, sfq: Sfq) -> Value {
+        let flows = self.flows_of(class);
         let held = sfq.flows.unwrap_or(SFQ_FLOWS);
         if flows > held {
             self.report.unsupported(
@@ -148,18 +170,11 @@ impl Lower<'_> {
             self.report.error(policy.at, format!("`{name}` makes the tree of policies too large"), "flatten it");
             return None;
         }
-        let v6 = self.conditions.traffic.rows.iter().any(|row| row.header.is_ipv6());
-        if v6 && policy.scheduler != Scheduler::ClassBased && !policy.rules.is_empty() {
-            self.report.unsupported(
-                policy.at,
-                "rows with IPv6 addresses meet filters for IPv4 here, and none for IPv6",
-                Some("judge them by a script whose filters are written for IPv4"),
-            );
-        }
         match policy.scheduler {
             Scheduler::ClassBased => self.class_based(policy, rate, depth),
             Scheduler::Priority => Some(self.priority(policy, &policy.classes, rate, depth)),
             Scheduler::Htb => Some(self.htb(policy, depth)),
+            Scheduler::Hfsc => Some(self.hfsc(policy, depth)),
             Scheduler::Drr => Some(self.round_robin(policy, &policy.classes, rate, depth)),
             Scheduler::Ets => {
                 let strict = policy.classes.iter().take_while(|class| class.quantum.is_none()).count();
@@ -218,6 +233,12 @@ impl Lower<'_> {
             put(&mut one, "limit", Some(limit));
             if class.priority.is_none() {
                 put(&mut one, "discipline", self.inside(class, share.unwrap_or(rate).max(base_of(class, rate)), depth));
+            } else if !class.code_limits.is_empty() {
+                self.report.unsupported(
+                    class.at,
+                    format!("class `{name}`: limits of single code points in a priority class"),
+                    None,
+                );
             } else if class.shape.is_some() || class.queue != Queue::Fifo {
                 self.report.warning(
                     class.at,
@@ -246,7 +267,7 @@ impl Lower<'_> {
             let share = if class.bandwidth.is_some() { self.share(class, rate, &mut one) } else { None };
             last.extend(one.as_object().cloned().unwrap_or_default());
             let _ = last.insert("limit".to_owned(), json!(self.limit(class, share.unwrap_or(rate), None)));
-            if let Some(inside) = self.inside(class, rate, depth) {
+            if let Some(inside) = self.inside(class, share.unwrap_or(rate).max(base_of(class, rate)), depth) {
                 let _ = last.insert("discipline".to_owned(), inside);
             }
         } else {
@@ -256,21 +277,50 @@ impl Lower<'_> {
         if made.is_empty() {
             return last.remove("discipline");
         }
-        Some(json!({ "kind": "class-based", "classes": made, "default": last }))
+        if let Some(left) = self.beside_policed(policy, rate) {
+            let _ = last.entry("bandwidth").or_insert_with(|| json!(bits(left)));
+        }
+        let mut whole = json!({ "kind": "class-based", "classes": made, "default": last });
+        // Percentages of a policy within a class are of that class's rate, those of an interface of its `bandwidth`.
+        put(&mut whole, "base", Some(bits(rate)).filter(|_| rate != self.site));
+        Some(whole)
+    }
+
+    /// What class-default has where it states nothing and priority classes are held by `police` alone: what neither those nor
+    /// the guarantees of the others reserve, at least 1 %, bit/s. None where the discipline computes it itself.
+    fn beside_policed(&self, policy: &Policy, rate: u64) -> Option<u64> {
+        let (mut reserved, mut policed) = (0u64, false);
+        for class in &policy.classes {
+            let own = match (class.priority.map(|priority| priority.rate), &class.police) {
+                (Some(Some(own)), _) => own.of(rate)?,
+                (Some(None), Some(police)) => {
+                    policed = true;
+                    police.rate.of(rate)?
+                }
+                (Some(None), None) => return None,
+                (None, _) if Some(&class.name) == policy.default.as_ref() && class.bandwidth.is_some() => return None,
+                // None of what remains, which has no rate.
+                (None, _) => class.bandwidth.map_or(Some(0), |share| share.of(rate))?,
+            };
+            reserved = reserved.saturating_add(own);
+        }
+        policed.then(|| rate.saturating_sub(reserved).max(rate / 100).max(1))
     }
 
     /// Writes what a class is guaranteed, and returns it in bit/s where it is a rate.
     fn share(&mut self, class: &Class, rate: u64, one: &mut Value) -> Option<u64> {
         if let Some(priority) = class.priority {
             let mut own = json!({});
-            put(&mut own, "rate", priority.rate.map(|share| self.written(share, rate)));
+            put(&mut own, "rate", priority.rate.map(Lower::written));
             put(&mut own, "burst", priority.burst.map(|bytes| self.burst(bytes)));
             put(&mut own, "level", Some(priority.level).filter(|level| *level > 1));
             one["priority"] = own;
             return priority.rate.and_then(|share| share.of(rate));
         }
         match class.bandwidth {
-            Some(share @ (Share::Rate(_) | Share::Percent(_))) => one["bandwidth"] = json!(self.written(share, rate)),
+            Some(share @ (Share::Rate(_) | Share::Percent(_))) => one["bandwidth"] = json!(Lower::written(share)),
+            // Nothing while others are busy, and all while they idle: as good as that.
+            Some(Share::RemainingPercent(0)) => one["remaining"] = json!(NOTHING),
             Some(Share::RemainingPercent(percent)) => one["remaining"] = json!(percent),
             Some(Share::RemainingRatio(ratio)) => one["remaining"] = json!(ratio),
             // A class that is only shaped takes part in what others leave, with the least weight.
@@ -279,24 +329,16 @@ impl Lower<'_> {
         class.bandwidth.and_then(|share| share.of(rate))
     }
 
-    /// A share as documents write it; `rate` is what it is a part of.
-    fn written(&self, share: Share, rate: u64) -> String {
+    /// A share as documents write it.
+    fn written(share: Share) -> String {
         match share {
             Share::Rate(rate) => bits(rate),
-            Share::Percent(_) if self.absolute => bits(share.of(rate).unwrap_or(rate).max(1)),
             Share::Percent(percent) | Share::RemainingPercent(percent) => format!("{percent}%"),
             Share::RemainingRatio(ratio) => ratio.to_string(),
         }
     }
 
-    fn limit(&mut self, class: &Class, rate: u64, usual: Option<u64>) -> String {
-        if !class.code_limits.is_empty() {
-            self.report.unsupported(
-                class.at,
-                format!("class `{}`: limits of single code points", class.name),
-                Some("random-detect with equal thresholds comes near"),
-            );
-        }
+    pub(super) fn limit(&mut self, class: &Class, rate: u64, usual: Option<u64>) -> String {
         if matches!(class.queue, Queue::Policy(_)) {
             if class.limit.is_some() {
                 self.report.warning(
@@ -323,9 +365,14 @@ impl Lower<'_> {
                 Some(bytes) => Limit::Bytes(n.saturating_mul(bytes)),
                 None => Limit::Packets(n),
             },
+            (Some(Limit::Bytes(total)), _, Queue::Sfq(Sfq { each: Some(each), .. })) => {
+                Limit::Bytes(total.min(each.saturating_mul(self.flows_of(class).max(1))))
+            }
             (Some(limit), ..) => limit,
             (None, _, Queue::FqCodel(_) | Queue::FqPie(_)) => Limit::Packets(10_240),
             (None, _, Queue::Sfq(_)) => Limit::Packets(127),
+            (None, _, Queue::Netem(_)) => Limit::Packets(1_000),
+            (None, _, Queue::Fq(_)) => Limit::Packets(10_000),
             (None, Some(usual), _) => Limit::Packets(usual),
             (None, None, _) => self.usual_limit(class, rate),
         };
@@ -359,14 +406,22 @@ impl Lower<'_> {
 
     fn round_robin(&mut self, policy: &Policy, classes: &[Class], rate: u64, depth: usize) -> Value {
         let order: Vec<&str> = policy.classes.iter().map(|class| class.name.as_str()).collect();
-        let quantum = |class: &Class| class.quantum.unwrap_or(1514).max(1);
-        let least = classes.iter().map(quantum).min().unwrap_or(1514);
+        let usual = if policy.packets { 1 } else { FRAME };
+        let quantum = |class: &Class| class.quantum.unwrap_or(usual).max(1);
+        // Weights in bytes, so that quanta of any proportion are exact; in coarser units where a weight would be too large.
+        let unit = classes.iter().map(quantum).max().unwrap_or(usual).div_ceil(MOST_WEIGHT).max(1);
         let (mut made, mut default) = (Vec::new(), json!({ "limit": packets(LINUX_LIMIT) }));
         for class in classes {
             let index = order.iter().position(|name| *name == class.name).unwrap_or(0);
-            let weight = (quantum(class) + least / 2) / least;
-            let mut one =
-                json!({ "weight": weight.clamp(1, 10_000), "limit": self.limit(class, rate, Some(LINUX_LIMIT)) });
+            let weight = (quantum(class) / unit).clamp(1, MOST_WEIGHT);
+            if weight * unit != quantum(class) {
+                self.report.warning(
+                    class.at,
+                    format!("class `{}`: its quantum is taken as {}", class.name, weight * unit),
+                    "write quanta of at most 1000000",
+                );
+            }
+            let mut one = json!({ "weight": weight, "limit": self.limit(class, rate, Some(LINUX_LIMIT)) });
             put(&mut one, "discipline", self.inside(class, rate, depth));
             if policy.default.as_ref() == Some(&class.name) {
                 default = one;
@@ -376,48 +431,13 @@ impl Lower<'_> {
             one["match"] = self.conditions.class(policy, &order, index, &mut self.report);
             made.push(one);
         }
-        json!({ "kind": "wrr", "classes": made, "default": default, "count": "bytes", "quantum": format!("{least}B") })
-    }
-
-    fn htb(&mut self, policy: &Policy, depth: usize) -> Value {
-        let order: Vec<&str> = policy.classes.iter().map(|class| class.name.as_str()).collect();
-        let is_inner = |name: &str| policy.classes.iter().any(|class| class.parent.as_deref() == Some(name));
-        let mut made = Vec::new();
-        let mut left: Vec<&Class> = policy.classes.iter().collect();
-        let mut written: Vec<&str> = Vec::new();
-        // A parent stands before its classes.
-        while !left.is_empty() {
-            let (now, later): (Vec<&Class>, Vec<&Class>) = left
-                .iter()
-                .copied()
-                .partition(|class| class.parent.as_deref().is_none_or(|parent| written.contains(&parent)));
-            if now.is_empty() {
-                break;
-            }
-            for class in now {
-                written.push(&class.name);
-                let Some(own) = class.htb.map(|htb| htb.on(self.line)) else { continue };
-                let mut one = json!({ "name": class.name, "rate": bits(own.rate) });
-                put(&mut one, "parent", class.parent.as_ref());
-                put(&mut one, "ceil", own.ceil.map(|ceil| bits(ceil.max(own.rate))));
-                put(&mut one, "burst", Some(self.burst(own.burst.unwrap_or(HTB_BURST))));
-                put(&mut one, "cburst", Some(self.burst(own.cburst.unwrap_or(HTB_BURST))));
-                put(&mut one, "accounting", self.accounting(own.counts));
-                put(&mut one, "prio", own.prio);
-                put(&mut one, "quantum", own.quantum.map(|bytes| format!("{bytes}B")));
-                if !is_inner(&class.name) {
-                    let index = order.iter().position(|name| *name == class.name).unwrap_or(0);
-                    one["match"] = self.conditions.class(policy, &order, index, &mut self.report);
-                    one["limit"] = json!(self.limit(class, own.ceil.unwrap_or(own.rate), Some(LINUX_LIMIT)));
-                    put(&mut one, "discipline", self.inside(class, own.ceil.unwrap_or(own.rate), depth));
-                }
-                made.push(one);
-            }
-            left = later;
+        let mut whole = json!({ "kind": "wrr", "classes": made, "default": default });
+        if policy.packets {
+            whole["count"] = json!("packets");
+        } else {
+            whole["count"] = json!("bytes");
+            whole["quantum"] = json!(format!("{unit}B"));
         }
-        let mut whole = json!({ "kind": "htb", "classes": made });
-        // Without a default class, what no filter is about goes around the token buckets, before all others.
-        put(&mut whole, "default", policy.default.as_ref());
         whole
     }
 }
@@ -427,7 +447,7 @@ fn base_of(class: &Class, rate: u64) -> u64 {
     if class.bandwidth.is_some_and(|share| share.of(rate).is_some()) { 0 } else { rate }
 }
 
-fn put(table: &mut Value, key: &str, value: Option<impl serde::Serialize>) {
+pub(super) fn put(table: &mut Value, key: &str, value: Option<impl serde::Serialize>) {
     if let Some(value) = value {
         table[key] = json!(value);
     }
@@ -454,57 +474,4 @@ fn timed(kind: &str, law: Timed, interval: &str) -> Value {
     }
     put(&mut made, "byte-mode", Some(true).filter(|_| law.byte_mode));
     made
-}
-
-/// RED as `sch_red` has it: by bytes, not gentle, and the average's weight from the burst it should let pass.
-fn red_discipline(red: Red, limit: Option<Limit>) -> Value {
-    let limit = if let Some(Limit::Bytes(bytes)) = limit { bytes } else { 1 << 20 };
-    let max = red.max.unwrap_or(limit / 4).max(2);
-    let min = red.min.unwrap_or(max / 3).clamp(1, max);
-    let packet = red.avpkt.unwrap_or(1000).max(1);
-    let probability = red.probability.map_or(0.02, |p| f64::from(p) / 1e6);
-    let burst = red.burst.unwrap_or_else(|| (2 * min + max) / (3 * packet)).max(1);
-    let mut made = json!({
-        "kind": "red",
-        "count": "bytes",
-        "byte-mode": false,
-        "gentle": false,
-        "wait": true,
-        "min": format!("{min}B"),
-        "max": format!("{max}B"),
-        "mean-packet": format!("{packet}B"),
-        "max-p": probability,
-        "ecn": red.ecn,
-        // `red_enqueue`, RED_HARD_MARK: what can be marked is, unless harddrop is set.
-        "above-max": if red.ecn && !red.hard { "mark" } else { "drop" },
-    });
-    if let Some(weight) = weight(burst, min, packet) {
-        made["weight"] = json!(weight);
-    }
-    if red.adaptive {
-        made["adaptive"] = json!({ "kind": "floyd" });
-    }
-    made
-}
-
-/// The weight 2^-w of the average that tc chooses (`tc_red_eval_ewma`): the least w for which a burst of so many packets into an
-/// empty queue keeps the average below `min`.
-pub(crate) fn weight(burst: u64, min: u64, packet: u64) -> Option<f64> {
-    let a = burst as f64 + 1.0 - min as f64 / packet as f64;
-    if a < 1.0 {
-        return None;
-    }
-    let mut weight = 0.5f64;
-    for _ in 1..32 {
-        // (1 - (1 - W)^burst)/W by repeated multiplication: no transcendental function is needed.
-        let mut power = 1.0f64;
-        for _ in 0..burst.min(100_000) {
-            power *= 1.0 - weight;
-        }
-        if a <= (1.0 - power) / weight {
-            return Some(weight);
-        }
-        weight *= 0.5;
-    }
-    None
 }

@@ -11,14 +11,16 @@ use crate::{Place, Report};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Deepest nesting that is followed.
-const DEEPEST: usize = 4;
+/// Deepest nesting that is followed: classifiers and filters of Junos, whose terms may go on to the next ones, have a policy each.
+const DEEPEST: usize = 16;
 
 /// Interfaces that traffic comes in by, and what their policies' policers are about.
 #[derive(Debug, Default)]
 pub(super) struct Inputs<'a> {
     /// The interfaces, each once.
     pub ports: Vec<&'a Port>,
+    /// Whether something comes in by an interface without a policy of its own, where there is one for that.
+    pub usual: bool,
     /// Class of each row that a policer is in front of: policy, class, and the rate that percentages refer to.
     policed: Vec<Policed<'a>>,
 }
@@ -44,12 +46,18 @@ pub(super) fn apply<'a>(
     let mut found = Inputs::default();
     let mut unknown: BTreeMap<String, (Place, Vec<String>)> = BTreeMap::new();
     let from = interfaces(config, judged, alike, traffic, report);
+    let usual = config.arrival.as_deref().and_then(|name| config.policy(name));
     for (row, port) in traffic.rows.iter_mut().zip(from) {
-        let Some(port) = port else { continue };
-        row.header.input = Some(port.name.clone());
-        let Some(policy) = port.input.as_deref().and_then(|name| config.policy(name)) else { continue };
-        if found.ports.iter().all(|other| other.name != port.name) {
-            found.ports.push(port);
+        if let Some(port) = port {
+            row.header.input = Some(port.name.clone());
+        }
+        let own = port.filter(|port| port.input.is_some());
+        let own = own.and_then(|port| Some((port, config.policy(port.input.as_deref()?)?)));
+        let Some(policy) = own.map(|(_, policy)| policy).or(usual) else { continue };
+        match own {
+            Some((port, _)) if found.ports.iter().all(|other| other.name != port.name) => found.ports.push(port),
+            Some(_) => {}
+            None => found.usual = true,
         }
         let came = row.header.clone();
         let mut next = Some(policy);
@@ -75,7 +83,7 @@ pub(super) fn apply<'a>(
             for mark in &class.set {
                 write(*mark, &mut row.header);
             }
-            if let Some(police) = &class.police {
+            if let (Some(police), Some((port, _))) = (&class.police, own) {
                 // What always happens to a packet that conforms and to one that exceeds is known here as well.
                 found.police(policy, index, port, &row.name);
                 if let Some(mark) = always(&police.conform, &police.exceed, &police.violate) {
@@ -91,6 +99,48 @@ pub(super) fn apply<'a>(
         super::conditions::not_enough(report, at, &rows, &text);
     }
     found
+}
+
+/// Whether it decides nothing by which of several ports something comes in, where ports have a policy if nothing is stated: all
+/// have the same one, in which nothing is metered.
+fn alone(config: &Config, several: &[&Port]) -> bool {
+    let [one, rest @ ..] = several else { return false };
+    let mut names: Vec<&str> = one.input.as_deref().into_iter().collect();
+    let mut metered = false;
+    for _ in 0..DEEPEST {
+        let Some(policy) = names.pop().and_then(|name| config.policy(name)) else { break };
+        metered |= policy.classes.iter().any(|class| class.police.is_some());
+        // All classes of a classifier lead to the same filters.
+        names.extend(policy.classes.iter().find_map(|class| match &class.queue {
+            Queue::Policy(inner) => Some(inner.as_str()),
+            _ => None,
+        }));
+    }
+    config.arrival.is_some() && !rest.is_empty() && !metered && rest.iter().all(|other| other.input == one.input)
+}
+
+/// A header with what the policy for what arrives writes into it, where all ports have one policy, or for ports without one.
+pub(super) fn classified(config: &Config, judged: &Port, header: Header) -> Header {
+    let others = config.ports.iter().filter(|port| port.name != judged.name);
+    let mut names = others.filter_map(|port| port.input.as_deref());
+    let own = config.ports.iter().find(|port| port.name == judged.name).and_then(|port| port.input.as_deref());
+    let name = match (names.next(), config.arrival.as_deref()) {
+        (Some(first), Some(_)) if names.all(|other| other == first) => Some(first),
+        (None, Some(usual)) => own.or(Some(usual)),
+        (_, usual) => usual,
+    };
+    let (mut made, mut next) = (header.clone(), name.and_then(|name| config.policy(name)));
+    for _ in 0..DEEPEST {
+        let Some(policy) = next.take() else { break };
+        let rule = policy.rules.iter().find(|rule| rule.when.holds(&header, config) == Some(true));
+        let name = rule.map(|rule| rule.class.as_str()).or(policy.default.as_deref());
+        let Some(class) = name.and_then(|name| policy.class(name)) else { break };
+        class.set.iter().for_each(|mark| write(*mark, &mut made));
+        if let Queue::Policy(inner) = &class.queue {
+            next = config.policy(inner);
+        }
+    }
+    made
 }
 
 impl<'a> Inputs<'a> {
@@ -146,7 +196,11 @@ fn interfaces<'a>(
     let mut found = Vec::new();
     for row in &traffic.rows {
         let by_name = row.header.input.as_ref().map(|name| {
-            let port = config.ports.iter().find(|port| same_interface(&port.name, name));
+            let named = |name: &str| config.ports.iter().find(|port| same_interface(&port.name, name));
+            // The only unit of an interface goes by the name of the interface.
+            let unit =
+                || name.rsplit_once('.').filter(|_| config.arrival.is_some()).and_then(|(outer, _)| named(outer));
+            let port = named(name).or_else(unit);
             if port.is_none() {
                 missing.push(format!("`{name}` of row `{}`", row.name));
             }
@@ -163,6 +217,8 @@ fn interfaces<'a>(
             (None, []) => own.filter(|_| alike).inspect(|_| assumed.push(row.name.as_str())),
             (None, several) => match (by_network(), several) {
                 (Some(port), _) => Some(port),
+                // All have the same policy without policers: it decides nothing which one it is.
+                (None, [one, ..]) if alone(config, several) => Some(*one),
                 (None, [one]) => {
                     assumed.push(row.name.as_str());
                     Some(*one)
@@ -187,9 +243,10 @@ fn interfaces<'a>(
     if !unknown.is_empty() {
         let names: Vec<&str> = with.iter().map(|port| port.name.as_str()).collect();
         let message = format!(
-            "by which of {} {} in is not known: no input policy is applied",
+            "by which of {} {} in is not known: {} is applied",
             names.join(", "),
-            super::conditions::rows(&unknown, "comes", "come")
+            super::conditions::rows(&unknown, "comes", "come"),
+            config.arrival.as_ref().map_or("no input policy".to_owned(), |name| format!("`{name}`"))
         );
         report.assumed(at, message, "add a column `input` with the name of the interface, or `source` with an address");
     }
@@ -204,6 +261,17 @@ impl Lower<'_> {
     /// The policers of input policies, as conditioners.
     pub(super) fn input_conditioners(&mut self, inputs: &Inputs<'_>) -> Vec<Value> {
         let mut made = Vec::new();
+        let mut policed = std::collections::BTreeSet::new();
+        let all = inputs.policed.iter().flat_map(|own| own.groups.iter().map(String::as_str));
+        let twice: std::collections::BTreeSet<&str> = all.filter(|group| !policed.insert(*group)).collect();
+        if !twice.is_empty() {
+            let names: Vec<&str> = twice.into_iter().collect();
+            let message = format!(
+                "{} by several policers one after the other; only the first of them is simulated",
+                super::conditions::rows(&names, "is metered", "are metered")
+            );
+            self.report.unsupported(crate::Place::default(), message, None);
+        }
         for own in &inputs.policed {
             let Some(class) = own.policy.classes.get(own.class) else { continue };
             let Some(police) = &class.police else { continue };

@@ -32,24 +32,43 @@ pub struct Overhead {
     pub least: u16,
     /// Bytes on the line beyond those counted.
     pub line: u16,
+    /// Whether the line carries all that in whole ATM cells of 53 B, 48 B in each (ITU-T I.361).
+    pub cells: bool,
+    /// Whether shorter frames count as they are, and are padded on the line only. The import says so where a packet is so short.
+    pub unpadded: bool,
 }
 
 impl Overhead {
     /// Layer 3 alone.
-    pub const NONE: Overhead = Overhead { name: "layer 3", counted: 0, least: 0, line: 0 };
+    pub const NONE: Overhead =
+        Overhead { name: "layer 3", counted: 0, least: 0, line: 0, cells: false, unpadded: false };
     /// Routers and Linux count addresses and type of an Ethernet frame (14 B), not its check sequence: `show policy-map
     /// interface` of IOS shows a ping of 100 B as "1 packets, 114 bytes", and `skb->len` at a Linux device is the same. The line
     /// carries 4 B of check sequence, 8 B of preamble and 12 B of gap more (IEEE 802.3).
-    pub const ETHERNET: Overhead = Overhead { name: "Ethernet", counted: 14, least: 60, line: 24 };
+    pub const ETHERNET: Overhead =
+        Overhead { name: "Ethernet", counted: 14, least: 60, line: 24, cells: false, unpadded: false };
     /// An IEEE 802.1Q tag has 4 B.
-    pub const DOT1Q: Overhead = Overhead { name: "Ethernet with a tag", counted: 18, least: 64, line: 24 };
+    pub const DOT1Q: Overhead =
+        Overhead { name: "Ethernet with a tag", counted: 18, least: 64, line: 24, cells: false, unpadded: false };
     /// One MPLS label has 4 B (RFC 3032).
-    pub const MPLS: Overhead = Overhead { name: "Ethernet with one label", counted: 18, least: 60, line: 24 };
+    pub const MPLS: Overhead =
+        Overhead { name: "Ethernet with one label", counted: 18, least: 60, line: 24, cells: false, unpadded: false };
     /// PPP in HDLC-like framing: address, control and protocol have 4 B; check sequence and flag 3 B more on the line (RFC
     /// 1662). Cisco's HDLC has the same lengths.
-    pub const PPP: Overhead = Overhead { name: "PPP or HDLC", counted: 4, least: 0, line: 3 };
+    pub const PPP: Overhead =
+        Overhead { name: "PPP or HDLC", counted: 4, least: 0, line: 3, cells: false, unpadded: false };
     /// 6 B of PPPoE and 2 B of PPP in an Ethernet frame (RFC 2516).
-    pub const PPPOE: Overhead = Overhead { name: "PPP over Ethernet", counted: 22, least: 60, line: 24 };
+    pub const PPPOE: Overhead =
+        Overhead { name: "PPP over Ethernet", counted: 22, least: 60, line: 24, cells: false, unpadded: false };
+    /// AAL5 with LLC/SNAP (RFC 2684). Queueing of IOS counts the 8 B of LLC/SNAP and 4 B that it keeps for the circuit, not the
+    /// trailer, the padding and the headers of cells, which are made behind it (Cisco, "What Bytes Are Counted by IP to ATM CoS
+    /// Queueing?", document 10420). The line carries 8 B of LLC/SNAP and 8 B of trailer, in whole cells.
+    pub const ATM: Overhead =
+        Overhead { name: "AAL5 with LLC/SNAP", counted: 12, least: 0, line: 4, cells: true, unpadded: false };
+    /// AAL5 with one protocol to a circuit (RFC 2684 section 6.1): no LLC/SNAP. That the 4 B of the circuit count here too has no
+    /// public source that was found.
+    pub const ATM_VC: Overhead =
+        Overhead { name: "AAL5 without LLC/SNAP", counted: 4, least: 0, line: 4, cells: true, unpadded: false };
 
     /// Of that name, or that many bytes counted and on the line.
     pub fn named(text: &str) -> Option<Overhead> {
@@ -60,24 +79,30 @@ impl Overhead {
             "mpls" => Some(Overhead::MPLS),
             "ppp" => Some(Overhead::PPP),
             "pppoe" => Some(Overhead::PPPOE),
+            "atm" => Some(Overhead::ATM),
+            "atm-vc" => Some(Overhead::ATM_VC),
             digits => {
                 let counted = digits.parse::<u16>().ok().filter(|bytes| *bytes <= 255)?;
                 Some(if counted == 0 {
                     Overhead::NONE
                 } else {
-                    Overhead { name: "as stated", counted, least: 0, line: 0 }
+                    Overhead { name: "as stated", counted, least: 0, line: 0, cells: false, unpadded: false }
                 })
             }
         }
     }
 
-    fn of(medium: Medium) -> Overhead {
-        match medium {
+    fn of(port: &Port) -> Overhead {
+        match port.medium {
             Medium::Ethernet => Overhead::ETHERNET,
             Medium::Dot1q => Overhead::DOT1Q,
             Medium::Serial => Overhead::PPP,
             Medium::Pppoe => Overhead::PPPOE,
-            Medium::Unknown | Medium::Tunnel | Medium::Atm => Overhead::NONE,
+            Medium::Atm if port.encapsulation.as_ref().is_some_and(|own| own.starts_with("aal5mux")) => {
+                Overhead::ATM_VC
+            }
+            Medium::Atm => Overhead::ATM,
+            Medium::Unknown | Medium::Tunnel => Overhead::NONE,
         }
     }
 
@@ -89,9 +114,18 @@ impl Overhead {
         json!({
             "mtu": format!("{}B", largest.max(1500)),
             "header": format!("{}B", self.counted),
-            "min-frame": format!("{}B", self.least),
-            "overhead": format!("{}B", self.line),
+            "min-frame": format!("{}B", if self.unpadded { 0 } else { self.least }),
+            // What makes cells of a frame is of the line: see `accounting`.
+            "overhead": format!("{}B", if self.cells { 0 } else { self.line }),
         })
+    }
+
+    /// `accounting` of the line behind the port; none where it carries frames as they are.
+    pub(super) fn accounting(self) -> Option<Value> {
+        if self.unpadded {
+            return Some(json!({ "least": format!("{}B", self.least + self.line) }));
+        }
+        self.cells.then(|| json!({ "bytes": format!("{}B", self.line), "cells": true }))
     }
 }
 
@@ -150,7 +184,9 @@ pub(super) fn link(
         report.assumed(port.at, message, "give the line's rate with --rate if it differs");
         return Some(made(bandwidth, "as its `bandwidth`".to_owned()));
     }
-    if port.medium == Medium::Serial {
+    // A line of SONET has a hundred times as much at least (OC-3), and its name does not tell which.
+    let sonet = port.name.to_ascii_lowercase().starts_with("pos");
+    if port.medium == Medium::Serial && !sonet {
         report.assumed(
             port.at,
             format!("the line of `{}` is taken as a T1, 1.544 Mbit/s, as by a router", port.name),
@@ -178,12 +214,16 @@ pub(super) fn link(
 }
 
 fn assumed_overhead(port: &Port, report: &mut Report) -> Overhead {
-    let overhead = Overhead::of(port.medium);
-    let advice = "state it with --overhead ethernet, dot1q, mpls, ppp, pppoe, or a number of bytes";
+    let overhead = Overhead::of(port);
+    let advice = "state it with --overhead ethernet, dot1q, mpls, ppp, pppoe, atm, atm-vc, or a number of bytes";
     let message = match port.medium {
         Medium::Unknown => format!("nothing tells the link layer of `{}`: packets count with layer 3 alone", port.name),
         Medium::Tunnel => format!("packets of `{}` count without the headers that the tunnel adds", port.name),
-        Medium::Atm => format!("packets of `{}` count without the headers and the padding of ATM cells", port.name),
+        Medium::Atm => format!(
+            "each packet of `{}` counts with {} B of {} more, as queueing of IOS counts it, and the line carries it in whole \
+             cells: padding and headers of cells count in no rate of the policy",
+            port.name, overhead.counted, overhead.name
+        ),
         _ => format!("each packet of `{}` counts with {} B of {} more", port.name, overhead.counted, overhead.name),
     };
     report.assumed(port.at, message, advice);
@@ -205,8 +245,17 @@ pub(super) fn shaped(root: &Class, config: &Config) -> Option<u64> {
             [only] if Some(&only.name) == policy.default.as_ref() => own(only),
             _ => None,
         },
+        Scheduler::Hfsc => upper_limit(policy),
         Scheduler::Priority | Scheduler::Drr | Scheduler::Ets => None,
     }
+}
+
+/// The upper limit of the only class of HFSC below its root, if the default class is within it. Guarantees may exceed it.
+fn upper_limit(policy: &Policy) -> Option<u64> {
+    let _ = policy.default.as_ref()?;
+    let mut top = policy.classes.iter().filter(|class| class.parent.is_none());
+    let (Some(only), None) = (top.next(), top.next()) else { return None };
+    only.hfsc.and_then(|hfsc| hfsc.ul).map(|curve| curve.m2).filter(|rate| *rate > 0)
 }
 
 /// The ceiling of the only class of HTB below its root, if the default class is within it: then nothing goes around it.

@@ -4,7 +4,9 @@
 use super::link::Link;
 use super::traffic::{Model, Traffic};
 use crate::Report;
-use crate::ir::{Class, Config, Header, Match, Policy, Port, Queue, Scheduler};
+use crate::Scope;
+use crate::ir::{Class, Config, Header, Match, Policy, Port, Queue, Scheduler, all_cover};
+use std::collections::BTreeSet;
 
 /// Deepest nesting that is followed; routers allow three levels.
 const DEEPEST: usize = 8;
@@ -48,6 +50,33 @@ fn class_of<'a>(policy: &'a Policy, header: &Header, config: &Config) -> Option<
     rule.map(|rule| rule.class.as_str()).or(policy.default.as_deref())
 }
 
+/// Entries of one access list that are compared with each other.
+const ENTRIES: usize = 500;
+
+/// Entries of access lists that never decide, since an earlier one is about all of their packets.
+pub(super) fn shadowed(config: &Config, reached: &BTreeSet<Scope>, report: &mut Report) {
+    let lists = config.access_lists.iter().filter(|list| reached.contains(&Scope::AccessList(list.name.clone())));
+    for list in lists {
+        for (index, entry) in list.entries.iter().enumerate().take(ENTRIES) {
+            let before = list.entries.iter().take(index);
+            let Some(first) = before.into_iter().find(|first| all_cover(&first.conditions, &entry.conditions)) else {
+                continue;
+            };
+            let what = format!("of `{}` never decides: line {} is about all of its packets", list.name, first.at.line);
+            if first.permit == entry.permit {
+                report.ignored(entry.at, format!("the entry {what}, and does the same"));
+            } else {
+                let does = |permit| if permit { "permits" } else { "denies" };
+                report.warning(
+                    entry.at,
+                    format!("the entry {what}, and {} them", does(first.permit)),
+                    "put the narrower entry first",
+                );
+            }
+        }
+    }
+}
+
 /// Classes that only code points lead to, and none does, or none that an earlier class leaves.
 fn unreachable(policy: &Policy, config: &Config, report: &mut Report) {
     let mut taken: u64 = 0;
@@ -83,6 +112,9 @@ fn unreachable(policy: &Policy, config: &Config, report: &mut Report) {
 
 /// The code points that meet a condition, one bit each; none where something else decides.
 fn codes(when: &Match, config: &Config) -> Option<u64> {
+    if asks_for_ipv6(when, config, DEEPEST) {
+        return None;
+    }
     let mut found = 0;
     for code in 0..64u8 {
         let header = Header { dscp: code, ..Header::default() };
@@ -91,6 +123,19 @@ fn codes(when: &Match, config: &Config) -> Option<u64> {
         }
     }
     Some(found)
+}
+
+/// Whether a condition is about packets of IPv6, which have the same code points as others.
+fn asks_for_ipv6(when: &Match, config: &Config, depth: usize) -> bool {
+    let Some(depth) = depth.checked_sub(1) else { return false };
+    let any = |all: &[Match]| all.iter().any(|one| asks_for_ipv6(one, config, depth));
+    match when {
+        Match::Version(6) => true,
+        Match::Not(inner) => asks_for_ipv6(inner, config, depth),
+        Match::All(all) | Match::AnyOf(all) => any(all),
+        Match::ClassMap(name) => config.class_map(name).is_some_and(|map| any(&map.conditions)),
+        _ => false,
+    }
 }
 
 fn priority(
@@ -107,6 +152,8 @@ fn priority(
     let rate = match (own.rate.and_then(|share| share.of(base)), policed) {
         (Some(rate), Some(policed)) => rate.min(policed),
         (Some(rate), None) | (None, Some(rate)) => rate,
+        // A reader that knows the parts of a policy has told it in the words of its language.
+        (None, None) if !policy.parts.is_empty() => return,
         (None, None) => {
             report.warning(
                 class.at,
@@ -121,7 +168,8 @@ fn priority(
     };
     let sends = |row: &usize| traffic.rows.get(*row).filter(|row| row.model != Model::Tcp);
     let needs = rows.iter().filter_map(sends).fold(0u64, |sum, row| {
-        let counted = row.packet.saturating_add(u64::from(link.overhead.counted)).max(u64::from(link.overhead.least));
+        let least = if link.overhead.unpadded { 0 } else { link.overhead.least };
+        let counted = row.packet.saturating_add(u64::from(link.overhead.counted)).max(u64::from(least));
         let flow = u128::from(row.rate) * u128::from(counted) / u128::from(row.packet.max(1));
         sum.saturating_add(u64::try_from(flow).unwrap_or(u64::MAX).saturating_mul(u64::from(row.count)))
     });

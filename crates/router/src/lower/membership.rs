@@ -59,7 +59,7 @@ fn class_of(header: &Header, config: &Config, port: &Port) -> String {
 pub(super) fn code_points(traffic: &mut Traffic, config: &Config, port: &Port, report: &mut Report) {
     for row in &mut traffic.rows {
         let Some(class) = row.class.clone() else { continue };
-        match code_of(&class, config) {
+        match code_of(&class, config, port) {
             Some(code) => row.header.dscp = code,
             None if class_of(&row.header, config, port).ends_with(&class) => {}
             None => report.error(
@@ -100,14 +100,19 @@ pub(super) fn moved(
 }
 
 /// The first code point for which a class of that name is chosen.
-fn code_of(class: &str, config: &Config) -> Option<u8> {
-    let policies = config.policies.iter().filter(|policy| policy.class(class).is_some());
-    policies.into_iter().find_map(|policy| preferred(policy, class, config))
+fn code_of(class: &str, config: &Config, port: &Port) -> Option<u8> {
+    // What names classes on their way in is not what they leave by.
+    let arriving = |policy: &Policy| {
+        let named = |name: &Option<String>| name.as_ref() == Some(&policy.name);
+        config.arrival.is_some() && (named(&config.arrival) || config.ports.iter().any(|own| named(&own.input)))
+    };
+    let policies = config.policies.iter().filter(|policy| policy.class(class).is_some() && !arriving(policy));
+    policies.into_iter().find_map(|policy| preferred(policy, class, config, port))
 }
 
-fn preferred(policy: &Policy, class: &str, config: &Config) -> Option<u8> {
+fn preferred(policy: &Policy, class: &str, config: &Config, port: &Port) -> Option<u8> {
     (0..64).find(|code| {
-        let header = Header { dscp: *code, ..Header::default() };
+        let header = super::input::classified(config, port, Header { dscp: *code, ..Header::default() });
         let rule = policy.rules.iter().find(|rule| rule.when.holds(&header, config) == Some(true));
         let found = rule.map(|rule| rule.class.as_str()).or(policy.default.as_deref());
         found == Some(class)
@@ -132,7 +137,8 @@ pub(super) fn example(config: &Config, port: &Port, rate: u64) -> Traffic {
     for class in root.into_iter().flat_map(|policy| &policy.classes).filter(|class| default != Some(&class.name)) {
         let share = class.bandwidth.or_else(|| class.priority?.rate).and_then(|share| share.of(rate));
         let own = share.or_else(|| class.htb.filter(|_| class.parent.is_some()).map(|htb| htb.rate));
-        let (Some(own), Some(code)) = (own, root.and_then(|policy| preferred(policy, &class.name, config))) else {
+        let (Some(own), Some(code)) = (own, root.and_then(|policy| preferred(policy, &class.name, config, port)))
+        else {
             continue;
         };
         if own == 0 || made.rows.iter().any(|row| row.header.dscp == code) {

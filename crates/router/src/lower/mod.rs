@@ -6,10 +6,14 @@ mod disciplines;
 mod input;
 mod link;
 mod lint;
+mod linux;
+mod look_ahead;
 mod membership;
 mod police;
 mod reach;
+mod red;
 mod traffic;
+mod version;
 mod wred;
 
 use crate::ir::{Class, Config, Mark, Port, Queue, Scheduler};
@@ -20,9 +24,9 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
-pub(crate) use disciplines::weight as red_weight;
 pub use link::{Link, Overhead};
 pub use membership::Membership;
+pub(crate) use red::weight as red_weight;
 pub use traffic::{Model, Row, Traffic};
 
 /// What to make of a configuration.
@@ -79,8 +83,10 @@ struct Lower<'a> {
     line: u64,
     /// Bytes of the link layer that buffers count of each packet.
     header: u16,
-    /// Whether percentages are of another rate than that of the line or the shaper, and so are written as rates.
-    absolute: bool,
+    /// What the engine takes parts of where nothing else is stated: the rate of the line or the shaper around, bit/s.
+    site: u64,
+    /// Whether shapers are those of Linux.
+    linux: bool,
     /// Whose defaults hold where the configuration is silent.
     platform: Platform,
     /// Defaults that were used, each with where it is from.
@@ -91,6 +97,13 @@ struct Lower<'a> {
 
 /// Makes a scenario of a port of the configuration.
 pub fn lower(config: &Config, traffic: &Traffic, options: &Options) -> Lowered {
+    if traffic.rows.iter().any(|row| row.header.is_ipv6()) {
+        return lowered(config, traffic, options);
+    }
+    lowered(&version::all_of_ipv4(config), traffic, options)
+}
+
+fn lowered(config: &Config, traffic: &Traffic, options: &Options) -> Lowered {
     let mut report = Report::default();
     let nothing = |report, reached| Lowered {
         document: None,
@@ -100,9 +113,12 @@ pub fn lower(config: &Config, traffic: &Traffic, options: &Options) -> Lowered {
         link: None,
         reached,
     };
-    let Some(port) = chosen(config, options, &mut report) else { return nothing(report, BTreeSet::new()) };
+    let Some(mut port) = chosen(config, options, &mut report) else { return nothing(report, BTreeSet::new()) };
+    if let Some(usual) = config.departure.as_ref().filter(|_| !port.has_policy()) {
+        port.root = usual.clone();
+    }
     let platform = options.platform.unwrap_or(config.platform.unwrap_or_default());
-    let Some(link) = link::link(&port, config, options.rate, options.overhead, &mut report) else {
+    let Some(mut link) = link::link(&port, config, options.rate, options.overhead, &mut report) else {
         let inputs: Vec<&Port> = config.ports.iter().filter(|port| port.input.is_some()).collect();
         return nothing(report, reach::of(&port, &inputs, config));
     };
@@ -116,6 +132,9 @@ pub fn lower(config: &Config, traffic: &Traffic, options: &Options) -> Lowered {
             "give a table with --traffic",
         );
     }
+    let least = u64::from(link.overhead.least);
+    let is_short = |packet: u64| packet + u64::from(link.overhead.counted) < least;
+    link.overhead.unpadded = port.unpadded && made.rows.iter().any(|row| is_short(row.packet));
     let endless: Vec<&str> =
         made.rows.iter().filter(|row| row.model == Model::Tcp && row.rtt == 0).map(|row| row.name.as_str()).collect();
     if !endless.is_empty() {
@@ -128,13 +147,18 @@ pub fn lower(config: &Config, traffic: &Traffic, options: &Options) -> Lowered {
     membership::code_points(&mut made, config, &port, &mut report);
     let named: Vec<(usize, String)> =
         made.rows.iter().enumerate().filter_map(|(index, row)| Some((index, row.class.clone()?))).collect();
-    let inputs = input::apply(config, &port, platform.has_switched_ports(), &mut made, &mut report);
+    let alike = platform.has_switched_ports() || config.arrival.is_some();
+    let inputs = input::apply(config, &port, alike, &mut made, &mut report);
     if platform.has_switched_ports() {
         // What no input policy puts into another group is in group 0 (NX-OS Quality of Service Configuration Guide).
         made.rows.iter_mut().for_each(|row| row.header.qos_group = row.header.qos_group.or(Some(0)));
     }
-    let reached = reach::of(&port, &inputs.ports, config);
+    let mut reached = reach::of(&port, &inputs.ports, config);
+    if let Some(usual) = config.arrival.as_deref().filter(|_| inputs.usual) {
+        reached.extend(reach::of_policy(usual, config));
+    }
     lint::lint(config, &port, &made, &link, &mut report);
+    lint::shadowed(config, &reached, &mut report);
     let classes = membership::of(&made, config, &port, &mut report);
     membership::moved(&named, &made, &classes, config, &port, &mut report);
     let mut lower = Lower {
@@ -145,7 +169,8 @@ pub fn lower(config: &Config, traffic: &Traffic, options: &Options) -> Lowered {
         classes: 0,
         line: rate,
         header: link.overhead.counted,
-        absolute: false,
+        site: rate,
+        linux: port.unpadded,
         platform,
         defaults: BTreeSet::new(),
         members: classes.clone(),
@@ -154,6 +179,15 @@ pub fn lower(config: &Config, traffic: &Traffic, options: &Options) -> Lowered {
     let mut conditioners = lower.input_conditioners(&inputs);
     if !conditioners.is_empty() {
         if let Some(Value::Array(own)) = port_table.get_mut("conditioners") {
+            // The first conditioner that is for a packet takes it.
+            if own.iter().any(|one| one.get("meter").is_some()) {
+                let message = "what an input policer has metered meets no policer of the output policy";
+                lower.report.unsupported(
+                    crate::Place::default(),
+                    message,
+                    Some("judge the output policer without that on input"),
+                );
+            }
             conditioners.append(own);
         }
         port_table["conditioners"] = Value::Array(conditioners);
@@ -161,8 +195,7 @@ pub fn lower(config: &Config, traffic: &Traffic, options: &Options) -> Lowered {
     let maps = lower.conditions.maps(&mut lower.report);
     lower.conditions.settle(&mut lower.report);
     lower.tell_defaults(options.platform, config.platform);
-    let framing = link.overhead.framing(lower.largest);
-    let document = document(&made, options, &port, rate, port_table, framing, maps);
+    let document = document(&made, options, &port, &link, port_table, lower.largest, maps);
     Lowered { document: Some(document), classes, report: lower.report, interface: port.name, link: Some(link), reached }
 }
 
@@ -209,7 +242,10 @@ fn chosen(config: &Config, options: &Options, report: &mut Report) -> Option<Por
                     .flat_map(|policy| &policy.classes)
                     .any(|class| class.queue == Queue::Policy(name.to_owned()))
             };
-            let arriving = |name: &str| config.ports.iter().any(|port| port.input.as_deref() == Some(name));
+            let arriving = |name: &str| {
+                config.ports.iter().any(|port| port.input.as_deref() == Some(name))
+                    || config.arrival.as_deref() == Some(name)
+            };
             let names = config.policies.iter().map(|policy| policy.name.as_str());
             let outer: Vec<&str> = names.filter(|name| !inner(name) && !arriving(name)).collect();
             match outer.as_slice() {
@@ -272,8 +308,7 @@ impl Lower<'_> {
         // A policy that only shapes becomes the port's shaper, so that what is within counts in its rate.
         let mut root = port.root.clone();
         let mut shared = link.base;
-        // What the engine takes percentages of is the line or the shaper.
-        self.absolute = link.base != link.rate;
+        self.site = link.rate;
         if let Queue::Policy(name) = &port.root.queue
             && let Some(policy) = self.conditions.config.policy(name)
             && policy.scheduler == Scheduler::ClassBased
@@ -290,8 +325,9 @@ impl Lower<'_> {
             && let Some(shape) = root.shape.take()
             && let Some(shaped) = shape.bps(rate)
         {
+            self.look_ahead(&root, shaped);
             shared = shaped;
-            self.absolute = false;
+            self.site = shaped.min(link.rate);
             let mut shaper = json!({ "rate": bits(shaped) });
             if let Some(burst) = shape.burst {
                 shaper["burst"] =
@@ -343,11 +379,12 @@ fn document(
     traffic: &Traffic,
     options: &Options,
     port: &Port,
-    rate: u64,
+    line: &Link,
     table: Value,
-    framing: Value,
+    largest: u64,
     maps: Map<String, Value>,
 ) -> Value {
+    let rate = line.rate;
     let offered =
         traffic.rows.iter().fold(0u64, |sum, row| sum.saturating_add(row.rate.saturating_mul(u64::from(row.count))));
     // Fast enough not to be the place where packets wait.
@@ -367,14 +404,18 @@ fn document(
         }
         links.push(link);
     }
-    links.push(json!({ "between": ["ce", "sink"], "rate": bits(rate) }));
+    let mut last = json!({ "between": ["ce", "sink"], "rate": bits(rate) });
+    if let Some(accounting) = line.overhead.accounting() {
+        last["accounting"] = accounting;
+    }
+    links.push(last);
     let title = options.title.clone().unwrap_or_else(|| format!("Policy of {}", port.name));
     let mut made = json!({
         "tailback": 1,
         "title": title,
         "run": { "duration": options.duration.as_deref().unwrap_or("20s"), "warmup": "2s", "replications": 5, "delay-variation": true },
         // The table of traffic is of layer 3; rates of routers count what `framing` says.
-        "network": { "framing": framing, "buffer": "unlimited" },
+        "network": { "framing": line.overhead.framing(largest), "buffer": "unlimited" },
         "hosts": hosts,
         "switches": { "ce": { "ports": { "sink": table } } },
         "links": links,

@@ -103,6 +103,9 @@ impl Lower<'_> {
             json!({ "kind": "token-bucket", "rate": bits(committed), "burst": self.burst(burst) })
         };
         let mut made = json!({ "match": when, "meter": meter });
+        if let Some(accounting) = self.accounting(police.counts) {
+            made["accounting"] = accounting;
+        }
         let violate = if police.violate.is_empty() { &police.exceed } else { &police.violate };
         // A single bucket has two colours, and what exceeds it is what it finds worst.
         for (key, acts) in [("conform", &police.conform), ("exceed", &police.exceed), ("violate", violate)] {

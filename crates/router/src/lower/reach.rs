@@ -11,16 +11,23 @@ pub(super) fn of(port: &Port, inputs: &[&Port], config: &Config) -> BTreeSet<Sco
         // Where the policy hangs is not known: it may be any of the interfaces.
         walk.found.extend(config.ports.iter().map(|port| Scope::Port(port.name.clone())));
     }
-    let _ = walk.found.insert(Scope::Port(port.name.clone()));
+    walk.port(&port.name);
     if let Queue::Policy(name) = &port.root.queue {
         walk.policy(name);
     }
     for input in inputs {
-        let _ = walk.found.insert(Scope::Port(input.name.clone()));
+        walk.port(&input.name);
         if let Some(name) = &input.input {
             walk.policy(name);
         }
     }
+    walk.found
+}
+
+/// The parts that a policy is made of.
+pub(super) fn of_policy(name: &str, config: &Config) -> BTreeSet<Scope> {
+    let mut walk = Walk { config, found: BTreeSet::new() };
+    walk.policy(name);
     walk.found
 }
 
@@ -30,12 +37,21 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
+    /// A port, and the interface that it is a unit of (Junos).
+    fn port(&mut self, name: &str) {
+        let _ = self.found.insert(Scope::Port(name.to_owned()));
+        if let Some((outer, _)) = name.rsplit_once('.').filter(|_| self.config.arrival.is_some()) {
+            let _ = self.found.insert(Scope::Port(outer.to_owned()));
+        }
+    }
+
     fn policy(&mut self, name: &str) {
         let Some(policy) = self.config.policy(name) else { return };
         if !self.found.insert(Scope::Policy(policy.name.clone())) {
             return;
         }
-        let Policy { rules, classes, .. } = policy;
+        let Policy { rules, classes, parts, .. } = policy;
+        self.found.extend(parts.iter().cloned().map(Scope::Part));
         rules.iter().for_each(|rule| self.condition(&rule.when));
         for class in classes {
             if let Queue::Policy(inner) = &class.queue {

@@ -119,6 +119,75 @@ impl Lower<'_> {
         made
     }
 
+    /// Random early detection in front of the queues of flows.
+    pub(super) fn fair_queue_wred(&mut self, class: &Class, wred: &Wred, fair: Fair, rate: u64) -> Value {
+        let bare = |mut made: Value| {
+            let _ = made.as_object_mut().map(|table| table.remove("kind"));
+            made
+        };
+        let early = bare(self.wred_discipline(class, wred, rate));
+        let queues = bare(self.class_fair_queue(class, fair, rate));
+        self.report.assumed(
+            class.at,
+            format!(
+                "class `{}`: random-detect beside fair-queue goes by the average of all that waits in the class, before the \
+                 limit of each flow: how routers join the two has no public source that was found",
+                class.name
+            ),
+            "leave out one of the two to be sure",
+        );
+        json!({ "kind": "fair-queue-wred", "wred": early, "fair-queue": queues })
+    }
+
+    /// A FIFO in which single codes have limits of their own: what arrives with such a code is dropped once the whole queue holds
+    /// so much (weighted tail drop: Cisco ME 2400 and Catalyst command references, `queue-limit`).
+    pub(super) fn weighted_tail_drop(&mut self, class: &Class, rate: u64) -> Value {
+        // Where code points are named beside precedences, a precedence stands for its eight code points.
+        let by_code = class.code_limits.iter().any(|own| own.by == By::Dscp);
+        let mut limits = Map::new();
+        for own in &class.code_limits {
+            let limit = self.code_limit(class, own.limit, rate);
+            match (own.by, by_code) {
+                (By::Precedence, false) => {
+                    let _ = limits.insert(own.code.to_string(), json!(limit));
+                }
+                (By::Precedence, true) => {
+                    for code in (0..8).map(|low| own.code << 3 | low) {
+                        let _ = limits.entry(dscp(code)).or_insert_with(|| json!(limit));
+                    }
+                }
+                (By::Dscp, _) => {
+                    let _ = limits.insert(dscp(own.code), json!(limit));
+                }
+            }
+        }
+        json!({ "kind": "weighted-tail-drop", "by": if by_code { "dscp" } else { "precedence" }, "limits": limits })
+    }
+
+    fn code_limit(&mut self, class: &Class, limit: Limit, rate: u64) -> String {
+        let whole = |lower: &mut Self| match class.limit {
+            Some(Limit::Percent(_)) | None => lower.usual_limit(class, rate),
+            Some(limit) => limit,
+        };
+        let part = |n: u64, percent: u32| (n.saturating_mul(u64::from(percent)) / 100).max(1);
+        let found = match limit {
+            Limit::Percent(percent) => match whole(self) {
+                Limit::Packets(n) => Limit::Packets(part(n, percent)),
+                Limit::Bytes(n) => Limit::Bytes(part(n, percent)),
+                Limit::Microseconds(us) => Limit::Bytes(part(in_time(rate, us), percent)),
+                other => other,
+            },
+            Limit::Microseconds(us) => Limit::Bytes(in_time(rate, us)),
+            other => other,
+        };
+        match (found, self.platform.bytes_of_packet()) {
+            (Limit::Packets(n), Some(bytes)) => format!("{}B", n.saturating_mul(bytes).max(self.largest)),
+            (Limit::Packets(n), None) => super::packets(n.max(1)),
+            (Limit::Bytes(n), _) => format!("{}B", n.max(self.largest)),
+            (other, _) => format!("{other:?}"),
+        }
+    }
+
     /// Whether a row of the class has another traffic class in its labels than the precedence, so that profiles differ.
     fn labels_differ(&self, class: &Class) -> bool {
         let differs = |row: &&Row| row.header.experimental.is_some_and(|exp| exp != row.header.dscp >> 3);

@@ -146,7 +146,7 @@ impl Reader {
         }
         let last = own.entries.last().map_or(0, |entry| entry.sequence);
         let sequence = sequence.unwrap_or_else(|| last.saturating_add(10));
-        let entry = AccessEntry { sequence, permit, conditions };
+        let entry = AccessEntry { sequence, permit, conditions, at };
         match own.entries.binary_search_by_key(&sequence, |entry| entry.sequence) {
             Ok(index) => {
                 if own.entries.get(index) != Some(&entry) {

@@ -73,6 +73,11 @@ impl Maker {
             }
             Scheduler::Priority if policy.name.starts_with("priority-list-") => self.made.policies.push(policy.clone()),
             Scheduler::Htb => self.htb(policy),
+            Scheduler::Hfsc => self.report.unsupported(
+                policy.at,
+                format!("`{}`: policy maps have no service curves", policy.name),
+                Some("write its classes with htb, or give the router bandwidth and shape by hand"),
+            ),
             Scheduler::Priority | Scheduler::Drr | Scheduler::Ets => {
                 let mut classes = policy.classes.clone();
                 for (index, class) in classes.iter_mut().enumerate() {
@@ -205,7 +210,7 @@ impl Maker {
                 conditions.push(rule.when.clone());
             } else if let Some(entry) = entry(&rule.when) {
                 let list = format!("{name}-{}", conditions.len() + 1);
-                let entries = vec![AccessEntry { sequence: 10, permit: true, conditions: entry }];
+                let entries = vec![AccessEntry { sequence: 10, permit: true, conditions: entry, at: rule.at }];
                 self.made.access_lists.push(AccessList {
                     name: list.clone(),
                     standard: false,
@@ -226,7 +231,10 @@ impl Maker {
     fn queue(&mut self, class: &mut Class) {
         let at = class.at;
         match core::mem::take(&mut class.queue) {
-            Queue::Sfq(_) | Queue::FqCodel(_) | Queue::FqPie(_) => {
+            Queue::Netem(_) => {
+                self.report.unsupported(at, format!("class `{}`: a router has no netem", class.name), None);
+            }
+            Queue::Sfq(_) | Queue::Fq(_) | Queue::FqCodel(_) | Queue::FqPie(_) => {
                 self.note(at, format!("class `{}`: its fair queueing becomes fair-queue", class.name));
                 class.queue = Queue::Fair(Fair::default());
                 class.limit = None;
@@ -258,8 +266,10 @@ fn inner_name(policy: &Policy, class: &str) -> String {
 
 /// The conditions of an entry of an access list that says the same; none if none does.
 fn entry(when: &Match) -> Option<Vec<Match>> {
+    // An access list is of IPv4.
     let conditions = match when {
-        Match::All(all) => all.clone(),
+        Match::All(all) => all.iter().filter(|one| **one != Match::Version(4)).cloned().collect(),
+        Match::Version(4) => Vec::new(),
         one => vec![one.clone()],
     };
     let has_ports = |condition: &Match| matches!(condition, Match::SourcePort(_) | Match::DestinationPort(_));

@@ -1,5 +1,6 @@
 //! What a router would refuse, or what does not do what it seems to.
 
+use super::Platform;
 use super::policy_map::DEFAULT_CLASS;
 use crate::ir::{By, Class, Config, Limit, Match, Policy, Port, Profile, Queue, Scheduler, Share, Unit, Wred};
 use crate::{Place, Report};
@@ -17,7 +18,8 @@ pub(super) fn check(config: &Config, report: &mut Report) {
     references(config, report);
     for policy in &config.policies {
         for class in &policy.classes {
-            actions(class, policy, report);
+            let strict = config.platform == Some(Platform::Nxos);
+            actions(class, policy, strict, report);
         }
         units(policy, report);
     }
@@ -139,12 +141,19 @@ fn cyclic(nodes: usize, edges: &[(usize, usize)]) -> Vec<usize> {
 
 // --- Actions of a class ---
 
-fn actions(class: &Class, policy: &Policy, report: &mut Report) {
+/// `strict`: bandwidth beside priority is no contradiction, as on NX-OS, where the class goes first.
+fn actions(class: &Class, policy: &Policy, strict: bool, report: &mut Report) {
     let (at, name) = (class.at, class.name.as_str());
     if policy.scheduler != Scheduler::ClassBased {
         return;
     }
-    if class.bandwidth.is_some() && class.priority.is_some() {
+    if class.bandwidth.is_some() && class.priority.is_some() && strict {
+        report.unsupported(
+            at,
+            format!("class `{name}` has bandwidth beside priority: it goes first, without a limit"),
+            Some("remove one of them"),
+        );
+    } else if class.bandwidth.is_some() && class.priority.is_some() {
         report.error(at, format!("class `{name}` has both bandwidth and priority"), "keep one of them");
     }
     if class.priority.is_some() && name == DEFAULT_CLASS {

@@ -1,14 +1,19 @@
 //! `class-map`: named conditions.
 
 use super::words::{Cursor, Trouble};
-use super::{Known, Mode, Reader};
+use super::{Known, Mode, Named, Reader};
+use crate::Place;
 use crate::ir::{ClassMap, Match, PortRange};
+
+/// Lines of a class map that a later one is compared with.
+const LINES: usize = 200;
 
 impl Reader {
     /// `class-map [match-all|match-any] NAME`
     pub(super) fn class_map(&mut self, cursor: &mut Cursor<'_>, negative: bool) -> Result<(), Trouble> {
         let at = cursor.at();
         let mut all = true;
+        let queuing = queuing(cursor);
         if let Some(kind) = typed(cursor)? {
             return Err(self.foreign_type("class-map", &kind, at));
         }
@@ -18,7 +23,8 @@ impl Reader {
         }
         let name = cursor.name("name of the class map")?;
         cursor.finish()?;
-        let found = self.config.class_maps.iter().position(|map| map.name == name.text);
+        let own = self.own_name(Named::ClassMap, queuing, name.text);
+        let found = self.config.class_maps.iter().position(|map| map.name == own);
         if negative {
             match found {
                 Some(index) => drop(self.config.class_maps.remove(index)),
@@ -34,7 +40,7 @@ impl Reader {
             return Ok(());
         }
         let index = found.unwrap_or_else(|| {
-            let map = ClassMap { name: name.text.to_owned(), all, conditions: Vec::new(), at };
+            let map = ClassMap { name: own, all, conditions: Vec::new(), at };
             self.config.class_maps.push(map);
             self.config.class_maps.len() - 1
         });
@@ -69,6 +75,16 @@ impl Reader {
                     };
                     let _ = map.conditions.remove(index);
                 } else if !map.conditions.contains(&condition) {
+                    let lines = self.match_lines.entry(map.name.clone()).or_default();
+                    let covers = |own: &&(Match, Place)| map.conditions.contains(&own.0) && own.0.covers(&condition);
+                    // Of one of several that hold, the narrower adds nothing.
+                    if let Some((_, first)) = lines.iter().find(covers).filter(|_| !map.all) {
+                        let what = format!("line {} of `{}` holds of all packets of this one", first.line, map.name);
+                        self.report.ignored(at, what);
+                    }
+                    if lines.len() < LINES {
+                        lines.push((condition.clone(), at));
+                    }
                     map.conditions.push(condition);
                 }
             }
@@ -88,8 +104,8 @@ fn condition(cursor: &mut Cursor<'_>) -> Result<Match, Trouble> {
     }
     if cursor.one_of(&["ip"]).is_some() {
         return match cursor.expect(&AFTER_IP)? {
-            "dscp" => dscps(cursor),
-            "precedence" => precedences(cursor),
+            "dscp" => Ok(of_version(4, dscps(cursor)?)),
+            "precedence" => Ok(of_version(4, precedences(cursor)?)),
             _ => {
                 // `match ip rtp LOWEST RANGE`: even UDP ports.
                 let low = cursor.small("lowest port", 2000, 65535)?;
@@ -125,8 +141,15 @@ fn plain(cursor: &mut Cursor<'_>) -> Result<Match, Trouble> {
         "not",
     ];
     match cursor.expect(&KNOWN)? {
-        "dscp" => dscps(cursor),
-        "precedence" => precedences(cursor),
+        keyword @ ("dscp" | "precedence") => {
+            // IOS XR names the version behind it.
+            let version = cursor.one_of(&["ipv4", "ipv6"]);
+            let codes = if keyword == "dscp" { dscps(cursor)? } else { precedences(cursor)? };
+            Ok(match version {
+                Some(version) => of_version(if version == "ipv6" { 6 } else { 4 }, codes),
+                None => codes,
+            })
+        }
         "mpls" => {
             let _ = cursor.expect(&["experimental"])?;
             let _ = cursor.one_of(&["topmost"]);
@@ -156,18 +179,28 @@ fn plain(cursor: &mut Cursor<'_>) -> Result<Match, Trouble> {
         "any" => Ok(Match::Any),
         "input-interface" => Ok(Match::InputInterface(cursor.rest())),
         "qos-group" => cursor.small("QoS group", 0, 1023).map(Match::QosGroup),
-        "ip" | "ipv4" | "ipv6" => {
+        version @ ("ip" | "ipv4" | "ipv6") => {
             let keyword = cursor.expect(&["dscp", "precedence"])?;
-            if keyword == "dscp" { dscps(cursor) } else { precedences(cursor) }
+            let codes = if keyword == "dscp" { dscps(cursor)? } else { precedences(cursor)? };
+            Ok(of_version(if version == "ipv6" { 6 } else { 4 }, codes))
         }
         _ => Err(Trouble::wrong(cursor.at(), "`not` stands twice", "write it once")),
     }
 }
 
+/// With `ip` before it, a code is asked of packets of IPv4 only; without it, of both versions (Cisco IOS Quality of Service
+/// Solutions Command Reference, `match dscp`, `match precedence`).
+fn of_version(version: u8, codes: Match) -> Match {
+    Match::All(vec![Match::Version(version), codes])
+}
+
 /// `match vlan 100 200-210`, with commas or blanks between.
 fn vlans(cursor: &mut Cursor<'_>) -> Result<Match, Trouble> {
     let mut found = Vec::new();
-    let _ = cursor.one_of(&["inner"]);
+    let at = cursor.at();
+    if cursor.one_of(&["inner"]).is_some() {
+        return Err(Trouble::unsupported(at, "the inner one of two tags: the traffic table knows the outer one"));
+    }
     while let Some(word) = cursor.take() {
         for text in word.text.split(',').filter(|text| !text.is_empty()) {
             let (low, high) = text.split_once('-').unwrap_or((text, text));
@@ -182,6 +215,16 @@ fn vlans(cursor: &mut Cursor<'_>) -> Result<Match, Trouble> {
         return Err(Trouble::wrong(cursor.at(), "the number of the VLAN is missing", "write 0 to 4094"));
     }
     Ok(Match::Vlan(found))
+}
+
+/// Whether `type queuing` follows, as NX-OS writes it.
+pub(super) fn queuing(cursor: &Cursor<'_>) -> bool {
+    let mut ahead = cursor.clone();
+    let is = |words: &[&str], word: Option<&str>| {
+        word.is_some_and(|word| words.iter().any(|own| own.eq_ignore_ascii_case(word)))
+    };
+    is(&["type"], ahead.take().map(|word| word.text))
+        && is(&["queuing", "queueing"], ahead.take().map(|word| word.text))
 }
 
 /// What follows `type`, where it is another feature than queueing. The types of NX-OS and EOS that are about queues are taken.

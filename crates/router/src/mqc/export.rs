@@ -222,6 +222,9 @@ pub(super) fn condition_text(condition: &Match) -> Option<String> {
             [Match::IpProtocol(17), Match::DestinationPort(range)] => {
                 format!("ip rtp {} {}", range.low, range.high.checked_sub(range.low)?)
             }
+            [Match::Version(4), codes @ (Match::Dscp(_) | Match::Precedence(_))] => {
+                format!("ip {}", condition_text(codes)?)
+            }
             _ => return None,
         },
         _ => return None,

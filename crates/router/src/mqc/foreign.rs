@@ -1,7 +1,7 @@
 //! Commands and blocks of commands that are not about queues, and those that are and have no counterpart here.
 
 use super::words::{Cursor, Trouble};
-use super::{Mode, Reader};
+use super::{Mode, Named, Reader};
 use crate::Place;
 
 /// A block whose lines stand for something else.
@@ -288,12 +288,14 @@ impl Reader {
         if cursor.one_of(&["service-policy"]).is_none() {
             return Ok(false);
         }
+        let queuing = super::class_map::queuing(cursor);
         if let Some(kind) = super::class_map::typed(cursor)? {
             return Err(Trouble::unsupported(cursor.at(), format!("a policy of type `{kind}` at all interfaces")));
         }
         let input = cursor.expect(&["input", "output"])? == "input";
-        let name = cursor.name("name of the policy")?.text.to_owned();
+        let name = cursor.name("name of the policy")?;
         cursor.finish()?;
+        let name = self.own_name(Named::Policy, queuing, name.text);
         let slot = if input { &mut self.system.0 } else { &mut self.system.1 };
         *slot = Some(name).filter(|_| !negative);
         Ok(true)

@@ -3,7 +3,7 @@
 use super::policy_map::kilobits;
 use super::queue_lines::{no_random_detect, random_detect};
 use super::words::{Cursor, Trouble};
-use super::{Known, Mode, Reader};
+use super::{Known, Mode, Named, Reader};
 use crate::ir::{Class, Fair, Medium, Net, Port, Queue};
 use core::net::Ipv4Addr;
 
@@ -56,7 +56,7 @@ const COMMANDS: [&str; 46] = [
     "queue-limit",
 ];
 /// As above; whole words only.
-const RARE: [&str; 17] = [
+const RARE: [&str; 21] = [
     "shape",
     "tx-queue",
     "tunnel",
@@ -74,6 +74,11 @@ const RARE: [&str; 17] = [
     "flowcontrol",
     "vlan-id",
     "ipv4",
+    // Of permanent virtual circuits.
+    "cbr",
+    "protocol",
+    "oam",
+    "oam-pvc",
 ];
 
 /// What follows `ip` or `ppp` on an interface and makes queues, cuts or shortens packets, or hangs policies elsewhere.
@@ -152,6 +157,7 @@ impl Reader {
         let own = &mut made;
         match keyword {
             "service-policy" => {
+                let queuing = super::class_map::queuing(cursor);
                 if let Some(kind) = super::class_map::typed(cursor)? {
                     return Err(Trouble::unsupported(at, format!("a policy of type `{kind}`")));
                 }
@@ -159,7 +165,8 @@ impl Reader {
                 let name = if negative && cursor.is_done() {
                     None
                 } else {
-                    Some(cursor.name("name of the policy")?.text.to_owned())
+                    let name = cursor.name("name of the policy")?;
+                    Some(self.own_name(Named::Policy, queuing, name.text))
                 };
                 cursor.finish()?;
                 match (input, negative) {
@@ -248,12 +255,41 @@ impl Reader {
                 }
                 own.encapsulation = Some(text).filter(|_| !negative);
             }
+            "pvc" if !negative => {
+                let circuit = cursor.rest();
+                let known = self.circuits.entry(port).or_insert_with(|| circuit.clone());
+                if *known != circuit {
+                    // The lines behind it would be taken for those of the first.
+                    return Err(Trouble::unsupported(at, "a second circuit of an interface"));
+                }
+            }
+            "vbr-nrt" | "ubr" | "cbr" if own.medium == Medium::Atm => {
+                // Peak and sustained rate of cells in kbit/s, headers included (Cisco, "Understanding the VBR-nrt Service
+                // Category and Traffic Shaping for ATM VCs").
+                let mut rates = [None; 2];
+                for rate in &mut rates {
+                    if cursor.is_number() {
+                        *rate = Some(cursor.rate("rate in kbit/s", 1_000)?);
+                    }
+                }
+                let [peak, sustained] = rates;
+                if sustained.is_some_and(|sustained| Some(sustained) != peak) {
+                    return Err(Trouble::unsupported(
+                        at,
+                        "a circuit that sends faster for a while than it may keep up",
+                    ));
+                }
+                if cursor.is_number() {
+                    let _ = cursor.small("cells in a burst", 1, 65_535)?;
+                }
+                own.rate = peak.filter(|_| !negative);
+            }
             "traffic-shape"
             | "rate-limit"
             | "custom-queue-list"
-            | "pvc"
             | "vbr-nrt"
             | "ubr"
+            | "cbr"
             | "mls"
             | "dsl"
             | "queue-limit"
@@ -317,7 +353,7 @@ fn network(cursor: &mut Cursor<'_>) -> Option<Net> {
 
 /// Kinds of interfaces by how their names begin, with the rate of the line where the name tells it. `Ethernet` is 10 Mbit/s on
 /// old routers and anything on NX-OS and EOS: it tells no rate.
-const KINDS: [(&str, Medium, Option<u64>); 27] = [
+const KINDS: [(&str, Medium, Option<u64>); 28] = [
     ("twentyfivegig", Medium::Ethernet, Some(25_000_000_000)),
     ("twe", Medium::Ethernet, Some(25_000_000_000)),
     ("twogigabit", Medium::Ethernet, Some(2_500_000_000)),
@@ -336,6 +372,8 @@ const KINDS: [(&str, Medium, Option<u64>); 27] = [
     ("fa", Medium::Ethernet, Some(100_000_000)),
     ("et", Medium::Ethernet, None),
     ("port-channel", Medium::Ethernet, None),
+    // Packets over SONET: PPP or HDLC (RFC 2615), and no Port-channel.
+    ("pos", Medium::Serial, None),
     ("po", Medium::Ethernet, None),
     ("bundle-ether", Medium::Ethernet, None),
     ("vlan", Medium::Ethernet, None),

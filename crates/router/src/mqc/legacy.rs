@@ -128,6 +128,7 @@ pub(super) fn resolve(lists: &Lists, config: &mut Config, report: &mut Report) {
             default: Some(list.default.unwrap_or("normal").to_owned()),
             classes: classes.collect(),
             at: list.at,
+            ..Policy::default()
         });
     }
 }

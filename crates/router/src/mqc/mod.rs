@@ -22,9 +22,9 @@ mod words;
 
 pub(crate) use words::HIGHEST_RATE;
 
-use crate::ir::{Config, Queue};
+use crate::ir::{Config, Match, Medium, Port, Queue};
 use crate::{Imported, Level, Place, Report, Scope};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use words::{Cursor, Pick, Trouble, pick, split};
 
 pub use export::export;
@@ -50,6 +50,9 @@ pub fn import(text: &str) -> Imported {
     report.enter(Scope::Everything);
     legacy::resolve(&lists, &mut config, &mut report);
     check::check(&config, &mut report);
+    // A class map without conditions, or whose conditions are all unknown here, is about nothing (`show class-map` of IOS: "Match:
+    // none"), and not about what meets none of them.
+    config.class_maps.iter_mut().filter(|map| map.conditions.is_empty()).for_each(|map| map.all = false);
     report.quote(text);
     Imported { config, report }
 }
@@ -96,15 +99,41 @@ struct Reader {
     config: Config,
     lists: legacy::Lists,
     report: Report,
+    /// What names of class maps and policies are called here, by their kind and whether they are of type `queuing`.
+    names: BTreeMap<(Named, bool, String), String>,
     /// Policies for what arrives and for what is sent that hang at every interface without one of its own (NX-OS).
     system: (Option<String>, Option<String>),
     /// Interfaces whose percentages refer to a rate that is stated apart (`bandwidth qos-reference`).
     referenced: BTreeSet<usize>,
+    /// Where the conditions of class maps were written, by the map's name.
+    match_lines: BTreeMap<String, Vec<(Match, Place)>>,
+    /// The permanent virtual circuit of a port, as it was written.
+    circuits: BTreeMap<usize, String>,
     /// What ends the banner whose text is being read.
     banner: Option<String>,
 }
 
+/// What has a name of its own for each type (NX-OS).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Named {
+    ClassMap,
+    Policy,
+}
+
 impl Reader {
+    /// The name here of a class map or policy: on NX-OS `class-map type qos X` and `class-map type queuing X` are two (Cisco Nexus
+    /// 9000 Series NX-OS Quality of Service Configuration Guide, "Using Modular QoS CLI"). The second one of them is `X.queuing`
+    /// or `X.qos`.
+    fn own_name(&mut self, what: Named, queuing: bool, name: &str) -> String {
+        let other = self.names.contains_key(&(what, !queuing, name.to_owned()));
+        let own = self.names.entry((what, queuing, name.to_owned())).or_insert_with(|| match (other, queuing) {
+            (false, _) => name.to_owned(),
+            (true, true) => format!("{name}.queuing"),
+            (true, false) => format!("{name}.qos"),
+        });
+        own.clone()
+    }
+
     fn line(&mut self, line: &str, number: u32) {
         let skipped = prompt(line).unwrap_or(0);
         let mut words = split(line.get(skipped..).unwrap_or_default(), number);
@@ -122,7 +151,9 @@ impl Reader {
             return;
         }
         if let Mode::Foreign(block) = &self.mode {
-            if first.at.column <= block.column {
+            // Lines may have lost their indentation: `service-policy` is of `system qos` until something else opens.
+            let own = block.effect == foreign::Effect::System && first.text.eq_ignore_ascii_case("service-policy");
+            if first.at.column <= block.column && !own {
                 self.mode = (*block.back).clone();
             } else if skipped == 0 && block.effect != foreign::Effect::System {
                 let block = block.clone();
@@ -212,6 +243,10 @@ impl Reader {
     /// Policies that hang at all interfaces, at those without one of their own.
     fn attach_system(&mut self) {
         let (input, output) = (self.system.0.take(), self.system.1.take());
+        if self.config.ports.is_empty() && output.is_some() {
+            // Any port of the switch; its rate must be given.
+            self.config.ports.push(Port { name: "system".to_owned(), medium: Medium::Ethernet, ..Port::default() });
+        }
         for port in &mut self.config.ports {
             if port.input.is_none() {
                 port.input.clone_from(&input);

@@ -127,9 +127,12 @@ impl Platform {
 
     /// Whether classes with `bandwidth` share in equal parts what others leave, instead of in proportion: the schedulers of ASR
     /// 1000 and ISR 4000 have three parameters and share the excess equally, those of IOS two and share it in proportion (QoS
-    /// Modular QoS Command-Line Interface Configuration Guide, IOS XE, "3-Level User-Defined Queuing Policy Support").
+    /// Modular QoS Command-Line Interface Configuration Guide, IOS XE, "3-Level User-Defined Queuing Policy Support"). IOS XR: "The
+    /// available bandwidth is equally distributed among those queueing classes that do not have the remaining bandwidth
+    /// explicitly configured" (Modular QoS Command Reference for Cisco NCS 5500 Series and NCS 540 Series Routers, `bandwidth
+    /// remaining`).
     pub(crate) fn shares_equally(self) -> bool {
-        self == Platform::Xe
+        matches!(self, Platform::Xe | Platform::Xr)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::words::{Cursor, Trouble};
 use super::{Known, Mode, Reader};
-use crate::ir::{Act, Mark, Police, Share, Unit};
+use crate::ir::{Act, Counting, Mark, Police, Share, Unit};
 
 const ACTIONS: [&str; 3] = ["conform-action", "exceed-action", "violate-action"];
 
@@ -59,6 +59,7 @@ fn policer(cursor: &mut Cursor<'_>) -> Result<Police, Trouble> {
         conform: vec![Act::Transmit],
         exceed: vec![Act::Drop],
         violate: Vec::new(),
+        counts: Counting::default(),
     };
     let _ = cursor.one_of(&["cir", "rate"]);
     police.rate = rate(cursor)?;

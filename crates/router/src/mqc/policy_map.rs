@@ -1,8 +1,9 @@
 //! `policy-map`: classes and what is done with each.
 
+use super::class_map::queuing;
 use super::queue_lines::{code, no_random_detect, queue_limit, random_detect};
 use super::words::{Cursor, Trouble};
-use super::{Known, Mode, Reader};
+use super::{Known, Mode, Named, Platform, Reader};
 use crate::ir::{Class, ClassMap, Fair, Mark, Match, Policy, Priority, Queue, Rule, Scheduler, Shape, Share};
 
 /// The class of what no other is about.
@@ -11,6 +12,7 @@ pub(super) const DEFAULT_CLASS: &str = "class-default";
 impl Reader {
     /// `policy-map NAME`
     pub(super) fn policy_map(&mut self, cursor: &mut Cursor<'_>, negative: bool) -> Result<(), Trouble> {
+        let queuing = queuing(cursor);
         if let Some(kind) = super::class_map::typed(cursor)? {
             // Another feature than queueing: what stands under it is one with it.
             let at = cursor.at();
@@ -18,7 +20,8 @@ impl Reader {
         }
         let name = cursor.name("name of the policy map")?;
         cursor.finish()?;
-        let found = self.config.policies.iter().position(|policy| policy.name == name.text);
+        let own = self.own_name(Named::Policy, queuing, name.text);
+        let found = self.config.policies.iter().position(|policy| policy.name == own);
         if negative {
             self.mode = Mode::Global;
             return match found {
@@ -33,7 +36,7 @@ impl Reader {
         }
         let index = found.unwrap_or_else(|| {
             self.config.policies.push(Policy {
-                name: name.text.to_owned(),
+                name: own,
                 scheduler: Scheduler::ClassBased,
                 at: name.at,
                 ..Policy::default()
@@ -59,6 +62,7 @@ impl Reader {
             self.report.ignored(at, "a description");
             return Ok(Known::Yes);
         }
+        let queuing = queuing(cursor);
         if let Some(kind) = super::class_map::typed(cursor)? {
             return Err(Trouble::unsupported(at, format!("a class of type `{kind}`")));
         }
@@ -68,9 +72,10 @@ impl Reader {
         }
         cursor.finish()?;
         self.system_class(name.text, name.at);
-        let Some(own) = self.config.policies.get_mut(policy) else { return Ok(Known::No) };
         let is_default = name.text.eq_ignore_ascii_case(DEFAULT_CLASS);
-        let class_name = if is_default { DEFAULT_CLASS } else { name.text };
+        let class_name = self.own_name(Named::ClassMap, queuing, name.text);
+        let class_name = if is_default { DEFAULT_CLASS } else { class_name.as_str() };
+        let Some(own) = self.config.policies.get_mut(policy) else { return Ok(Known::No) };
         let found = own.classes.iter().position(|class| class.name == class_name);
         if negative {
             let Some(index) = found else {
@@ -161,6 +166,7 @@ impl Reader {
             }
             _ => {}
         }
+        let least = u32::from(self.config.platform != Some(Platform::Nxos));
         let Some(own) = self.class_at(policy, class) else { return Ok(Known::No) };
         // A line takes effect as a whole or not at all: half of it could mean something else.
         let mut made = own.clone();
@@ -168,7 +174,7 @@ impl Reader {
         if negative {
             take_away(&mut made, keyword, cursor)?;
         } else {
-            action(&mut made, keyword, cursor)?;
+            action(&mut made, keyword, cursor, least)?;
             rest = accounting(keyword, cursor);
             cursor.finish()?;
         }
@@ -191,9 +197,10 @@ fn accounting(keyword: &str, cursor: &mut Cursor<'_>) -> Option<String> {
         .then(|| cursor.rest())
 }
 
-fn action(class: &mut Class, keyword: &str, cursor: &mut Cursor<'_>) -> Result<(), Trouble> {
+/// `least`: the lowest percentage of what is left.
+fn action(class: &mut Class, keyword: &str, cursor: &mut Cursor<'_>, least: u32) -> Result<(), Trouble> {
     match keyword {
-        "bandwidth" => class.bandwidth = Some(bandwidth(cursor)?),
+        "bandwidth" => class.bandwidth = Some(bandwidth(cursor, least)?),
         "priority" => class.priority = Some(priority(cursor)?),
         "fair-queue" => {
             let queues = if cursor.is_done() { None } else { Some(cursor.small("number of queues", 1, 65536)?) };
@@ -266,14 +273,15 @@ pub(super) fn kilobits(cursor: &mut Cursor<'_>) -> Result<u64, Trouble> {
     cursor.rate("rate in kbit/s", 1000)
 }
 
-fn bandwidth(cursor: &mut Cursor<'_>) -> Result<Share, Trouble> {
+fn bandwidth(cursor: &mut Cursor<'_>, least: u32) -> Result<Share, Trouble> {
     if cursor.is_number() {
         return kilobits(cursor).map(Share::Rate);
     }
     match cursor.expect(&["percent", "remaining"])? {
         "percent" => cursor.small("percentage", 1, 100).map(Share::Percent),
         _ => match cursor.expect(&["percent", "ratio"])? {
-            "percent" => cursor.small("percentage", 1, 100).map(Share::RemainingPercent),
+            // NX-OS takes 0 for queues that nothing uses (Nexus 9000 Series NX-OS Quality of Service Configuration Guide).
+            "percent" => cursor.small("percentage", least, 100).map(Share::RemainingPercent),
             _ => cursor.small("ratio", 1, 65536).map(Share::RemainingRatio),
         },
     }

@@ -12,7 +12,7 @@ mod search;
 mod tokens;
 mod values;
 
-pub use tokens::Language;
+pub use tokens::Syntax;
 
 use crate::{Imported, Level, Options, Place, Report, Traffic, lower, mqc, tc};
 use search::{Outcome, Search};
@@ -59,7 +59,7 @@ pub struct Patched {
 
 /// What a text is read with.
 pub(crate) struct Reading<'a> {
-    language: Language,
+    language: Syntax,
     traffic: Traffic,
     options: Options,
     canonical: &'a dyn Fn(&Value) -> Option<Value>,
@@ -76,10 +76,10 @@ impl Reading<'_> {
     }
 }
 
-fn import(language: Language, text: &str) -> Imported {
+fn import(language: Syntax, text: &str) -> Imported {
     match language {
-        Language::Mqc => mqc::import(text),
-        Language::Tc => tc::import(text),
+        Syntax::Mqc => mqc::import(text),
+        Syntax::Tc => tc::import(text),
     }
 }
 
@@ -94,7 +94,7 @@ fn stated(reading: &Reading<'_>, text: &str) -> Option<u64> {
 /// `canonical` gives it for any document (none for one that makes no sense). `traffic` and `options` are those of the import; the
 /// line's rate is taken from the scenario where the text does not tell it.
 pub fn patch(
-    language: Language,
+    language: Syntax,
     original: &str,
     scenario: &Value,
     traffic: Option<&Traffic>,

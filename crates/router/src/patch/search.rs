@@ -1,6 +1,6 @@
 //! Finds the words that decide the values that differ, and the numbers to write there.
 
-use super::tokens::{Language, Token, tokens};
+use super::tokens::{Syntax, Token, tokens};
 use super::values::{Leaf, Unit, Values, differences, without_flows};
 use super::{Change, Reading};
 use crate::{Place, Report};
@@ -448,7 +448,7 @@ fn effect(moved: &[(&str, Option<&Leaf>, Option<&Leaf>)], by: f64) -> Option<Eff
 }
 
 /// The error about a value that no word of the text decides, with what to do about it.
-fn refuse(report: &mut Report, language: Language, path: &str, old: Option<&Leaf>, new: Option<&Leaf>) {
+fn refuse(report: &mut Report, language: Syntax, path: &str, old: Option<&Leaf>, new: Option<&Leaf>) {
     let shown = |leaf: Option<&Leaf>| leaf.map_or_else(|| "nothing".to_owned(), |leaf| format!("`{}`", leaf.text()));
     let message = format!(
         "`{path}` is {} in the scenario and {} by the text, where no single number decides it",
@@ -473,29 +473,27 @@ fn refuse(report: &mut Report, language: Language, path: &str, old: Option<&Leaf
 }
 
 /// The command that states what is a default otherwise.
-fn stating(language: Language, path: &str) -> Option<&'static str> {
+fn stating(language: Syntax, path: &str) -> Option<&'static str> {
     let key = path.rsplit('.').next().unwrap_or_default();
     let within = |part: &str| path.contains(part);
     Some(match (language, key) {
         (_, "rate") if path == "line.rate" => "the line's rate with --rate",
-        (Language::Mqc, "limit") => "`queue-limit 64 packets` into the class",
-        (Language::Mqc, "buffer" | "hold") => "`hold-queue 40 out` into the interface",
-        (Language::Mqc, "exponent") => "`random-detect exponential-weighting-constant 9` into the class",
-        (Language::Mqc, "min" | "max" | "denominator") => {
-            "`random-detect dscp CODE MIN MAX DENOMINATOR` into the class"
-        }
-        (Language::Mqc, "burst") if within("priority") => "`priority RATE BURST` with the burst in bytes",
-        (Language::Mqc, "burst" | "cbs" | "ebs" | "pbs") if within("conditioners") => {
+        (Syntax::Mqc, "limit") => "`queue-limit 64 packets` into the class",
+        (Syntax::Mqc, "buffer" | "hold") => "`hold-queue 40 out` into the interface",
+        (Syntax::Mqc, "exponent") => "`random-detect exponential-weighting-constant 9` into the class",
+        (Syntax::Mqc, "min" | "max" | "denominator") => "`random-detect dscp CODE MIN MAX DENOMINATOR` into the class",
+        (Syntax::Mqc, "burst") if within("priority") => "`priority RATE BURST` with the burst in bytes",
+        (Syntax::Mqc, "burst" | "cbs" | "ebs" | "pbs") if within("conditioners") => {
             "`police cir RATE bc BYTES be BYTES` with the bursts"
         }
-        (Language::Mqc, "burst") => "`shape average RATE BURST` with the burst in bits",
-        (Language::Mqc, "remaining") => "`bandwidth remaining ratio 1` into the class",
-        (Language::Mqc, "queues") => "`fair-queue 256` into the class",
-        (Language::Tc, "limit") => {
+        (Syntax::Mqc, "burst") => "`shape average RATE BURST` with the burst in bits",
+        (Syntax::Mqc, "remaining") => "`bandwidth remaining ratio 1` into the class",
+        (Syntax::Mqc, "queues") => "`fair-queue 256` into the class",
+        (Syntax::Tc, "limit") => {
             "`tc qdisc add … parent CLASS pfifo limit 1000`, or `limit` behind the discipline that is there"
         }
-        (Language::Tc, "ceil" | "burst" | "cburst" | "prio" | "quantum") => "it behind `htb rate …` of the class",
-        (Language::Tc, _) => "it behind the discipline that it is of",
+        (Syntax::Tc, "ceil" | "burst" | "cburst" | "prio" | "quantum") => "it behind `htb rate …` of the class",
+        (Syntax::Tc, _) => "it behind the discipline that it is of",
         _ => return None,
     })
 }

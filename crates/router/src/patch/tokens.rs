@@ -2,9 +2,9 @@
 
 use super::values::Unit;
 
-/// A language, as far as its numbers go.
+/// How a language writes its numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Language {
+pub enum Syntax {
     /// Cisco's modular QoS command line: whole numbers, whose unit the command tells.
     Mqc,
     /// Scripts of Linux `tc`: numbers with a unit, and variables of the shell.
@@ -29,7 +29,7 @@ pub(super) struct Token {
 }
 
 /// The words of a text that hold a number, in order. Comments are left out.
-pub(super) fn tokens(text: &str, language: Language) -> Vec<Token> {
+pub(super) fn tokens(text: &str, language: Syntax) -> Vec<Token> {
     let mut found = Vec::new();
     let mut begin = 0;
     for (index, line) in text.split_inclusive('\n').enumerate() {
@@ -40,10 +40,10 @@ pub(super) fn tokens(text: &str, language: Language) -> Vec<Token> {
     found
 }
 
-fn words(line: &str, begin: usize, number: u32, language: Language, found: &mut Vec<Token>) {
+fn words(line: &str, begin: usize, number: u32, language: Syntax, found: &mut Vec<Token>) {
     let mut start = None;
     let (mut column, mut from) = (0u32, 0u32);
-    let comment = if language == Language::Mqc { '!' } else { '#' };
+    let comment = if language == Syntax::Mqc { '!' } else { '#' };
     let ends = line.char_indices().map(Some).chain([None]);
     for end in ends {
         column = column.saturating_add(1);
@@ -63,10 +63,10 @@ fn words(line: &str, begin: usize, number: u32, language: Language, found: &mut 
 }
 
 /// The part of a word that is a number, or an expansion of the shell.
-fn token(word: &str, begin: usize, line: u32, column: u32, language: Language) -> Option<Token> {
+fn token(word: &str, begin: usize, line: u32, column: u32, language: Syntax) -> Option<Token> {
     let mut skipped = 0;
     let mut inner = word;
-    if language == Language::Tc {
+    if language == Syntax::Tc {
         // `UP=800`, `export UP="800";`
         if let Some((name, _)) = word.split_once('=')
             && name.chars().all(|c| c == '_' || c.is_ascii_alphanumeric())
@@ -88,7 +88,7 @@ fn token(word: &str, begin: usize, line: u32, column: u32, language: Language) -
         number,
         unit: unit.to_owned(),
     };
-    if language == Language::Tc && inner.contains('$') {
+    if language == Syntax::Tc && inner.contains('$') {
         return Some(made(inner, None, ""));
     }
     let end = inner.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(inner.len());
@@ -148,20 +148,20 @@ const SUFFIXES: [(&str, f64); 3] = [("g", 1e9), ("m", 1e6), ("k", 1e3)];
 
 impl Token {
     /// What a number of the token's own unit counts, in the base unit of `unit`; 1 for a number without a unit.
-    pub fn factor(&self, unit: Unit, language: Language) -> f64 {
+    pub fn factor(&self, unit: Unit, language: Syntax) -> f64 {
         let table: &[(&str, f64)] = match (language, unit) {
-            (Language::Mqc, _) => &SUFFIXES,
-            (Language::Tc, Unit::Rate) => &RATES,
-            (Language::Tc, Unit::Bytes) => &SIZES,
-            (Language::Tc, Unit::Time) => &TIMES,
-            (Language::Tc, Unit::Packets | Unit::Number) => &[],
+            (Syntax::Mqc, _) => &SUFFIXES,
+            (Syntax::Tc, Unit::Rate) => &RATES,
+            (Syntax::Tc, Unit::Bytes) => &SIZES,
+            (Syntax::Tc, Unit::Time) => &TIMES,
+            (Syntax::Tc, Unit::Packets | Unit::Number) => &[],
         };
         table.iter().find(|(name, _)| name.eq_ignore_ascii_case(&self.unit)).map_or(1.0, |(_, factor)| *factor)
     }
 
     /// The token with another number, given in the base unit of `unit`: in the token's own unit where that takes whole numbers,
     /// else in a finer one that the language has. None for what is no number of the language.
-    pub fn written(&self, value: f64, unit: Unit, language: Language) -> Option<String> {
+    pub fn written(&self, value: f64, unit: Unit, language: Syntax) -> Option<String> {
         if !(0.0..=1e15).contains(&value) {
             return None;
         }
@@ -176,8 +176,8 @@ impl Token {
         }
         let finer = match (language, unit) {
             _ if factor <= 1.0 => None,
-            (Language::Mqc, _) => Some(""),
-            (Language::Tc, Unit::Rate) => {
+            (Syntax::Mqc, _) => Some(""),
+            (Syntax::Tc, Unit::Rate) => {
                 let kilobits = value / 1e3;
                 if kilobits.fract() == 0.0 && kilobits >= 1.0 {
                     return Some(format!("{kilobits}kbit"));
@@ -185,9 +185,9 @@ impl Token {
                     Some("bit")
                 }
             }
-            (Language::Tc, Unit::Bytes) => Some("b"),
-            (Language::Tc, Unit::Time) => Some("us"),
-            (Language::Tc, _) => None,
+            (Syntax::Tc, Unit::Bytes) => Some("b"),
+            (Syntax::Tc, Unit::Time) => Some("us"),
+            (Syntax::Tc, _) => None,
         };
         match finer {
             Some(finer) => Some(format!("{}{finer}", value.round())),
@@ -221,7 +221,7 @@ fn shortest(value: f64) -> String {
 mod tests {
     use super::*;
 
-    fn only(text: &str, language: Language) -> Token {
+    fn only(text: &str, language: Syntax) -> Token {
         tokens(text, language).into_iter().next().unwrap()
     }
 
@@ -229,26 +229,26 @@ mod tests {
     fn tokens_are_the_words_with_numbers_and_know_their_places() {
         let text = " é priority 168 2000 ! 9\r\n match access-group name 10.0.0.1\n police 100k\n";
         let found: Vec<_> =
-            tokens(text, Language::Mqc).iter().map(|t| (t.line, t.column, text[t.start..t.end].to_owned())).collect();
+            tokens(text, Syntax::Mqc).iter().map(|t| (t.line, t.column, text[t.start..t.end].to_owned())).collect();
         assert_eq!(found, [(1, 13, "168".to_owned()), (1, 17, "2000".to_owned()), (3, 9, "100k".to_owned())]);
         let text = "UP=800; X=\"7mbit\" # 5\ntc class add classid 1:10 htb rate ${UP}kbit burst 15k\n";
-        let found: Vec<_> = tokens(text, Language::Tc).iter().map(|t| text[t.start..t.end].to_owned()).collect();
+        let found: Vec<_> = tokens(text, Syntax::Tc).iter().map(|t| text[t.start..t.end].to_owned()).collect();
         assert_eq!(found, ["800", "7mbit", "${UP}kbit", "15k"]);
     }
 
     #[test]
     fn a_value_that_the_unit_cannot_say_whole_takes_a_finer_one() {
-        let rate = only("1mbit", Language::Tc);
-        let written = |token: &Token, value, unit| token.written(value, unit, Language::Tc).unwrap();
+        let rate = only("1mbit", Syntax::Tc);
+        let written = |token: &Token, value, unit| token.written(value, unit, Syntax::Tc).unwrap();
         assert_eq!(written(&rate, 2e6, Unit::Rate), "2mbit");
         assert_eq!(written(&rate, 1.5e6, Unit::Rate), "1500kbit");
         assert_eq!(written(&rate, 1_500_001.0, Unit::Rate), "1500001bit");
         // tc counts sizes in 1024 and bps in bytes.
-        assert_eq!(written(&only("15k", Language::Tc), 16_384.0, Unit::Bytes), "16k");
-        assert_eq!(written(&only("15k", Language::Tc), 16_000.0, Unit::Bytes), "16000b");
-        assert_eq!(written(&only("100kbps", Language::Tc), 1_600_000.0, Unit::Rate), "200kbps");
-        assert_eq!(written(&only("5ms", Language::Tc), 7_500.0, Unit::Time), "7500us");
-        assert_eq!(written(&only("0.02", Language::Tc), 0.05, Unit::Number), "0.05");
-        assert_eq!(only("100k", Language::Mqc).written(150_500.0, Unit::Rate, Language::Mqc).unwrap(), "150500");
+        assert_eq!(written(&only("15k", Syntax::Tc), 16_384.0, Unit::Bytes), "16k");
+        assert_eq!(written(&only("15k", Syntax::Tc), 16_000.0, Unit::Bytes), "16000b");
+        assert_eq!(written(&only("100kbps", Syntax::Tc), 1_600_000.0, Unit::Rate), "200kbps");
+        assert_eq!(written(&only("5ms", Syntax::Tc), 7_500.0, Unit::Time), "7500us");
+        assert_eq!(written(&only("0.02", Syntax::Tc), 0.05, Unit::Number), "0.05");
+        assert_eq!(only("100k", Syntax::Mqc).written(150_500.0, Unit::Rate, Syntax::Mqc).unwrap(), "150500");
     }
 }

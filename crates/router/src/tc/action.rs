@@ -3,12 +3,12 @@
 use super::Handle;
 use super::args::{Args, Trouble};
 use super::units;
-use crate::ir::{Act, Police, Share};
+use crate::ir::{Act, Counting, Police, Share};
 use crate::{Place, Report};
 
 /// Something that is written into a packet or its record, before what comes later looks at it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Edit {
+pub(crate) enum Edit {
     /// Bits of the firewall mark: those under the mask become those of the value.
     Mark { value: u32, mask: u32 },
     /// Code point.
@@ -235,7 +235,16 @@ fn policer(args: &mut Args<'_>) -> Result<Police, Trouble> {
         |what: &str| Trouble::wrong(at, format!("a policer needs {what}"), "write `police rate 1mbit burst 10k drop`");
     let rate = rate.ok_or_else(|| missing("a rate"))?;
     let burst = Some(burst.ok_or_else(|| missing("a burst"))?);
-    Ok(Police { rate: Share::Rate(rate), burst, peak: None, excess: None, conform, exceed, violate: Vec::new() })
+    Ok(Police {
+        rate: Share::Rate(rate),
+        burst,
+        peak: None,
+        excess: None,
+        conform,
+        exceed,
+        violate: Vec::new(),
+        counts: Counting::default(),
+    })
 }
 
 /// A policer through which nothing passes: what `action drop` does.
@@ -248,5 +257,6 @@ pub(super) fn drops() -> Police {
         conform: vec![Act::Drop],
         exceed: vec![Act::Drop],
         violate: Vec::new(),
+        counts: Counting::default(),
     }
 }

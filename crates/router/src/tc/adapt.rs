@@ -2,12 +2,14 @@
 
 use crate::Report;
 use crate::ir::{
-    Act, Class, Config, Fair, HtbClass, Limit, Match, Medium, Police, Policy, Queue, Red, Rule, Scheduler, Sfq, Share,
-    Wred,
+    Act, Class, Config, Counting, Fair, HtbClass, Limit, Match, Medium, Police, Policy, Queue, Red, Rule, Scheduler,
+    Sfq, Share, Wred,
 };
 
 /// Bytes of a packet by which thresholds in packets become thresholds in bytes.
 const PACKET: u64 = 1500;
+/// Bytes of a frame, in which turns of packets are written (`psched_mtu`, `include/net/pkt_sched.h`).
+const FRAME: u64 = 1514;
 /// Packets that wait in a class by default (classic IOS).
 const LIMIT: u64 = 64;
 /// Rate of an interface that says nothing, bit/s.
@@ -77,6 +79,11 @@ impl Maker<'_> {
             let (red, limit) = red(&wred, made.limit, rate);
             (made.queue, made.limit) = (Queue::Red(red), Some(Limit::Bytes(limit)));
         }
+        if let Queue::Red(red) = &mut made.queue
+            && core::mem::take(&mut red.instant)
+        {
+            self.note(class, "drops by what waits become drops by its average");
+        }
         match &made.queue {
             Queue::Fair(Fair { queues, .. }) => {
                 self.note(class, "fair-queue becomes sfq");
@@ -123,7 +130,15 @@ impl Maker<'_> {
             Scheduler::ClassBased => self.class_based(policy, rate, device, depth),
             _ => {
                 let mut own = policy.clone();
-                own.rules = policy.rules.iter().flat_map(|rule| self.rules(rule)).collect();
+                if core::mem::take(&mut own.packets) {
+                    let message =
+                        format!("policy `{}`: turns of packets become turns of frames of {FRAME} B", policy.name);
+                    self.report.warning(policy.at, message, "check that the approximation is what you want");
+                    for class in &mut own.classes {
+                        class.quantum = class.quantum.map(|packets| packets.saturating_mul(FRAME));
+                    }
+                }
+                own.rules = policy.rules.iter().flat_map(|rule| self.of_both_versions(rule)).collect();
                 own.classes = policy
                     .classes
                     .iter()
@@ -252,7 +267,12 @@ impl Maker<'_> {
             }
             (one.bandwidth, one.priority, one.shape) = (None, None, None);
             one.limit = one.limit.or_else(|| Some(Limit::Packets(LIMIT)).filter(|_| one.queue == Queue::Fifo));
-            one.htb = Some(HtbClass { rate: own.min(ceil), ceil: Some(ceil), prio, ..HtbClass::default() });
+            // HTB serves a class that has used up its rate only from what others leave. A burst that the policer lets pass would
+            // so wait at the policed rate, and never drain while calls fill that; with the whole rate it goes first, and no
+            // more of it than is policed.
+            let bounded = strict.is_some() && default != Some(&class.name) && rule_police.as_ref().is_some_and(drops);
+            let own = if bounded { ceil } else { own.min(ceil) };
+            one.htb = Some(HtbClass { rate: own, ceil: Some(ceil), prio, ..HtbClass::default() });
             (one.name, one.parent) = (name.clone(), Some(handle(1)));
             if default == Some(&class.name) || (default.is_none() && index + 1 == classes.len()) {
                 made.default = Some(name.clone());
@@ -295,7 +315,35 @@ impl Maker<'_> {
             conform: vec![act(&police.conform)],
             exceed: vec![act(&police.exceed)],
             violate: Vec::new(),
+            counts: police.counts,
         }
+    }
+
+    /// The same, where a rule that names no version of IP becomes a filter for each.
+    fn of_both_versions(&mut self, rule: &Rule) -> Vec<Rule> {
+        let made = self.rules(rule);
+        if names_a_version(&rule.when) || rule.police.is_some() {
+            return made;
+        }
+        let is_one = |when: &Match| {
+            matches!(when, Match::Source(_) | Match::Destination(_) | Match::Experimental(_) | Match::Cos(_))
+        };
+        let both = |one: Rule| {
+            let conditions = match &one.when {
+                Match::Any => Vec::new(),
+                Match::All(all) => all.clone(),
+                single => vec![single.clone()],
+            };
+            if conditions.iter().any(is_one) {
+                return vec![one];
+            }
+            let of = |version: u8| {
+                let all: Vec<Match> = [Match::Version(version)].into_iter().chain(conditions.iter().cloned()).collect();
+                Rule { when: super::filter::one_of(all), ..one.clone() }
+            };
+            vec![of(4), of(6)]
+        };
+        made.into_iter().flat_map(both).collect()
     }
 
     /// A rule in conjunctions of simple conditions, each of which is one filter.
@@ -352,6 +400,11 @@ fn weight(class: &Class) -> u64 {
     }
 }
 
+/// Whether a policer lets no more pass than its rate.
+fn drops(police: &Police) -> bool {
+    police.exceed.contains(&Act::Drop) && (police.violate.is_empty() || police.violate.contains(&Act::Drop))
+}
+
 /// The policer of a priority class: in `tc` it acts whether there is congestion or not.
 fn priority_police(class: &Class, rate: u64) -> Option<Police> {
     let committed = class.priority?.rate?.of(rate)?;
@@ -364,6 +417,7 @@ fn priority_police(class: &Class, rate: u64) -> Option<Police> {
         conform: vec![Act::Transmit],
         exceed: vec![Act::Drop],
         violate: Vec::new(),
+        counts: Counting::default(),
     })
 }
 
@@ -403,14 +457,18 @@ fn conjunctions(when: &Match, config: &Config, depth: usize, budget: &mut usize)
     }
     let inner = |one: &Match, budget: &mut usize| conjunctions(one, config, depth + 1, budget);
     match when {
-        Match::Any => Some(vec![Vec::new()]),
+        // Filters are written for IPv4.
+        Match::Any | Match::Version(4) => Some(vec![Vec::new()]),
         Match::Dscp(values) => Some(values.iter().map(|value| vec![Match::Dscp(vec![*value])]).collect()),
         Match::Precedence(values) => Some(values.iter().map(|value| vec![Match::Precedence(vec![*value])]).collect()),
         Match::DsField { .. }
         | Match::FirewallMark { .. }
         | Match::IpProtocol(_)
         | Match::SourcePort(_)
-        | Match::DestinationPort(_) => Some(vec![vec![when.clone()]]),
+        | Match::DestinationPort(_)
+        | Match::Version(_)
+        | Match::Source6(_)
+        | Match::Destination6(_) => Some(vec![vec![when.clone()]]),
         Match::Experimental(values) => {
             Some(values.iter().map(|value| vec![Match::Experimental(vec![*value])]).collect())
         }
@@ -441,13 +499,17 @@ fn conjunctions(when: &Match, config: &Config, depth: usize, budget: &mut usize)
             let one = |ports| vec![Match::IpProtocol(protocol), ports];
             Some(vec![one(Match::SourcePort(range)), one(Match::DestinationPort(range))])
         }
-        Match::QosGroup(_)
-        | Match::TrafficClass(_)
-        | Match::Vlan(_)
-        | Match::Source6(_)
-        | Match::Destination6(_)
-        | Match::InputInterface(_)
-        | Match::Not(_) => None,
+        Match::QosGroup(_) | Match::TrafficClass(_) | Match::Vlan(_) | Match::InputInterface(_) | Match::Not(_) => None,
+    }
+}
+
+/// Whether a condition is about one version of IP.
+fn names_a_version(when: &Match) -> bool {
+    match when {
+        Match::Version(_) | Match::Source6(_) | Match::Destination6(_) => true,
+        Match::Not(inner) => names_a_version(inner),
+        Match::All(all) | Match::AnyOf(all) => all.iter().any(names_a_version),
+        _ => false,
     }
 }
 

@@ -29,6 +29,9 @@ pub(super) fn build(tables: &Tables, report: &mut Report) -> Config {
                 name: name.clone(),
                 medium: medium(name),
                 root: class,
+                // The length that a discipline counts is taken before it is asked (`qdisc_pkt_len_init` in
+                // `net/core/dev.c`); short frames are padded behind it, by the driver (`eth_skb_pad`).
+                unpadded: true,
                 at: root.at,
                 ..Port::default()
             });
@@ -81,6 +84,24 @@ fn fill(class: &mut Class, name: &str, device: &Device, qdisc: &Qdisc, report: &
         Kind::Mq => {
             let mut queues: Vec<&Qdisc> = device.qdiscs.iter().filter(|own| hangs_in(own, qdisc.major)).collect();
             queues.sort_by_key(|own| if let Parent::Class(place) = own.parent { place.minor } else { 0 });
+            let alike = |own: &&&Qdisc| {
+                queues.first().is_some_and(|first| format!("{:?}", own.kind) == format!("{:?}", first.kind))
+            };
+            let same = queues.iter().filter(alike).count() == queues.len();
+            let is_leaf = queues.iter().all(|own| matches!(own.kind, Kind::Leaf { .. }));
+            if same && is_leaf {
+                report.assumed(
+                    qdisc.at,
+                    "which queue of the device a packet takes is the driver's affair: all packets are taken to leave by one",
+                    "judge a device with one queue",
+                );
+            } else {
+                report.unsupported(
+                    qdisc.at,
+                    "queues of the device that differ: which one a packet takes is the driver's affair, all take the first here",
+                    Some("judge a device with one queue"),
+                );
+            }
             // A queue of a device that is given no discipline of its own has the kernel's default; depth is bounded, since
             // `mq` stands only at the root.
             class.limit = Some(DEVICE);
@@ -100,6 +121,13 @@ fn fill(class: &mut Class, name: &str, device: &Device, qdisc: &Qdisc, report: &
     };
     class.queue.clone_from(queue);
     class.limit = *limit;
+    if let (Queue::Netem(_), Some(inner)) = (queue, device.qdiscs.iter().find(|inner| hangs_in(inner, qdisc.major))) {
+        report.unsupported(
+            inner.at,
+            "a discipline within netem: packets wait in netem alone",
+            Some("put netem into a class of the other discipline"),
+        );
+    }
     let Some(Shaping { shape, peak, counts }) = shape else { return };
     (class.shape, class.peak) = (Some(*shape), *peak);
     class.counts = counted(device, *counts, qdisc.at, report);
@@ -182,11 +210,16 @@ fn policy(name: &str, device: &Device, qdisc: &Qdisc, marking: &Marking, report:
             }
             htb_rates(&policy, report);
         }
+        Kind::Hfsc { default } => {
+            policy.scheduler = Scheduler::Hfsc;
+            policy.classes = own_classes(device, qdisc, &handle);
+            hfsc(&mut policy, device, handle(*default), qdisc.at, report);
+        }
         Kind::Drr => {
             policy.scheduler = Scheduler::Drr;
             policy.classes = own_classes(device, qdisc, &handle);
             let mut filters = device.filters.iter().filter(|filter| filter.hook == Hook::Qdisc(qdisc.major));
-            if !filters.any(|filter| filter.when == Match::Any) {
+            if !filters.any(|filter| matches!(filter.when, Match::Any | Match::Version(4))) {
                 report.unsupported(
                     qdisc.at,
                     "drr drops packets that no filter is about; here they wait in a queue of their own",
@@ -238,13 +271,14 @@ fn band(map: &[u16; 16], priority: usize) -> u16 {
 }
 
 /// What a priomap says of forwarded packets: the kernel's priority of a packet follows from bits of its DS field, bulk,
-/// interactive, interactive bulk (`ip_tos2prio` in `net/ipv4/route.c`). Those of priority 0 are in the default band.
+/// interactive, interactive bulk (`ip_tos2prio` in `net/ipv4/route.c`). Those of priority 0 are in the default band, and all of
+/// IPv6, of which `ip6_forward` asks no priority (`net/ipv6/ip6_output.c`).
 fn by_priority(map: &[u16; 16], handle: &dyn Fn(u16) -> String, at: Place) -> Vec<Rule> {
     [(0x08, 2), (0x10, 6), (0x18, 4)]
         .into_iter()
         .filter(|(_, priority)| band(map, *priority) != band(map, 0))
         .map(|(value, priority)| Rule {
-            when: Match::DsField { value, mask: 0x18 },
+            when: Match::All(vec![Match::Version(4), Match::DsField { value, mask: 0x18 }]),
             class: handle(band(map, priority)),
             police: None,
             at,
@@ -261,11 +295,44 @@ fn own_classes(device: &Device, qdisc: &Qdisc, handle: &dyn Fn(u16) -> String) -
             name: class.id.to_string(),
             parent: class.parent.map(handle),
             htb: class.htb,
+            hfsc: class.hfsc,
             quantum: class.quantum,
             at: class.at,
             ..Class::default()
         })
         .collect()
+}
+
+/// The default class of hfsc, and what the kernel makes of curves that do not fit their class.
+fn hfsc(policy: &mut Policy, device: &Device, default: String, at: Place, report: &mut Report) {
+    let inner = |name: &String| policy.classes.iter().any(|class| class.parent.as_ref() == Some(name));
+    if policy.classes.iter().any(|class| class.name == default) && !inner(&default) {
+        policy.default = Some(default);
+    } else {
+        // `hfsc_classify` finds no class, and `hfsc_enqueue` drops the packet.
+        let message = "packets that no filter is about are dropped: hfsc has no default class without classes within";
+        report.warning(at, message, "write `default` with the number of a class without classes");
+    }
+    let holders: Vec<bool> = policy.classes.iter().map(|class| inner(&class.name)).collect();
+    for (class, holds) in policy.classes.iter_mut().zip(holders) {
+        let at = class.at;
+        let Some(own) = &mut class.hfsc else { continue };
+        own.counts = counted(device, own.counts, at, report);
+        if holds && let Some(rt) = own.rt.take() {
+            // Only leaves are served by deadlines; `hfsc_upgrade_rt` shares by that curve where there is no other.
+            let shared = own.ls.is_none();
+            own.ls = own.ls.or(Some(rt));
+            report.warning(
+                at,
+                format!(
+                    "the real-time curve of {} guarantees nothing, since it has classes within{}",
+                    class.name,
+                    if shared { ": it is taken as its link-sharing curve, as by the kernel" } else { "" }
+                ),
+                "give rt to the classes within",
+            );
+        }
+    }
 }
 
 fn htb_rates(policy: &Policy, report: &mut Report) {

@@ -4,7 +4,7 @@ use super::args::{Args, Rate, Trouble};
 use super::counting::Counts;
 use super::qdisc::Kind;
 use super::{Device, Handle, Tables, Verb};
-use crate::ir::HtbClass;
+use crate::ir::{HfscClass, HtbClass, Queue};
 use crate::{Place, Report, Scope};
 
 /// A class of a device.
@@ -14,6 +14,7 @@ pub(super) struct Class {
     /// The class that it is a part of; none directly below the discipline.
     pub parent: Option<u16>,
     pub htb: Option<HtbClass>,
+    pub hfsc: Option<HfscClass>,
     pub quantum: Option<u64>,
     pub at: Place,
 }
@@ -21,10 +22,10 @@ pub(super) struct Class {
 /// Whether a discipline may hang there: in a class, or in a band.
 pub(super) fn exists(device: &Device, class: Handle) -> bool {
     match device.qdisc(class.major).map(|qdisc| &qdisc.kind) {
-        Some(Kind::Htb { .. } | Kind::Drr) => device.classes.iter().any(|own| own.id == class),
+        Some(Kind::Htb { .. } | Kind::Hfsc { .. } | Kind::Drr) => device.classes.iter().any(|own| own.id == class),
         Some(Kind::Prio { bands, .. } | Kind::Ets { bands, .. }) => (1..=*bands).contains(&class.minor),
         // A token bucket has one class.
-        Some(Kind::Leaf { shape: Some(_), .. }) => class.minor <= 1,
+        Some(Kind::Leaf { shape: Some(_), .. } | Kind::Leaf { queue: Queue::Netem(_), .. }) => class.minor <= 1,
         // The queues of a device are classes from 1 on; what an unknown discipline has is not known.
         Some(Kind::Mq | Kind::Opaque) => class.minor > 0,
         Some(Kind::Leaf { .. } | Kind::Cake(_) | Kind::Ingress) | None => false,
@@ -94,19 +95,20 @@ pub(super) fn command(
         (_, None) => return Err(Trouble::wrong(at, "the parent is missing", "write `parent 1:`")),
         (_, Some(parent)) => {
             let within = Some(parent.minor).filter(|minor| *minor > 0);
-            Class { id, parent: within, htb: None, quantum: None, at }
+            Class { id, parent: within, htb: None, hfsc: None, quantum: None, at }
         }
     };
     match (kind.text.as_str(), own) {
         // It has been reported with its discipline.
         (_, Some(Kind::Opaque)) => return Ok(()),
         ("htb", Some(Kind::Htb { .. })) => class.htb = Some(htb(kind.at, args)?),
+        ("hfsc", Some(Kind::Hfsc { .. })) => class.hfsc = Some(super::hfsc::class(kind.at, args)?),
         ("drr", Some(Kind::Drr)) => {
             if args.is("quantum") {
                 class.quantum = Some(args.size()?);
             }
         }
-        ("htb" | "drr", _) => {
+        ("htb" | "hfsc" | "drr", _) => {
             let message = format!("there is no {} with the handle {:x}:", kind.text, id.major);
             return Err(Trouble::wrong(at, message, "add the discipline before its classes"));
         }

@@ -2,7 +2,7 @@
 
 use super::adapt::adapt;
 use super::filters;
-use crate::ir::{Act, Class, Config, Limit, Match, Police, Policy, Queue, Red, Rule, Scheduler, Share, Timed};
+use crate::ir::{Act, Class, Config, Limit, Match, Netem, Police, Policy, Queue, Red, Rule, Scheduler, Share, Timed};
 use crate::{Exported, Place, Report};
 use core::fmt::Write as _;
 
@@ -137,6 +137,11 @@ impl Writer<'_> {
                 let default = default.map_or_else(String::new, |minor| format!(" default {minor}"));
                 line!(self.out, "tc qdisc add dev {device} {place} handle {major:x}: htb{default}");
             }
+            Scheduler::Hfsc => {
+                let default = policy.default.as_deref().and_then(|class| class.split(':').nth(1));
+                let default = default.map_or_else(String::new, |minor| format!(" default {minor}"));
+                line!(self.out, "tc qdisc add dev {device} {place} handle {major:x}: hfsc{default}");
+            }
             Scheduler::Drr => line!(self.out, "tc qdisc add dev {device} {place} handle {major:x}: drr"),
             Scheduler::Priority => {
                 // Filters say what a priomap would; all priorities go to the default band.
@@ -178,6 +183,9 @@ impl Writer<'_> {
                     size("quantum", htb.quantum),
                     super::counting::words(htb.counts)
                 );
+            } else if let Some(hfsc) = &class.hfsc {
+                let curves = super::hfsc::words(hfsc);
+                line!(self.out, "tc class add dev {device} parent {parent} classid {} hfsc{curves}", class.name);
             } else if policy.scheduler == Scheduler::Drr {
                 let quantum = class.quantum.map_or_else(String::new, |bytes| format!(" quantum {bytes}"));
                 line!(self.out, "tc class add dev {device} parent {parent} classid {} drr{quantum}", class.name);
@@ -261,6 +269,19 @@ fn queue_text(class: &Class) -> Option<String> {
                 timed(own.law, "interval")
             )
         }
+        Queue::Fq(own) => {
+            let word = |word: &str, value: Option<u64>| value.map_or_else(String::new, |n| format!(" {word} {n}"));
+            let refill = own.refill.map_or_else(String::new, |us| format!(" refill_delay {us}us"));
+            format!(
+                "fq{}{}{}{}{refill}{}",
+                packets(),
+                word("flow_limit", own.flow_limit.map(u64::from)),
+                word("quantum", own.quantum),
+                word("initial_quantum", own.initial),
+                word("orphan_mask", own.queues.map(|queues| queues.saturating_sub(1)))
+            )
+        }
+        Queue::Netem(own) => format!("netem{}{}", packets(), netem_text(own)),
         Queue::FqPie(law) => format!("fq_pie{}{}", packets(), timed(*law, "tupdate")),
         Queue::Codel(law) => format!("codel{}{}", packets(), timed(*law, "interval")),
         Queue::Pie(law) => format!("pie{}{}", packets(), timed(*law, "tupdate")),
@@ -270,6 +291,33 @@ fn queue_text(class: &Class) -> Option<String> {
         }
         Queue::Gred(_) | Queue::Fair(_) | Queue::Policy(_) => return None,
     })
+}
+
+fn netem_text(netem: &Netem) -> String {
+    let percent = |millionths: u32| format!("{}.{:04}%", millionths / 10_000, millionths % 10_000);
+    let mut text = String::new();
+    if netem.delay > 0 || netem.jitter > 0 {
+        text.push_str(&format!(" delay {}us", netem.delay));
+    }
+    if netem.jitter > 0 {
+        text.push_str(&format!(" {}us", netem.jitter));
+    }
+    if netem.normal {
+        text.push_str(" distribution normal");
+    }
+    if netem.loss > 0 {
+        text.push_str(&format!(" loss {}", percent(netem.loss)));
+    }
+    if let Some(bursts) = netem.bursts {
+        text.push_str(&format!(" loss gemodel {}", bursts.map(percent).join(" ")));
+    }
+    if netem.ecn {
+        text.push_str(" ecn");
+    }
+    if let Some(rate) = netem.rate {
+        text.push_str(&format!(" rate {}", bits(rate)));
+    }
+    text
 }
 
 fn timed(law: Timed, interval: &str) -> String {

@@ -2,7 +2,7 @@
 
 use super::action::Actions;
 use super::args::{Args, Trouble};
-use super::u32::{Conditions, ds_field, mark, net};
+use super::u32::{Conditions, ds_field, mark, net, net6};
 use super::{Device, Handle, Tables, Verb, units};
 use crate::ir::{Match, PortRange, protocol_named};
 use crate::{Place, Report, Scope};
@@ -127,9 +127,10 @@ pub(super) fn command(
         report.unsupported(at, "a filter of a discipline without a counterpart", None);
         return Ok(());
     }
-    let v6 = match family.as_str() {
-        "ip" | "all" | "802.1q" | "802.1Q" | "mpls_uc" => false,
-        "ipv6" => true,
+    let version = match family.as_str() {
+        "all" | "802.1q" | "802.1Q" | "mpls_uc" => None,
+        "ip" => Some(4),
+        "ipv6" => Some(6),
         "arp" | "rarp" => {
             report.ignored(at, "packets of the address resolution protocol are not in the traffic table");
             return Ok(());
@@ -139,33 +140,24 @@ pub(super) fn command(
     let kind = kind.ok_or_else(|| Trouble::wrong(at, "the kind of filter is missing", "write one, such as u32"))?;
     let conditions = match kind.text.as_str() {
         "u32" => {
-            let mut conditions = Conditions::of(v6);
+            let mut conditions = Conditions::of(version);
             conditions.u32(args)?;
             conditions.into_vec()
         }
         "basic" => {
-            let mut conditions = Conditions::of(v6);
+            let mut conditions = Conditions::of(version);
             if args.is("match") {
                 conditions.ematch(args)?;
             }
             conditions.into_vec()
         }
-        "flower" => flower(args)?,
-        "matchall" => Vec::new(),
-        "fw" => vec![firewall_mark(handle, at)?],
+        "flower" => flower(version, args)?,
+        "matchall" => version.map(Match::Version).into_iter().collect(),
+        "fw" => version.map(Match::Version).into_iter().chain([firewall_mark(handle, at)?]).collect(),
         other => return Err(Trouble::unsupported(kind.at, format!("filters by `{other}`"))),
     };
     let (actions, target) = Actions::read(args, parent.major, report)?;
     check_target(device, &name, target, parent, at)?;
-    if v6 {
-        // The rows of the table are IPv4.
-        report.assumed(
-            at,
-            "all packets are taken to be of IPv4, so none meets this filter for IPv6",
-            "judge IPv6 by a script whose filters are `protocol ip`",
-        );
-        return Ok(());
-    }
     let when = one_of(conditions);
     let own = device.filters.iter().filter(|filter| filter.hook == hook && filter.prio >= 0x8000);
     let prio = prio.unwrap_or_else(|| own.map(|filter| filter.prio.saturating_sub(1)).min().unwrap_or(UNNUMBERED));
@@ -216,8 +208,8 @@ fn check_target(device: &Device, name: &str, target: Option<Handle>, parent: Han
     Ok(())
 }
 
-fn flower(args: &mut Args<'_>) -> Result<Vec<Match>, Trouble> {
-    let mut found = Vec::new();
+fn flower(version: Option<u8>, args: &mut Args<'_>) -> Result<Vec<Match>, Trouble> {
+    let mut found: Vec<Match> = version.map(Match::Version).into_iter().collect();
     while let Some(word) = args.peek() {
         match word.text.as_str() {
             "flowid" | "classid" | "action" | "skip_hw" | "skip_sw" | "police" => break,
@@ -241,6 +233,8 @@ fn flower(args: &mut Args<'_>) -> Result<Vec<Match>, Trouble> {
             }
             "src_port" => found.push(Match::SourcePort(port_range(args)?)),
             "dst_port" => found.push(Match::DestinationPort(port_range(args)?)),
+            "src_ip" if version == Some(6) => found.push(Match::Source6(net6(args)?)),
+            "dst_ip" if version == Some(6) => found.push(Match::Destination6(net6(args)?)),
             "src_ip" => found.push(Match::Source(net(args)?)),
             "dst_ip" => found.push(Match::Destination(net(args)?)),
             "ip_tos" => {

@@ -4,6 +4,12 @@ use crate::ir::Match;
 
 /// The protocol of a filter for these conditions, and what stands behind it; none if no filter can say them.
 pub(super) fn text(conditions: &[Match]) -> Option<(&'static str, String)> {
+    if conditions.contains(&Match::Version(6)) {
+        return ipv6_text(conditions);
+    }
+    // Filters are for IPv4 where they are not for IPv6.
+    let conditions: Vec<Match> = conditions.iter().filter(|one| **one != Match::Version(4)).cloned().collect();
+    let conditions = conditions.as_slice();
     if let [Match::FirewallMark { value, mask }] = conditions {
         let mask = if *mask == u32::MAX { String::new() } else { format!("/{mask:#x}") };
         return Some(("ip", format!("handle {value}{mask} fw")));
@@ -36,6 +42,29 @@ pub(super) fn text(conditions: &[Match]) -> Option<(&'static str, String)> {
         _ => return None,
     };
     (!twice).then(|| (protocol, format!("flower {}", all.join(" "))))
+}
+
+/// The same of a filter for IPv6.
+fn ipv6_text(conditions: &[Match]) -> Option<(&'static str, String)> {
+    let rest: Vec<&Match> = conditions.iter().filter(|one| **one != Match::Version(6)).collect();
+    if let [Match::FirewallMark { value, mask }] = rest.as_slice() {
+        return Some(("ipv6", format!("handle {value}/{mask:#x} fw")));
+    }
+    if rest.is_empty() {
+        return Some(("ipv6", "matchall".to_owned()));
+    }
+    let one = |condition: &&Match| {
+        Some(match condition {
+            Match::Source6(net) => format!("match ip6 src {net}"),
+            Match::Destination6(net) => format!("match ip6 dst {net}"),
+            other => match ds_field(other) {
+                Some((value, mask)) => format!("match ip6 priority {value:#04x} {mask:#04x}"),
+                // The other fields have the same names in both versions.
+                None => u32_text(other)?.replacen("match ip ", "match ip6 ", 1),
+            },
+        })
+    };
+    Some(("ipv6", format!("u32 {}", rest.iter().map(one).collect::<Option<Vec<String>>>()?.join(" "))))
 }
 
 /// Whether two of the conditions, all of which must hold, exclude each other.

@@ -4,18 +4,37 @@
 use super::Handle;
 use super::action::Edit;
 use crate::ir::Match;
+use std::rc::Rc;
 
 /// Something is written into the packets that meet a condition. The condition is about the packet as the steps before have
 /// left it.
 #[derive(Clone, Debug)]
-pub(super) struct Step {
+pub(crate) struct Step {
     pub when: Match,
     pub edit: Edit,
+    /// What was asked on the way here, when fewer steps had been made.
+    pub asked: Vec<Rc<Asked>>,
+}
+
+/// A condition that was asked earlier: a packet that has been sent to a chain stays in it, whatever the chain writes into it.
+#[derive(Debug)]
+pub(crate) enum Asked {
+    /// On the packet after so many steps.
+    At(Match, usize),
+    Not(Rc<Asked>),
+    All(Vec<Rc<Asked>>),
+}
+
+impl Step {
+    /// A step that depends on the packet as it is alone.
+    pub fn new(when: Match, edit: Edit) -> Step {
+        Step { when, edit, asked: Vec::new() }
+    }
 }
 
 /// Steps in their order.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Marking {
+pub(crate) struct Marking {
     pub steps: Vec<Step>,
     /// Whether packets come without a mark, so that those have one that the steps give one; else the traffic table tells it.
     unmarked: bool,
@@ -55,6 +74,18 @@ fn and_not(when: Match, before: Match) -> Match {
     }
 }
 
+/// Packets that meet both.
+fn both(one: Match, other: Match) -> Match {
+    match (one, other) {
+        (Match::Any, other) | (other, Match::Any) => other,
+        (Match::All(mut all), other) if !all.is_empty() => {
+            all.push(other);
+            Match::All(all)
+        }
+        (one, other) => Match::All(vec![one, other]),
+    }
+}
+
 impl Marking {
     /// These steps. Marks are given by them alone if any of them, or another rule of the script (`elsewhere`), gives one.
     pub fn new(steps: Vec<Step>, elsewhere: bool) -> Marking {
@@ -79,7 +110,7 @@ impl Marking {
     /// Which packets have that priority after all steps.
     pub fn priority(&mut self, class: Handle) -> Option<Match> {
         self.after(never(), self.steps.len(), |edit| match edit {
-            Edit::Priority(own) => Some(Some(own == class)),
+            Edit::Priority(own) => Some(own == class),
             _ => None,
         })
     }
@@ -95,13 +126,7 @@ impl Marking {
                 } else {
                     never()
                 };
-                return self.after(first, steps, |edit| match edit {
-                    Edit::Mark { mask: own, .. } if own & mask == 0 => None,
-                    Edit::Mark { value: own, mask: under } => {
-                        Some((under & mask == *mask).then_some(own & mask == *value))
-                    }
-                    _ => None,
-                });
+                return self.mark(first, *value, *mask, steps);
             }
             Match::Dscp(values) => return self.code(when, steps, |code| values.contains(&code)),
             Match::Precedence(values) => return self.code(when, steps, |code| values.contains(&(code >> 3))),
@@ -113,22 +138,67 @@ impl Marking {
         })
     }
 
+    /// Which packets have these bits of a mark after so many steps, where `first` have them before all.
+    fn mark(&mut self, first: Match, value: u32, mask: u32, steps: usize) -> Option<Match> {
+        let mut made = first;
+        for index in 0..steps {
+            let Some(step) = self.steps.get(index).cloned() else { break };
+            let Edit::Mark { value: own, mask: under } = step.edit else { continue };
+            if under & mask == 0 {
+                continue;
+            }
+            let when = self.met(&step, index)?;
+            // Bits that it does not write are as they were.
+            let rest = mask & !under;
+            made = if (own ^ value) & under & mask != 0 {
+                and_not(when, made)
+            } else if rest == 0 {
+                or(when, made)
+            } else {
+                let others = self.at(&Match::FirewallMark { value: value & rest, mask: rest }, index)?;
+                or(both(when.clone(), others), and_not(when, made))
+            };
+        }
+        Some(made)
+    }
+
+    /// Which packets a step is about.
+    fn met(&mut self, step: &Step, index: usize) -> Option<Match> {
+        let mut made = self.at(&step.when, index)?;
+        for asked in &step.asked {
+            let asked = self.asked(asked)?;
+            made = both(asked, made);
+        }
+        Some(made)
+    }
+
+    fn asked(&mut self, asked: &Asked) -> Option<Match> {
+        Some(match asked {
+            Asked::At(when, steps) => self.at(when, *steps)?,
+            Asked::Not(inner) => Match::Not(Box::new(self.asked(inner)?)),
+            Asked::All(all) => {
+                self.left = self.left.checked_sub(1)?;
+                Match::All(all.iter().map(|one| self.asked(one)).collect::<Option<_>>()?)
+            }
+        })
+    }
+
     fn code(&mut self, when: &Match, steps: usize, holds: impl Fn(u8) -> bool) -> Option<Match> {
         self.after(when.clone(), steps, |edit| match edit {
-            Edit::Dscp(code) => Some(Some(holds(code))),
+            Edit::Dscp(code) => Some(holds(code)),
             _ => None,
         })
     }
 
     /// What `first` is about after so many steps; `says` tells of a step whether it writes the thing at all, and then whether
     /// what it writes meets the condition.
-    fn after(&mut self, first: Match, steps: usize, says: impl Fn(Edit) -> Option<Option<bool>>) -> Option<Match> {
+    fn after(&mut self, first: Match, steps: usize, says: impl Fn(Edit) -> Option<bool>) -> Option<Match> {
         let mut made = first;
         for index in 0..steps {
-            let Some(Step { when, edit }) = self.steps.get(index).cloned() else { break };
-            let Some(meets) = says(edit) else { continue };
-            let when = self.at(&when, index)?;
-            made = if meets? { or(when, made) } else { and_not(when, made) };
+            let Some(step) = self.steps.get(index).cloned() else { break };
+            let Some(meets) = says(step.edit) else { continue };
+            let when = self.met(&step, index)?;
+            made = if meets { or(when, made) } else { and_not(when, made) };
         }
         Some(made)
     }
@@ -146,7 +216,7 @@ mod tests {
         Match::FirewallMark { value, mask: u32::MAX }
     }
     fn sets(when: Match, value: u32) -> Step {
-        Step { when, edit: Edit::Mark { value, mask: u32::MAX } }
+        Step::new(when, Edit::Mark { value, mask: u32::MAX })
     }
 
     #[test]
@@ -169,7 +239,7 @@ mod tests {
 
     #[test]
     fn a_code_point_that_is_written_is_what_filters_see() {
-        let mut marking = Marking::new(vec![Step { when: port(5060), edit: Edit::Dscp(46) }], false);
+        let mut marking = Marking::new(vec![Step::new(port(5060), Edit::Dscp(46))], false);
         let ef = marking.resolve(&Match::Dscp(vec![46])).expect("it can be said");
         let of = |port, dscp| Header { destination_port: Some(port), dscp, ..Header::default() };
         let holds = |port, dscp| ef.holds(&of(port, dscp), &Config::default());
@@ -177,11 +247,22 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_a_mark_that_are_only_half_written_cannot_be_said() {
-        let mut marking =
-            Marking::new(vec![Step { when: port(1), edit: Edit::Mark { value: 0x10, mask: 0xf0 } }], false);
-        assert!(marking.resolve(&Match::FirewallMark { value: 0x11, mask: 0xff }).is_none());
-        assert_eq!(marking.resolve(&Match::FirewallMark { value: 0x10, mask: 0xf0 }), Some(port(1)));
+    fn bits_of_a_mark_that_a_line_does_not_write_are_as_they_were() {
+        let high = Step::new(port(1), Edit::Mark { value: 0x10, mask: 0xf0 });
+        let low = Step::new(port(2), Edit::Mark { value: 0x01, mask: 0x0f });
+        let both = Step::new(port(3), Edit::Mark { value: 0x10, mask: 0xf0 });
+        let mut marking = Marking::new(vec![high, low, Step { when: port(3), ..sets(Match::Any, 1) }, both], false);
+        let mut of = |value: u32, mask: u32, number: u16| {
+            let when = marking.resolve(&Match::FirewallMark { value, mask }).expect("it can be said");
+            when.holds(&Header { destination_port: Some(number), ..Header::default() }, &Config::default())
+        };
+        // Unmarked packets have 0 in all bits: port 1 gets 0x10, port 2 gets 0x01, port 3 first 0x01, then 0x11.
+        for (number, expected) in [(1, 0x10), (2, 0x01), (3, 0x11), (9, 0)] {
+            for value in [0, 0x01, 0x10, 0x11] {
+                assert_eq!(of(value, 0xff, number), Some(value == expected), "port {number}, mark {value:#x}");
+            }
+        }
+        assert_eq!(of(0x10, 0xf0, 1), Some(true));
     }
 
     #[test]

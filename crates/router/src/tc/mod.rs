@@ -3,9 +3,10 @@
 //! A script is read command by command (`shell`), each changes the tables of a device (`qdisc`, `class`, `filter`) as the
 //! kernel would, and at the end the tables become policies (`build`).
 
-mod action;
+pub(crate) mod action;
 mod adapt;
 mod args;
+mod arithmetic;
 mod build;
 mod cake;
 mod class;
@@ -13,14 +14,16 @@ mod counting;
 mod export;
 mod filter;
 mod filters;
-mod marking;
-mod netfilter;
+mod hfsc;
+pub(crate) mod marking;
+mod netem;
+pub(crate) mod netfilter;
 mod qdisc;
 mod queues;
 mod rules;
 mod script;
 mod shell;
-mod u32;
+pub(crate) mod u32;
 mod units;
 
 use crate::{Imported, Report, Scope};
@@ -48,7 +51,7 @@ pub fn import(text: &str) -> Imported {
 
 /// A handle such as `1:10`: two numbers, written in hexadecimal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Handle {
+pub(crate) struct Handle {
     major: u16,
     minor: u16,
 }
@@ -141,18 +144,28 @@ fn command(words: &[Word], tables: &mut Tables, script: &mut Script<'_>, report:
             }
         }
     } else if name.starts_with("iptables") {
-        tables.firewall.iptables(rest, first.at, report);
+        tables.firewall.iptables(4, rest, first.at, report);
     } else if name.starts_with("ip6tables") {
-        report.assumed(first.at, "all packets are taken to be of IPv4: rules for IPv6 are about none", "judge IPv4");
+        tables.firewall.iptables(6, rest, first.at, report);
     } else if name == "nft" {
         tables.firewall.nft(rest, first.at, report);
     } else if rest.iter().any(|word| word.text == "txqueuelen" || word.text == "qlen") {
+        if let Some(device) = whose(name, rest) {
+            report.enter(Scope::Port(device.to_owned()));
+        }
         report.unsupported(first.at, "the length of a device's queue: 1000 packets are used", Some("write `limit`"));
     } else if HARMLESS.contains(&name) {
         report.ignored(first.at, format!("`{name}` has no effect on queues"));
     } else {
         report.unsupported(first.at, format!("the command `{name}` is not followed"), None);
     }
+}
+
+/// The device that `ip link set [dev] DEVICE …` or `ifconfig DEVICE …` is about.
+fn whose<'w>(name: &str, rest: &'w [Word]) -> Option<&'w str> {
+    let behind = |key: &str| rest.iter().skip_while(|word| word.text != key).nth(1);
+    let found = behind("dev").or_else(|| if name == "ifconfig" { rest.first() } else { behind("set") })?;
+    Some(found.text.as_str())
 }
 
 /// `tc [OPTIONS] qdisc|class|filter …`

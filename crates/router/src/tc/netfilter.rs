@@ -4,12 +4,13 @@ use super::Handle;
 use super::action::Edit;
 use super::args::{Args, Trouble};
 use super::filter::one_of;
-use super::marking::Step;
+use super::marking::{Asked, Step};
 use super::shell::Word;
-use super::u32::{ds_field, network};
+use super::u32::{ds_field, network, network6};
 use super::units;
 use crate::ir::{Match, PortRange, port_named, protocol_named};
 use crate::{Place, Report};
+use std::rc::Rc;
 use tailback_diffserv::Dscp;
 
 /// The rules so far.
@@ -35,7 +36,10 @@ enum Target {
     Accept,
     /// The rest of the chain is not asked.
     Return,
+    /// The chain of that name, then the rest of this one.
     Jump(String),
+    /// The chain of that name, and not the rest of this one.
+    Goto(String),
 }
 
 /// The places where the kernel asks chains, in the order in which a forwarded packet comes by.
@@ -44,25 +48,29 @@ const HOOKS: [&str; 4] = ["prerouting", "forward", "output", "postrouting"];
 const DEEPEST: usize = 8;
 /// Most rules that are followed.
 const MOST: usize = 500;
+/// Most visits to rules: a chain is read anew wherever another leads to it.
+const VISITS: usize = 5000;
 
 impl Rules {
-    /// What is written into the packets that are sent to that device.
-    pub fn steps(&self, device: &str) -> Vec<Step> {
-        let mut found = Vec::new();
+    /// What is written into the packets that are sent to that device; the place of the first rule where the chains lead to each
+    /// other too often for an answer.
+    pub fn steps(&self, device: &str) -> Result<Vec<Step>, Place> {
+        let (mut found, mut left) = (Vec::new(), VISITS);
         for hook in HOOKS {
             let mut names: Vec<&str> = self.rules.iter().map(|rule| rule.chain.as_str()).collect();
             names.dedup();
             // nft's chains have any name; those of the hooks are usually called so. A chain that another leads to is none.
-            let called =
-                |name: &str| self.rules.iter().any(|rule| matches!(&rule.target, Target::Jump(to) if to == name));
+            let called = |name: &str| {
+                self.rules.iter().any(|rule| matches!(&rule.target, Target::Jump(to) | Target::Goto(to) if to == name))
+            };
             names.retain(|name| name.to_ascii_lowercase().contains(hook) && !called(name));
             names.sort_unstable();
             names.dedup();
             for name in names {
-                let _ = self.chain(name, device, &[], &mut found, 0);
+                let _ = self.chain(name, device, &[], &mut found, &mut left, 0);
             }
         }
-        found
+        if left == 0 { Err(self.rules.first().map_or_else(Place::default, |rule| rule.at)) } else { Ok(found) }
     }
 
     /// Whether a rule sets a mark, for whichever device.
@@ -75,9 +83,20 @@ impl Rules {
         self.rules.iter().find(|rule| rule.chain.eq_ignore_ascii_case("output")).map(|rule| rule.at)
     }
 
-    /// The steps of a chain for packets that meet `outer`; the conditions under which nothing more is asked.
-    fn chain(&self, name: &str, device: &str, outer: &[Match], found: &mut Vec<Step>, depth: usize) -> Vec<Match> {
-        let (mut done, mut accepted) = (Vec::new(), Vec::new());
+    /// The steps of a chain for packets that met `outer` on their way to it; the conditions under which nothing more is asked.
+    fn chain(
+        &self,
+        name: &str,
+        device: &str,
+        outer: &[Rc<Asked>],
+        found: &mut Vec<Step>,
+        left: &mut usize,
+        depth: usize,
+    ) -> Vec<Rc<Asked>> {
+        let mut accepted = Vec::new();
+        // What led here, and not out of here by a line before.
+        let mut here = outer.to_vec();
+        let own_from = here.len();
         if depth >= DEEPEST {
             return accepted;
         }
@@ -91,24 +110,36 @@ impl Rules {
                     continue;
                 }
             }
-            if found.len() >= MOST {
+            *left = left.saturating_sub(1);
+            if found.len() >= MOST || *left == 0 {
                 break;
             }
-            let mut all = outer.to_vec();
-            all.extend(done.iter().map(|when: &Match| Match::Not(Box::new(when.clone()))));
-            all.extend(rule.conditions.iter().cloned());
-            let when = one_of(all.clone());
+            let when = one_of(rule.conditions.clone());
+            let met = Rc::new(Asked::At(when.clone(), found.len()));
+            // Seen from the chain that led here, which adds what it asked itself.
+            let inside = |last: Rc<Asked>, here: &[Rc<Asked>]| {
+                let mut all = here.get(own_from..).unwrap_or_default().to_vec();
+                all.push(last);
+                Rc::new(Asked::All(all))
+            };
             match &rule.target {
-                Target::Edit(edit) => found.push(Step { when, edit: *edit }),
+                Target::Edit(edit) => found.push(Step { when, edit: *edit, asked: here.clone() }),
                 Target::Accept => {
-                    done.push(when.clone());
-                    accepted.push(when);
+                    accepted.push(inside(Rc::clone(&met), &here));
+                    here.push(Rc::new(Asked::Not(met)));
                 }
-                Target::Return => done.push(when),
-                Target::Jump(to) => {
-                    let ended = self.chain(to, device, &all, found, depth + 1);
-                    done.extend(ended.iter().cloned());
-                    accepted.extend(ended);
+                Target::Return => here.push(Rc::new(Asked::Not(met))),
+                Target::Jump(to) | Target::Goto(to) => {
+                    let mut way = here.clone();
+                    way.push(Rc::clone(&met));
+                    for ended in self.chain(to, device, &way, found, left, depth + 1) {
+                        let both = Rc::new(Asked::All(vec![Rc::clone(&met), ended]));
+                        accepted.push(inside(Rc::clone(&both), &here));
+                        here.push(Rc::new(Asked::Not(both)));
+                    }
+                    if matches!(rule.target, Target::Goto(_)) {
+                        here.push(Rc::new(Asked::Not(met)));
+                    }
                 }
             }
         }
@@ -124,10 +155,10 @@ impl Rules {
         self.rules.insert(place.unwrap_or(self.rules.len()), rule);
     }
 
-    /// `iptables …`
-    pub fn iptables(&mut self, words: &[Word], at: Place, report: &mut Report) {
+    /// `iptables …`, of packets of IPv4, or `ip6tables …`, of those of IPv6.
+    pub fn iptables(&mut self, version: u8, words: &[Word], at: Place, report: &mut Report) {
         let mut args = Args::new(words, at);
-        if let Err(trouble) = self.iptables_rule(&mut args, report) {
+        if let Err(trouble) = self.iptables_rule(version, &mut args, report) {
             report.unsupported(
                 trouble.at,
                 format!("a rule of the firewall with {}", trouble.message),
@@ -136,13 +167,13 @@ impl Rules {
         }
     }
 
-    fn iptables_rule(&mut self, args: &mut Args<'_>, report: &mut Report) -> Result<(), Trouble> {
+    fn iptables_rule(&mut self, version: u8, args: &mut Args<'_>, report: &mut Report) -> Result<(), Trouble> {
         let start = args.start();
         let (mut table, mut chain, mut first) = ("filter".to_owned(), None, false);
-        let (mut conditions, mut out, mut target) = (Vec::new(), None, None);
+        let (mut conditions, mut out, mut target) = (vec![Match::Version(version)], None, None);
         // What cannot be judged matters only if the rule writes something.
         let mut unknown: Option<Trouble> = None;
-        let mut not = false;
+        let (mut not, mut goes) = (false, false);
         while let Some(word) = args.take() {
             let negated = core::mem::take(&mut not);
             let mut push = |when: Match| conditions.push(if negated { Match::Not(Box::new(when)) } else { when });
@@ -162,7 +193,8 @@ impl Rules {
                 }
                 "-F" | "--flush" => {
                     let name = args.take().map(|word| word.text.clone());
-                    self.rules.retain(|rule| name.as_ref().is_some_and(|name| *name != rule.chain));
+                    let other = |rule: &Rule| !rule.conditions.contains(&Match::Version(version));
+                    self.rules.retain(|rule| other(rule) || name.as_ref().is_some_and(|name| *name != rule.chain));
                     return Ok(());
                 }
                 "-D" | "--delete" | "-R" | "--replace" if !self.rules.is_empty() => {
@@ -182,13 +214,10 @@ impl Rules {
                     }
                 }
                 "-s" | "--source" | "--src" | "-d" | "--destination" | "--dst" => {
-                    let side = if word.text.starts_with("-s") || word.text.starts_with("--s") {
-                        Match::Source
-                    } else {
-                        Match::Destination
-                    };
+                    let source = word.text.starts_with("-s") || word.text.starts_with("--s");
                     let name = args.word("network")?;
-                    let nets: Option<Vec<Match>> = name.text.split(',').map(|text| network(text).map(side)).collect();
+                    let nets: Option<Vec<Match>> =
+                        name.text.split(',').map(|text| address(version, source, text)).collect();
                     match nets {
                         Some(nets) => push(any_of(nets)),
                         None => unknown = Some(Trouble::unsupported(name.at, format!("the address `{}`", name.text))),
@@ -235,7 +264,8 @@ impl Rules {
                     }
                 }
                 "--comment" => drop(args.word("comment")?),
-                "-j" | "--jump" => {
+                "-j" | "--jump" | "-g" | "--goto" => {
+                    goes = word.text.ends_with('g') || word.text.ends_with("goto");
                     let word = args.word("target")?;
                     target = Some((word.at, word.text.clone()));
                     match word.text.as_str() {
@@ -254,6 +284,10 @@ impl Rules {
             return Ok(());
         };
         let Some((target_at, target)) = target else {
+            // What is not understood may be where the packet goes.
+            if let Some(trouble) = unknown {
+                return Err(trouble);
+            }
             report.ignored(start, "it only counts packets");
             return Ok(());
         };
@@ -262,6 +296,7 @@ impl Rules {
             return Ok(());
         }
         let edits = match target.as_str() {
+            _ if goes => vec![Target::Goto(target)],
             "MARK" | "CLASSIFY" | "DSCP" | "TOS" => vec![Target::Edit(edit(target_at, args)?)],
             "ACCEPT" => vec![Target::Accept],
             "RETURN" => vec![Target::Return],
@@ -318,11 +353,19 @@ impl Rules {
             report.ignored(start, "it writes nothing into packets");
             return Ok(());
         }
-        let v6 = args.is("ip6");
-        let _ = args.is("ip") || args.is("inet");
+        // Without a family it is that of IPv4 (nft(8), "ADDRESS FAMILIES").
+        let version = if args.is("ip6") {
+            Some(6)
+        } else if args.is("inet") {
+            None
+        } else {
+            let _ = args.is("ip");
+            Some(4)
+        };
         let _ = args.word("table")?;
         let chain = args.word("chain")?.text.clone();
-        let (mut conditions, mut out, mut targets) = (Vec::new(), None, Vec::new());
+        let mut conditions: Vec<Match> = version.map(Match::Version).into_iter().collect();
+        let (mut out, mut targets) = (None, Vec::new());
         while let Some(word) = args.take() {
             let unknown = || Trouble::unsupported(word.at, format!("`{}`", word.text));
             match word.text.as_str() {
@@ -331,6 +374,7 @@ impl Rules {
                 "accept" => targets.push(Target::Accept),
                 "return" => targets.push(Target::Return),
                 "jump" => targets.push(Target::Jump(args.word("chain")?.text.clone())),
+                "goto" => targets.push(Target::Goto(args.word("chain")?.text.clone())),
                 "oif" | "oifname" => {
                     let not = args.is("!=");
                     out = Some((args.word("device")?.text.clone(), not));
@@ -340,7 +384,11 @@ impl Rules {
                     let when = Match::InputInterface(args.word("device")?.text.clone());
                     conditions.push(if not { Match::Not(Box::new(when)) } else { when });
                 }
-                "meta" | "ip" | "tcp" | "udp" | "th" => {
+                "meta" | "ip" | "ip6" | "tcp" | "udp" | "th" => {
+                    // A field of one version is asked of packets of that version only (nft(8)).
+                    let own = [("ip", 4), ("ip6", 6)].iter().find(|(name, _)| *name == word.text);
+                    let own = own.map(|(_, own)| Match::Version(*own)).filter(|own| !conditions.contains(own));
+                    conditions.extend(own);
                     let field = args.word("field")?;
                     let key = (word.text.as_str(), field.text.as_str());
                     if args.is("set") {
@@ -365,14 +413,6 @@ impl Rules {
                 _ => return Err(unknown()),
             }
         }
-        if v6 {
-            report.assumed(
-                start,
-                "all packets are taken to be of IPv4, so none meets this rule for IPv6",
-                "judge IPv4",
-            );
-            return Ok(());
-        }
         for target in targets {
             self.add(
                 Rule { chain: chain.clone(), conditions: conditions.clone(), out: out.clone(), target, at: start },
@@ -386,6 +426,16 @@ impl Rules {
 
 fn any_of(mut any: Vec<Match>) -> Match {
     if any.len() == 1 { any.remove(0) } else { Match::AnyOf(any) }
+}
+
+/// An address of that version, of the sender or the receiver.
+fn address(version: u8, source: bool, text: &str) -> Option<Match> {
+    Some(match (version, source) {
+        (6, true) => Match::Source6(network6(text)?),
+        (6, false) => Match::Destination6(network6(text)?),
+        (_, true) => Match::Source(network(text)?),
+        (_, false) => Match::Destination(network(text)?),
+    })
 }
 
 fn no_code(word: &Word) -> Trouble {
@@ -414,7 +464,7 @@ fn pair(text: &str, all: u32) -> Option<(u32, u32)> {
     }
 }
 
-fn port_list(text: &str, between: char, made: fn(PortRange) -> Match) -> Option<Match> {
+pub(crate) fn port_list(text: &str, between: char, made: fn(PortRange) -> Match) -> Option<Match> {
     let range = |text: &str| {
         let (low, high) = text.split_once(between).unwrap_or((text, text));
         let low = if low.is_empty() { 0 } else { port_named(low)? };
@@ -480,7 +530,10 @@ fn nft_match(key: (&str, &str), value: &str) -> Option<Match> {
         ("meta", "mark") => super::u32::mark(pair(value, u32::MAX)?.0, u32::MAX),
         ("ip", "saddr") => Match::Source(network(value)?),
         ("ip", "daddr") => Match::Destination(network(value)?),
-        ("ip", "dscp") => Match::Dscp(vec![code(value)?]),
+        ("ip6", "saddr") => Match::Source6(network6(value)?),
+        ("ip6", "daddr") => Match::Destination6(network6(value)?),
+        ("ip6", "nexthdr") => Match::IpProtocol(protocol_named(value)?),
+        ("ip" | "ip6", "dscp") => Match::Dscp(vec![code(value)?]),
         ("tcp" | "udp" | "th", "sport") => port_list(value, '-', Match::SourcePort)?,
         ("tcp" | "udp" | "th", "dport") => port_list(value, '-', Match::DestinationPort)?,
         _ => return None,
@@ -492,7 +545,7 @@ fn nft_edit(key: (&str, &str), value: &Word) -> Option<Edit> {
     Some(match key {
         ("meta", "mark") => Edit::Mark { value: pair(text, u32::MAX)?.0, mask: u32::MAX },
         ("meta", "priority") => Edit::Priority(handle(text)?),
-        ("ip", "dscp") => Edit::Dscp(code(text)?),
+        ("ip" | "ip6", "dscp") => Edit::Dscp(code(text)?),
         _ => return None,
     })
 }

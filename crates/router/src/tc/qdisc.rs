@@ -29,6 +29,10 @@ pub(super) enum Kind {
         bands: u16,
         map: [u16; 16],
     },
+    /// HFSC.
+    Hfsc {
+        default: u16,
+    },
     Drr,
     Ets {
         strict: u16,
@@ -200,18 +204,13 @@ fn kind(
     Ok(match word.text.as_str() {
         "htb" => htb(args, report)?,
         "prio" => prio(args)?,
+        "hfsc" => Kind::Hfsc { default: if args.is("default") { args.hexadecimal()? } else { 0 } },
         "drr" => Kind::Drr,
         "ets" => ets(args)?,
         "pfifo_fast" => Kind::Prio { bands: 3, map: PRIOMAP },
         "cake" => Kind::Cake(cake::read(word.at, args, report)?),
-        "mq" => {
-            report.unsupported(
-                word.at,
-                "which queue of the device a packet takes is the driver's affair: all packets take the first",
-                Some("judge a device with one queue"),
-            );
-            Kind::Mq
-        }
+        // Its queues are compared where the device is built.
+        "mq" => Kind::Mq,
         "ingress" | "clsact" => Kind::Ingress,
         "noqueue" => Kind::Leaf { queue: Queue::Fifo, limit: None, shape: None },
         _ => return queues::kind(word, args, old, report),

@@ -4,7 +4,7 @@ use super::args::{Args, Rate, Trouble};
 use super::counting::Counts;
 use super::qdisc::{Kind, Qdisc, Shaping};
 use super::shell::Word;
-use crate::ir::{FqCodel, Gred, GredProfile, Limit, Peak, Queue, Red, Sfq, Shape, Share, Timed};
+use crate::ir::{Fq, FqCodel, Gred, GredProfile, Limit, Peak, Queue, Red, Sfq, Shape, Share, Timed};
 use crate::{Place, Report};
 
 /// A discipline by its kind.
@@ -41,9 +41,10 @@ pub(super) fn kind(
             leaf(Queue::Red(red), limit.map(Limit::Bytes))
         }
         "gred" => gred(word.at, args, old, report)?,
-        "fq" => fq(word.at, args, report),
+        "fq" => fq(word.at, args, report)?,
+        "netem" => super::netem::read(args, report)?,
         other => {
-            let known = "htb, prio, drr, ets, tbf, cake, sfq, red, gred, pfifo, bfifo, fq_codel, codel, pie, fq_pie";
+            let known = "htb, hfsc, prio, drr, ets, tbf, cake, sfq, fq, red, gred, pfifo, bfifo, fq_codel, codel, pie, fq_pie, netem";
             report.unsupported(
                 word.at,
                 format!("the discipline `{other}` has no counterpart: what it does is left out"),
@@ -55,23 +56,54 @@ pub(super) fn kind(
     })
 }
 
-/// Flows in round robin, by two frames a turn (`fq_init`, `net/sched/sch_fq.c`); what else it does is reported.
-fn fq(at: Place, args: &mut Args<'_>, report: &mut Report) -> Kind {
-    let (mut quantum, mut limit) = (2 * 1514, 10_000);
-    while let Some(word) = args.take() {
-        match word.text.as_str() {
-            "quantum" => quantum = args.size().unwrap_or(quantum),
-            "limit" => limit = args.number().unwrap_or(limit),
-            _ => {}
+/// `fq` (tc-fq(8), `fq_init` in `net/sched/sch_fq.c`), for packets that are forwarded: these have no socket, so that a hash of the
+/// flow finds its queue, and none is paced.
+fn fq(at: Place, args: &mut Args<'_>, report: &mut Report) -> Result<Kind, Trouble> {
+    let (mut fq, mut limit) = (Fq::default(), 10_000);
+    loop {
+        let own = args.at();
+        if args.is("limit") {
+            limit = args.number()?;
+        } else if args.is("flow_limit") {
+            fq.flow_limit = Some(args.within("packets of a flow", 1, u64::from(u32::MAX))? as u32);
+        } else if args.is("quantum") {
+            fq.quantum = Some(args.size()?);
+        } else if args.is("initial_quantum") {
+            fq.initial = Some(args.size()?);
+        } else if args.is("refill_delay") {
+            fq.refill = Some(args.time()?);
+        } else if args.is("orphan_mask") {
+            fq.queues = Some(args.within("mask of flows", 0, u64::from(u32::MAX))?.saturating_add(1));
+        } else if args.is("buckets") {
+            // Trees in which flows are looked up: flows that meet in one stay apart.
+            let _ = args.number()?;
+        } else if args.is("pacing") || args.is("nopacing") || args.is("horizon_cap") || args.is("horizon_drop") {
+        } else if args.is("horizon") || args.is("timer_slack") || args.is("offload_horizon") {
+            let _ = args.time()?;
+        } else if args.is("low_rate_threshold") {
+            let _ = args.rate()?;
+        } else if args.is("maxrate") || args.is("defrate") || args.is("ce_threshold") {
+            let value = args.word("value")?;
+            report.unsupported(
+                own,
+                format!("a highest rate of each flow, or marks by its delay, {}", value.text),
+                None,
+            );
+        } else if args.is("bands") || args.is("priomap") || args.is("weights") {
+            while args.peek().is_some_and(|word| word.text.starts_with(|c: char| c.is_ascii_digit())) {
+                let _ = args.take();
+            }
+            report.unsupported(own, "bands of fq: all flows are in one here", Some("put prio or drr in front of it"));
+        } else {
+            break;
         }
     }
-    report.unsupported(
+    report.assumed(
         at,
-        "of fq only the turns of flows: it also paces TCP, lets new flows go first, and holds 100 packets of each",
-        Some("use fq_codel or cake on a router"),
+        "of fq: packets are those that are forwarded, which it does not pace, and all flows are in one band, as before Linux 6.7",
+        "judge a host that paces its own connections by `pacing` of the transport in the scenario",
     );
-    let queue = Sfq { quantum: Some(quantum), flows: Some(u64::MAX), ..Sfq::default() };
-    Kind::Leaf { queue: Queue::Sfq(queue), limit: Some(Limit::Packets(limit)), shape: None }
+    Ok(Kind::Leaf { queue: Queue::Fq(fq), limit: Some(Limit::Packets(limit.max(1))), shape: None })
 }
 
 fn sfq(args: &mut Args<'_>, report: &mut Report) -> Result<Kind, Trouble> {

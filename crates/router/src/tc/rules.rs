@@ -23,7 +23,7 @@ pub(super) fn marking(name: &str, tables: &Tables, report: &mut Report) -> Marki
             let before = filters.get(..=index).unwrap_or_default();
             let through = before.iter().filter(|own| own.actions.next || core::ptr::eq(**own, *filter));
             found.extend(through.flat_map(|own| edits(own)));
-            if filter.when != Match::Any {
+            if !matches!(filter.when, Match::Any | Match::Version(4)) {
                 report.assumed(
                     filter.at,
                     format!("of what arrives at {from} only packets that meet this filter come to {name}: the traffic table is \
@@ -36,7 +36,14 @@ pub(super) fn marking(name: &str, tables: &Tables, report: &mut Report) -> Marki
     if arrives {
         return Marking::new(found, false);
     }
-    found.extend(tables.firewall.steps(name));
+    match tables.firewall.steps(name) {
+        Ok(steps) => found.extend(steps),
+        Err(at) => report.unsupported(
+            at,
+            "the chains of the firewall lead to each other too often: none is followed",
+            Some("give the traffic table a column `mark`, and leave the rules out"),
+        ),
+    }
     if let Some(at) = tables.firewall.output().filter(|_| !found.is_empty()) {
         report.assumed(
             at,
@@ -71,7 +78,7 @@ pub(super) fn marking(name: &str, tables: &Tables, report: &mut Report) -> Marki
 }
 
 fn edits(filter: &Filter) -> impl Iterator<Item = Step> + '_ {
-    filter.actions.edits.iter().map(|edit| Step { when: filter.when.clone(), edit: *edit })
+    filter.actions.edits.iter().map(|edit| Step::new(filter.when.clone(), *edit))
 }
 
 /// Reports what is done with packets that arrive at a device, beyond sending them to another.
@@ -110,14 +117,14 @@ pub(super) fn rules(policy: &mut Policy, device: &Device, qdisc: &Qdisc, before:
         }
     }
     for filter in device.filters.iter().filter(|filter| filter.hook == Hook::Qdisc(qdisc.major)) {
-        let Some(when) = marking.resolve(&filter.when) else {
+        let Some(when) = marking.resolve(&filter.when).map(flat) else {
             too_long(qdisc, report);
             continue;
         };
         report_actions(device, filter, report);
         if filter.actions.next {
             let writes = filter.actions.edits.iter().filter(|edit| !matches!(edit, Edit::Priority(_)));
-            writes.for_each(|edit| marking.push(Step { when: filter.when.clone(), edit: *edit }));
+            writes.for_each(|edit| marking.push(Step::new(filter.when.clone(), *edit)));
             continue;
         }
         let police = if filter.actions.drop { Some(drops()) } else { filter.actions.police.clone() };
@@ -140,6 +147,56 @@ pub(super) fn rules(policy: &mut Policy, device: &Device, qdisc: &Qdisc, before:
         };
         policy.rules.push(Rule { when, class, police, at: filter.at });
     }
+    policy.rules = joined(core::mem::take(&mut policy.rules));
+}
+
+/// Filters that differ in the version of IP alone, one behind the other, are one about both.
+fn joined(rules: Vec<Rule>) -> Vec<Rule> {
+    let mut made: Vec<Rule> = Vec::new();
+    for rule in rules {
+        if let Some(last) = made.last_mut()
+            && last.class == rule.class
+            && last.police.is_none()
+            && rule.police.is_none()
+            && let (Some((4, one)), Some((6, other))) = (of_version(&last.when), of_version(&rule.when))
+            && one == other
+        {
+            last.when = one;
+            continue;
+        }
+        made.push(rule);
+    }
+    made
+}
+
+/// The version of IP that a filter is about, and what else it asks for.
+fn of_version(when: &Match) -> Option<(u8, Match)> {
+    match when {
+        Match::Version(version) => Some((*version, Match::Any)),
+        Match::All(all) => match all.as_slice() {
+            [Match::Version(version), rest @ ..] => Some((*version, super::filter::one_of(rest.to_vec()))),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Conditions that must hold together in one list, each once: what sets a mark brings its own.
+fn flat(when: Match) -> Match {
+    let Match::All(all) = when else { return when };
+    let mut made: Vec<Match> = Vec::new();
+    for one in all {
+        let inner = match flat(one) {
+            Match::All(inner) => inner,
+            one => vec![one],
+        };
+        for one in inner {
+            if !made.contains(&one) {
+                made.push(one);
+            }
+        }
+    }
+    super::filter::one_of(made)
 }
 
 fn report_actions(device: &Device, filter: &Filter, report: &mut Report) {

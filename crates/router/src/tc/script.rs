@@ -1,7 +1,8 @@
 //! The flow of a script: loops over lists are followed; of conditions, functions and other loops the commands within are read
 //! once, and a remark says so where it matters.
 
-use super::shell::{Mark, Shell, Word, count};
+use super::arithmetic::count;
+use super::shell::{Mark, Shell, Word};
 use crate::{Place, Report};
 
 /// Words before a command.

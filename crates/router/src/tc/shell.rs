@@ -1,5 +1,6 @@
 //! As much of a shell as scripts of `tc` use: words, quotes, comments, continued lines, variables and whole-number arithmetic.
 
+use super::arithmetic::{evaluate, output};
 use crate::{Place, Report};
 use std::collections::BTreeMap;
 
@@ -12,8 +13,6 @@ pub(super) struct Word {
 
 /// Highest length of a variable's value, in bytes: values that contain each other grow fast.
 const LONGEST_VALUE: usize = 1024;
-/// Deepest parentheses of an arithmetic expression.
-const DEEPEST: usize = 32;
 
 /// Reads a script command by command; what it does not understand is in the report.
 pub(super) struct Shell<'a> {
@@ -124,8 +123,12 @@ impl<'a> Shell<'a> {
                 }
                 Some('`') => {
                     making.begun = true;
-                    while self.next().is_some_and(|c| c != '`') {}
-                    making.trouble = Some("the output of a command is not known here".to_owned());
+                    let mut inner = String::new();
+                    while let Some(character) = self.next().filter(|c| *c != '`') {
+                        inner.extend(Some(character).filter(|_| inner.len() < LONGEST_VALUE));
+                    }
+                    let value = self.output(&inner, &mut making);
+                    self.splice(&value, &mut making, &mut words, &mut trouble);
                 }
                 Some('$') => {
                     let value = self.expansion(&mut making);
@@ -235,11 +238,7 @@ impl<'a> Shell<'a> {
                     }
                     inner.extend(character.filter(|_| inner.len() < LONGEST_VALUE));
                 }
-                if let Some(numbers) = seq(inner.trim_end_matches(')')) {
-                    return numbers;
-                }
-                making.trouble = Some("the output of a command is not known here".to_owned());
-                String::new()
+                self.output(inner.strip_suffix(')').unwrap_or(&inner), making)
             }
             // The old form of arithmetic.
             Some('[') => {
@@ -290,6 +289,14 @@ impl<'a> Shell<'a> {
         }
     }
 
+    /// What a command prints, where that is known.
+    fn output(&self, command: &str, making: &mut Making) -> String {
+        output(command, &self.variables).unwrap_or_else(|| {
+            making.trouble = Some("the output of a command is not known here".to_owned());
+            String::new()
+        })
+    }
+
     /// `((…))` or `[…]`, whose beginning has been read.
     fn arithmetic(&mut self, making: &mut Making, open: char, close: char) -> String {
         let (mut inner, mut depth) = (String::new(), 0usize);
@@ -307,11 +314,9 @@ impl<'a> Shell<'a> {
             }
             inner.push(character);
         }
-        let tokens = tokens(&inner, &self.variables);
-        let mut position = 0;
-        match tokens.as_deref().and_then(|tokens| Some((sum(tokens, &mut position, 0)?, tokens.len()))) {
-            Some((value, length)) if position == length => value.to_string(),
-            _ => {
+        match evaluate(&inner, &self.variables) {
+            Some(value) => value.to_string(),
+            None => {
                 making.trouble = Some(format!("`{}` could not be computed", inner.trim()));
                 String::new()
             }
@@ -341,100 +346,6 @@ impl<'a> Shell<'a> {
         if taken > usize::from(declares) || (declares && words.len() > 1) {
             let _ = words.drain(..taken.max(if declares { words.len() } else { 0 }).min(words.len()));
         }
-    }
-}
-
-/// What `seq FIRST LAST` prints, for two numbers of which few lie between.
-fn seq(command: &str) -> Option<String> {
-    let words: Vec<&str> = command.split_whitespace().collect();
-    match words.as_slice() {
-        ["seq", last] => count("1", last),
-        ["seq", first, last] => count(first, last),
-        _ => None,
-    }
-}
-
-/// The whole numbers from the first to the last, with spaces between; at most 100.
-pub(super) fn count(first: &str, last: &str) -> Option<String> {
-    let (first, last) = (first.parse::<i32>().ok()?, last.parse::<i32>().ok()?);
-    let few = i64::from(last) - i64::from(first) < 100 && first <= last;
-    few.then(|| (first..=last).map(|n| n.to_string()).collect::<Vec<_>>().join(" "))
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Token {
-    Number(i64),
-    Sign(char),
-}
-
-fn tokens(text: &str, variables: &BTreeMap<String, String>) -> Option<Vec<Token>> {
-    let mut found = Vec::new();
-    let mut rest = text.trim_start();
-    while let Some(first) = rest.chars().next() {
-        if first.is_ascii_alphanumeric() || first == '_' || first == '$' {
-            let body = rest.trim_start_matches(['$', '{']);
-            let end = body.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(body.len());
-            let (word, after) = body.split_at_checked(end)?;
-            let value =
-                if word.starts_with(|c: char| c.is_ascii_digit()) { word } else { variables.get(word)?.as_str() };
-            found.push(Token::Number(value.trim().parse().ok()?));
-            rest = after.strip_prefix('}').unwrap_or(after).trim_start();
-        } else if "+-*/%()".contains(first) {
-            found.push(Token::Sign(first));
-            rest = rest.get(1..)?.trim_start();
-        } else {
-            return None;
-        }
-    }
-    Some(found)
-}
-
-fn sum(tokens: &[Token], position: &mut usize, depth: usize) -> Option<i64> {
-    let mut value = product(tokens, position, depth)?;
-    while let Some(Token::Sign(sign @ ('+' | '-'))) = tokens.get(*position).copied() {
-        *position += 1;
-        let next = product(tokens, position, depth)?;
-        value = if sign == '+' { value.checked_add(next)? } else { value.checked_sub(next)? };
-    }
-    Some(value)
-}
-
-fn product(tokens: &[Token], position: &mut usize, depth: usize) -> Option<i64> {
-    let mut value = factor(tokens, position, depth)?;
-    while let Some(Token::Sign(sign @ ('*' | '/' | '%'))) = tokens.get(*position).copied() {
-        *position += 1;
-        let next = factor(tokens, position, depth)?;
-        value = match sign {
-            '*' => value.checked_mul(next)?,
-            '/' => value.checked_div(next)?,
-            _ => value.checked_rem(next)?,
-        };
-    }
-    Some(value)
-}
-
-fn factor(tokens: &[Token], position: &mut usize, depth: usize) -> Option<i64> {
-    let mut negative = false;
-    loop {
-        let token = tokens.get(*position).copied()?;
-        *position += 1;
-        let value = match token {
-            Token::Sign('-') => {
-                negative = !negative;
-                continue;
-            }
-            Token::Number(value) => value,
-            Token::Sign('(') if depth < DEEPEST => {
-                let value = sum(tokens, position, depth + 1)?;
-                if tokens.get(*position) != Some(&Token::Sign(')')) {
-                    return None;
-                }
-                *position += 1;
-                value
-            }
-            Token::Sign(_) => return None,
-        };
-        return if negative { value.checked_neg() } else { Some(value) };
     }
 }
 

@@ -6,7 +6,7 @@
 use super::args::{Args, Trouble};
 use super::units;
 use crate::Place;
-use crate::ir::{Match, Net, PortRange};
+use crate::ir::{Match, Net, Net6, PortRange};
 use core::net::{Ipv4Addr, Ipv6Addr};
 
 /// Where a filter looks: which header the offsets count from.
@@ -18,8 +18,7 @@ enum From {
     Transport,
 }
 
-/// The conditions of a filter that looks at bytes. `v6` is of `protocol ipv6`, whose fields are read and not kept: all that
-/// matters there is whether the kernel's tool takes them.
+/// The conditions of a filter that looks at bytes.
 #[derive(Debug, Default)]
 pub(super) struct Conditions {
     found: Vec<Match>,
@@ -27,8 +26,15 @@ pub(super) struct Conditions {
 }
 
 impl Conditions {
-    pub fn of(v6: bool) -> Conditions {
-        Conditions { found: Vec::new(), v6 }
+    /// Those of a filter whose protocol is that version of the Internet protocol, or none of the two.
+    pub fn of(version: Option<u8>) -> Conditions {
+        Conditions { found: version.map(Match::Version).into_iter().collect(), v6: version == Some(6) }
+    }
+    /// Fields of IPv4 mean nothing in other packets, which a filter for all protocols is asked about as well.
+    fn of_ipv4(&mut self) {
+        if !self.v6 && !self.found.contains(&Match::Version(4)) {
+            self.found.insert(0, Match::Version(4));
+        }
     }
     pub fn into_vec(self) -> Vec<Match> {
         self.found
@@ -47,7 +53,10 @@ impl Conditions {
             let at = args.at();
             let selector = args.word("selector")?;
             match selector.text.as_str() {
-                "ip" if !self.v6 => self.ip(args)?,
+                "ip" if !self.v6 => {
+                    self.of_ipv4();
+                    self.ip(args)?;
+                }
                 "ip" | "ip6" if (selector.text == "ip6") == self.v6 => self.ip6(args)?,
                 "ip" | "ip6" => return Err(Trouble::unsupported(at, "fields of another protocol than the filter's")),
                 "tcp" | "udp" => {
@@ -75,14 +84,7 @@ impl Conditions {
                 let (value, mask) = (args.key(0xff)?, args.mask(0xff)?);
                 self.found.extend(ds_field(value, mask));
             }
-            "protocol" => {
-                let (at, value, mask) = (args.at(), args.key(0xff)?, args.mask(0xff)?);
-                match mask {
-                    0 => {}
-                    0xff => self.found.push(Match::IpProtocol(value as u8)),
-                    _ => return Err(Trouble::unsupported(at, "a mask of protocols")),
-                }
-            }
+            "protocol" => self.protocol(args)?,
             "sport" => self.port(args, Match::SourcePort)?,
             "dport" => self.port(args, Match::DestinationPort)?,
             "src" => self.found.push(Match::Source(net(args)?)),
@@ -95,26 +97,34 @@ impl Conditions {
     fn ip6(&mut self, args: &mut Args<'_>) -> Result<(), Trouble> {
         let field = args.word("field")?;
         match field.text.as_str() {
-            "priority" | "protocol" => {
-                let _ = (args.key(0xff)?, args.mask(0xff)?);
+            // The traffic class is where the DS field is in IPv4 (`parse_ip6_class` in `f_u32.c`).
+            "priority" => {
+                let (value, mask) = (args.key(0xff)?, args.mask(0xff)?);
+                self.found.extend(ds_field(value, mask));
             }
-            "sport" | "dport" => {
-                let _ = (args.key(0xffff)?, args.mask(0xffff)?);
-            }
+            "protocol" => self.protocol(args)?,
+            // Behind a header of 40 bytes; packets with extension headers are not told apart.
+            "sport" => self.port(args, Match::SourcePort)?,
+            "dport" => self.port(args, Match::DestinationPort)?,
             "flowlabel" => {
-                let _ = (args.key(0xfffff)?, args.mask(0xfffff)?);
-            }
-            "src" | "dst" => {
-                let word = args.word("network")?;
-                let (address, length) = word.text.split_once('/').unwrap_or((&word.text, "128"));
-                let fits =
-                    address.parse::<Ipv6Addr>().is_ok() && length.parse::<u8>().is_ok_and(|length| length <= 128);
-                if !fits {
-                    let message = format!("`{}` is no IPv6 network", word.text);
-                    return Err(Trouble::wrong(word.at, message, "write it such as 2001:db8::/32"));
+                let (at, _, mask) = (args.at(), args.key(0xfffff)?, args.mask(0xfffff)?);
+                if mask != 0 {
+                    return Err(Trouble::unsupported(at, "flow labels, which the traffic table does not have"));
                 }
             }
+            "src" => self.found.push(Match::Source6(net6(args)?)),
+            "dst" => self.found.push(Match::Destination6(net6(args)?)),
             other => return Err(Trouble::unsupported(field.at, format!("the field `{other}` of IPv6"))),
+        }
+        Ok(())
+    }
+
+    fn protocol(&mut self, args: &mut Args<'_>) -> Result<(), Trouble> {
+        let (at, value, mask) = (args.at(), args.key(0xff)?, args.mask(0xff)?);
+        match mask {
+            0 => {}
+            0xff => self.found.push(Match::IpProtocol(value as u8)),
+            _ => return Err(Trouble::unsupported(at, "a mask of protocols")),
         }
         Ok(())
     }
@@ -141,8 +151,14 @@ impl Conditions {
             let wrong = || Trouble::unsupported(word.at, format!("the offset `{}`", word.text));
             offset = found.ok_or_else(wrong)?;
         }
-        if self.v6 {
-            return Ok(());
+        if self.v6 && mask != 0 {
+            return Err(Trouble::unsupported(
+                at,
+                "bytes of a packet of IPv6: write `match ip6` with the name of the field",
+            ));
+        }
+        if mask != 0 {
+            self.of_ipv4();
         }
         self.bytes(from, offset, bytes, value, mask).ok_or_else(|| {
             Trouble::unsupported(at, "bytes of the packet that are no DS field, protocol, address or port")
@@ -256,8 +272,9 @@ impl Conditions {
                     // Without a layer the offset counts from the link's header, whose length is not known here.
                     let value = units::based(value)?;
                     if self.v6 {
-                        return Some(());
+                        return None;
                     }
+                    self.of_ipv4();
                     return (value <= mask).then(|| self.bytes(from?, offset, width, value, mask)).flatten();
                 }
                 _ => return None,
@@ -304,7 +321,24 @@ pub(super) fn net(args: &mut Args<'_>) -> Result<Net, Trouble> {
     })
 }
 
-pub(super) fn network(text: &str) -> Option<Net> {
+/// An IPv6 network, such as `2001:db8::/32`.
+pub(super) fn net6(args: &mut Args<'_>) -> Result<Net6, Trouble> {
+    let word = args.word("network")?;
+    network6(&word.text).ok_or_else(|| {
+        Trouble::wrong(word.at, format!("`{}` is no IPv6 network", word.text), "write it such as 2001:db8::/32")
+    })
+}
+
+pub(super) fn network6(text: &str) -> Option<Net6> {
+    let (address, length) = text.split_once('/').unwrap_or((text, "128"));
+    if matches!(address, "any" | "all") {
+        return Net6::prefix(0, 0);
+    }
+    let address: Ipv6Addr = address.parse().ok()?;
+    Net6::prefix(address.into(), length.parse().ok()?)
+}
+
+pub(crate) fn network(text: &str) -> Option<Net> {
     let (address, length) = text.split_once('/').unwrap_or((text, "32"));
     if matches!(address, "any" | "all") {
         return Some(Net::ANY);

@@ -30,6 +30,7 @@ impl<'a> Builder<'a> {
                 matches: None,
                 per_flow: marking.per == Per::Flow,
                 meter: marking.meter.clone(),
+                accounting: Default::default(),
                 police: marking.police,
                 actions: Default::default(),
             });
@@ -62,6 +63,7 @@ impl<'a> Builder<'a> {
         flows: &[FlowPlan],
     ) -> Option<ConditionerPlan> {
         self.complaints.invalid(&path.join("meter"), conditioner.meter.check());
+        self.complaints.invalid(path, conditioner.accounting.check("accounting"));
         self.police(path, conditioner.police);
         let members = match &conditioner.flows {
             None => None,
@@ -86,6 +88,7 @@ impl<'a> Builder<'a> {
             matches,
             per_flow: conditioner.per == Per::Flow,
             meter: conditioner.meter.clone(),
+            accounting: conditioner.accounting,
             police: conditioner.police,
             actions,
         })

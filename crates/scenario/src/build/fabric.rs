@@ -83,6 +83,7 @@ impl Made<'_> {
             length: None,
             loss: Fraction(0.0),
             jitter: Directions::default(),
+            accounting: None,
         });
     }
 }

@@ -2,7 +2,7 @@
 
 use super::nodes::Nodes;
 use super::{Builder, entry};
-use crate::document::{Delays, Ends, Link};
+use crate::document::{Delays, Ends, Link, SwitchModel};
 use std::collections::BTreeSet;
 use tailback_document::Path;
 use tailback_sim::plan::{LinkPlan, NodeId, QueuePlan};
@@ -27,8 +27,9 @@ fn delays(link: &Link) -> Delays {
 
 impl LinkOf<'_> {
     pub fn plan(self, queue: [QueuePlan; 2]) -> LinkPlan {
-        let Link { rate, loss, jitter, .. } = self.link;
-        LinkPlan { ends: self.ends, rate: rate.0, delay: self.delay, loss: loss.0, jitter: jitter.0, queue }
+        let Link { rate, loss, jitter, accounting, .. } = self.link;
+        let accounting = *accounting;
+        LinkPlan { ends: self.ends, rate: rate.0, delay: self.delay, loss: loss.0, jitter: jitter.0, accounting, queue }
     }
     /// The node at the other end of the link.
     pub fn other(&self, node: NodeId) -> NodeId {
@@ -43,6 +44,7 @@ impl<'a> Builder<'a> {
             let path = entry("links", i);
             self.link_times(&path, link);
             let (pairs, delays) = (self.pairs(&path.join("between"), &link.between, nodes), delays(link));
+            self.link_accounting(&path.join("accounting"), link, &pairs, nodes);
             let count = pairs.len();
             let link = |(n, ends)| LinkOf { ends, entry: i, link, delay: delays.at(n, count) };
             links.extend(pairs.into_iter().enumerate().map(link));
@@ -72,6 +74,21 @@ impl<'a> Builder<'a> {
                     "shorten it: 200 m of cable take \"1us\", the earth's half circumference \"100ms\"",
                 );
             }
+        }
+    }
+
+    fn link_accounting(&mut self, path: &Path, link: &Link, pairs: &[[NodeId; 2]], nodes: &Nodes<'a>) {
+        let Some(accounting) = link.accounting else { return };
+        self.complaints.invalid(path, accounting.check(""));
+        if accounting.takes_away() {
+            let help = "write 0B or more, and a smaller `network.framing.overhead`";
+            self.complaints.value(path.clone(), "a line carries at least the bytes of the wire", help);
+        }
+        let cuts =
+            |node: NodeId| nodes.get(node).switch().is_some_and(|own| matches!(own.model, SwitchModel::CutThrough(_)));
+        if pairs.iter().flatten().any(|node| cuts(*node)) {
+            let help = "remove it, or give the switch another `model`";
+            self.complaints.value(path.clone(), "a cut-through switch acts on the bytes of the wire", help);
         }
     }
 

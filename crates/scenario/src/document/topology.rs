@@ -135,6 +135,9 @@ pub struct Conditioner {
     /// By what the stream is judged; sizes are those that buffers count. Absent, every packet conforms.
     #[serde(default = "all_conform")]
     pub meter: Meter,
+    /// Bytes that the meter counts of a packet beyond what buffers count. Default "0B".
+    #[serde(default, skip_serializing_if = "is_plain")]
+    pub accounting: Accounting,
     /// Whether the "group" of all these flows has one meter, or each "flow" has its own. Default "group".
     #[serde(default = "aggregate")]
     pub per: Per,
@@ -187,6 +190,10 @@ pub enum Direction {
     Egress,
     /// Into it.
     Ingress,
+}
+
+fn is_plain(accounting: &Accounting) -> bool {
+    *accounting == Accounting::default()
 }
 
 fn all_conform() -> Meter {
@@ -418,6 +425,10 @@ pub struct Link {
     /// backward].
     #[serde(default)]
     pub jitter: Directions<Dur>,
+    /// What the line carries of a frame beyond the bytes of the wire (`network.framing`): bytes more, and whole ATM cells,
+    /// such as { bytes = "4B", cells = true }. Not at a cut-through switch. Absent, the bytes of the wire.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accounting: Option<Accounting>,
 }
 
 /// The two ends of a link.

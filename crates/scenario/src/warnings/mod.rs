@@ -25,6 +25,8 @@ use tailback_document::Path;
 use tailback_sim::plan::Plan;
 
 pub(crate) use no_effect::of as without_effect;
+pub use offered::Offered;
+pub(crate) use offered::groups as offered;
 
 /// Something that is allowed and makes little sense.
 #[derive(Clone, Debug, PartialEq, Eq)]

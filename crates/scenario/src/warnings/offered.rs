@@ -21,6 +21,28 @@ pub(super) struct Load {
     pub largest: Option<(u32, f64)>,
 }
 
+/// What a group of flows offers on average over the time that is measured, before anything polices it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Offered {
+    /// As buffers, shapers and policers count it, bit/s.
+    pub buffer_bps: f64,
+    /// On the wire, bit/s.
+    pub wire_bps: f64,
+}
+
+/// What each group of flows offers; none where that depends on the network, as with a bulk transfer, or is not known.
+pub(crate) fn groups(plan: &Plan) -> BTreeMap<String, Option<Offered>> {
+    let rates = Rates::new(plan);
+    let mut found = BTreeMap::new();
+    for (number, flow) in (0u32..).zip(&plan.flows) {
+        let sum = found.entry(flow.group.clone()).or_insert(Some(Offered { buffer_bps: 0.0, wire_bps: 0.0 }));
+        *sum = sum
+            .zip(rates.sent(number, flow))
+            .map(|(sum, own)| Offered { buffer_bps: sum.buffer_bps + own.buffer, wire_bps: sum.wire_bps + own.wire });
+    }
+    found
+}
+
 /// A flow's rates.
 struct Stream {
     wire: f64,
@@ -103,6 +125,11 @@ impl<'a> Rates<'a> {
         if self.policed.iter().any(policed) {
             return None;
         }
+        self.sent(number, flow).filter(|stream| stream.wire > 0.0)
+    }
+
+    /// The same, whatever polices it on its way.
+    fn sent(&self, number: u32, flow: &FlowPlan) -> Option<Stream> {
         let (payload, burst) = match (&flow.transport, self.transfers.get(&number)) {
             (Some(tcp), Some(rate)) => (*rate, Bursts::Segments(tcp.segment.0 as u32, tcp.header.0 as u32)),
             (Some(_), None) => return None,
@@ -112,7 +139,7 @@ impl<'a> Rates<'a> {
         };
         let payload = payload * self.active(number, flow);
         let (wire, buffer, at_least) = burst.per_byte(self.plan);
-        (payload > 0.0).then_some(Stream { wire: payload * wire, buffer: payload * buffer, at_least })
+        Some(Stream { wire: payload * wire, buffer: payload * buffer, at_least })
     }
 
     /// The part of the measured time in which a flow's source is sure to be at work.

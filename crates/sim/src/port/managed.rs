@@ -12,9 +12,20 @@ use crate::responder::Responder;
 use std::collections::VecDeque;
 use tailback_qdisc::cn::Limiters;
 use tailback_qdisc::discipline::by_destination::ByDestination;
-use tailback_qdisc::{Cx, Discipline, Gate, Packet, Qdisc, RuleMut};
+use tailback_qdisc::{Accounting, Cx, Discipline, Gate, Packet, Qdisc, RuleMut};
 use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Time};
+
+/// How frames get onto a line, and when they are at its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Manner {
+    /// In the time of their wire bytes, whole.
+    Plain,
+    /// A cut-through neighbour may act when it has so many bytes of them.
+    CutThrough(u32),
+    /// In the time of more bytes than those of the wire.
+    Counting(Accounting),
+}
 
 /// Any other queue. What a packet touches while the port sends ahead comes first.
 #[derive(Debug)]
@@ -26,8 +37,8 @@ pub(crate) struct Managed {
     pub may_send_ahead: bool,
     /// Whether a `TxDone` is on the agenda.
     pub tx_pending: bool,
-    /// Bytes of a frame after which a cut-through neighbour may act; none waits for all.
-    pub cut: Option<u32>,
+    /// How frames get onto the line.
+    pub manner: Manner,
     pub ahead: Ahead,
     /// One per class, the highest first.
     pub queues: ByClass<ClassQueue>,

@@ -18,7 +18,7 @@ use crate::plan::NodeId;
 use crate::ring::Ring;
 use crate::stops::Stops;
 pub(crate) use ahead::{Ahead, Judged};
-pub(crate) use managed::{ClassQueue, Managed, Origin, Waiting};
+pub(crate) use managed::{ClassQueue, Managed, Manner, Origin, Waiting};
 use tailback_qdisc::Packet;
 use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Time, TxClock};

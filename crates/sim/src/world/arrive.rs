@@ -4,7 +4,7 @@ use super::{FabricState, World};
 use crate::agenda::{Key, Kind};
 use crate::crossbar::Place;
 use crate::hints::seldom;
-use crate::port::{LineEnd, Queue, Waiting};
+use crate::port::{LineEnd, Manner, Queue, Waiting};
 use tailback_qdisc::{Gate, Packet, Reason};
 use tailback_units::{Dur, Time};
 
@@ -68,7 +68,8 @@ impl World {
     fn tail_of(&self, port: u32, packet: &Packet) -> Option<Time> {
         let p = &self.ports[port as usize];
         let Queue::Managed(m) = &p.queue else { return None };
-        let (header, wire) = (m.cut?, u32::from(packet.wire()));
+        let Manner::CutThrough(header) = m.manner else { return None };
+        let wire = u32::from(packet.wire());
         Some(self.now + (p.clock.tx_time(wire) - p.clock.tx_time(header.min(wire))))
     }
 

@@ -21,7 +21,7 @@ use crate::plan::{
     Among, ApplicationPlan, BackPressure, Change, ChangeKind, Draw, Engine, Fabric, FlowPlan, Framing, LinkPlan,
     NO_ROUTE, NodeId, NodeKind, NodePlan, Place, Plan, Scope, SwitchPlan,
 };
-use crate::port::{Ahead, ClassQueue, Judged, Line, LineEnd, Loss, Managed, Port, Queue, Waiting};
+use crate::port::{Ahead, ClassQueue, Judged, Line, LineEnd, Loss, Managed, Manner, Port, Queue, Waiting};
 use crate::responder::Responder;
 use crate::routes::Forwarding;
 use crate::shared_buffer::SharedBuffer;
@@ -342,11 +342,12 @@ fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize, origins: &Origins, 
         NodeKind::Switch(switch) => Some(switch),
         NodeKind::Host(_) => None,
     };
-    let (latency, cut) = match &plan.nodes[usize::from(to)].kind {
+    let (latency, manner) = match &plan.nodes[usize::from(to)].kind {
         NodeKind::Switch(s) => {
-            (s.latency, if let Fabric::CutThrough { header } = s.fabric { Some(header) } else { None })
+            let whole = link.accounting.map_or(Manner::Plain, Manner::Counting);
+            (s.latency, if let Fabric::CutThrough { header } = s.fabric { Manner::CutThrough(header) } else { whole })
         }
-        NodeKind::Host(_) => (Dur::ZERO, None),
+        NodeKind::Host(_) => (Dur::ZERO, link.accounting.map_or(Manner::Plain, Manner::Counting)),
     };
     let neighbour = neighbour_backpressure(plan, from, to);
     let own_pressure = own.and_then(|s| s.backpressure.as_ref());
@@ -362,7 +363,7 @@ fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize, origins: &Origins, 
         && queue.shaper.is_none()
         && link.jitter[side] == Dur::ZERO
         && arrives_in_time(plan, link.rate[side], link.delay + latency)
-        && cut.is_none()
+        && manner == Manner::Plain
         && limiters.is_none()
         && notification.is_none()
         && !carries_feedback(plan, own, to)
@@ -427,7 +428,7 @@ fn port(plan: &Plan, l: usize, link: &LinkPlan, side: usize, origins: &Origins, 
             tx_pending: false,
             up: true,
             jitter: link.jitter[side],
-            cut,
+            manner,
             control: VecDeque::new(),
             turns: VecDeque::new(),
             taking_turns: false,

@@ -4,7 +4,7 @@ use super::{FabricState, World};
 use crate::accounts::ClassAccount;
 use crate::agenda::Kind;
 use crate::by_class::ByClass;
-use crate::port::{ClassQueue, Managed, Origin, Port, Queue, Waiting};
+use crate::port::{ClassQueue, Managed, Manner, Origin, Port, Queue, Waiting};
 use crate::shared_buffer::Turn;
 use tailback_qdisc::{Cx, Dropped, Fate, Gate, Packet, Qdisc, Reason};
 use tailback_random::Rng;
@@ -285,19 +285,30 @@ impl World {
         let p = &mut self.ports[port as usize];
         let wire = u32::from(frame.wire());
         // A frame whose tail is still arriving (cut-through) keeps the transmitter until it has left.
-        let end = (now + p.clock.tx_time(wire)).max(if frame.is_control() { Time::ZERO } else { frame.at });
+        let tail = if frame.is_control() { Time::ZERO } else { frame.at };
+        let Port { clock, delay, queue, .. } = &*p;
+        let Queue::Managed(m) = queue else { unreachable!("the other forms transmit by themselves") };
+        let (end, mut at) = match m.manner {
+            Manner::Plain => {
+                let end = (now + clock.tx_time(wire)).max(tail);
+                (end, end + *delay)
+            }
+            Manner::CutThrough(header) => {
+                let end = (now + clock.tx_time(wire)).max(tail);
+                let head = if frame.is_control() { wire } else { header.min(wire) };
+                (end, Time(end.0 - clock.tx_time(wire).0) + clock.tx_time(head) + *delay)
+            }
+            Manner::Counting(accounting) => {
+                let end = (now + clock.tx_time(accounting.of(frame.wire()))).max(tail);
+                (end, end + *delay)
+            }
+        };
         p.begin(now, end);
-        let Port { clock, delay, line, queue, .. } = p;
+        let Port { line, queue, .. } = p;
         let Queue::Managed(m) = queue else { unreachable!("the other forms transmit by themselves") };
         if let Some(since) = m.blocked_since.take() {
             m.blocked += now.since(since).0;
         }
-        let mut at = match m.cut {
-            Some(header) if !frame.is_control() => {
-                Time(end.0 - clock.tx_time(wire).0) + clock.tx_time(header.min(wire)) + *delay
-            }
-            _ => end + *delay,
-        };
         if m.jitter.0 > 0 {
             at += tailback_units::Dur(m.rng.below(m.jitter.0 + 1));
         }

@@ -139,6 +139,7 @@ impl Net {
             delay: Dur::ZERO,
             loss: 0.0,
             jitter: [Dur::ZERO; 2],
+            accounting: None,
             queue: [queue(), queue()],
         });
         (self.plan.links.len() - 1) as u32

@@ -13,6 +13,7 @@ from importlib import resources
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from tailback.fluid import max_min
 from tailback.gallery import metrics as m
 from tailback.gallery.design import Experiment, Settings
 from tailback.gallery.metrics import Metric
@@ -47,7 +48,6 @@ __all__ = [
     "group_pdv",
     "labelled",
     "limits_inside",
-    "max_min",
     "mean_of",
     "offered",
     "policy",
@@ -261,25 +261,6 @@ LEVELS = Metric("levels", "levels on which the losses of data lie", "", _levels)
 
 
 # What theory says.
-
-
-def max_min(capacity: float, demands: Sequence[tuple[float, float]]) -> list[float]:
-    """Weighted max-min shares of a capacity: of (demand, weight) each gets its demand or weight times one level."""
-    shares = [0.0] * len(demands)
-    open_ = set(range(len(demands)))
-    left = capacity
-    while open_:
-        level = left / sum(demands[i][1] for i in open_)
-        met = {i for i in open_ if demands[i][0] <= level * demands[i][1]}
-        if not met:
-            for i in open_:
-                shares[i] = level * demands[i][1]
-            return shares
-        for i in met:
-            shares[i] = demands[i][0]
-            left -= demands[i][0]
-        open_ -= met
-    return shares
 
 
 def fluid_losses(supplement: float = 1.0, link: float = LINK) -> dict[str, float]:

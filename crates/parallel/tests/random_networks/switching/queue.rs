@@ -55,6 +55,9 @@ fn eager() -> Vec<Value> {
         json!({ "kind": "sfq", "perturb": "5ms", "buckets": 4 }),
         json!({ "kind": "drr", "buckets": 2, "quantum": "300B" }),
         json!({ "kind": "dualpi2", "scheduler": "time-shifted-fifo", "ramp": "2ms" }),
+        json!({ "kind": "fair-queue", "threshold": "4packets", "hold": "12packets" }),
+        json!({ "kind": "fair-queue", "weights": "equal", "key": "flow", "queues": 4 }),
+        json!({ "kind": "netem", "delay": "2ms", "jitter": "1ms", "loss": 0.1 }),
         json!({ "kind": "wred", "by": "colour" }),
         json!({ "kind": "wred", "by": "dscp", "average": "profile", "exponent": 1, "spread": true }),
     ]
@@ -80,6 +83,12 @@ fn classful() -> Vec<Value> {
         json!({ "kind": "priority", "levels": [{ "match": { "colour": "green" } }, { "limit": "9kB" }] }),
         json!({ "kind": "wrr", "count": "bytes", "classes": [{ "match": { "dscp": "ef" }, "discipline": { "kind": "pie" } }] }),
         json!({ "kind": "wrr", "classes": [{ "match": { "flow": 1 }, "weight": 3 }] }),
+        json!({ "kind": "hfsc", "default": "b", "classes": [
+            { "name": "all", "ls": { "m2": "5Mbit/s" }, "ul": { "m2": "8Mbit/s" } },
+            { "name": "a", "parent": "all", "match": { "flow": [0, 3] }, "ls": { "m2": "1Mbit/s" },
+              "rt": { "m1": "2Mbit/s", "d": "5ms", "m2": "500kbit/s" } },
+            { "name": "b", "parent": "all", "ls": { "m2": "2Mbit/s" }, "ul": { "m2": "3Mbit/s" } },
+        ] }),
         json!({ "kind": "htb", "default": "b", "classes": [
             { "name": "root", "rate": "5Mbit/s" },
             { "name": "a", "parent": "root", "match": { "flow": [0, 3] }, "rate": "1Mbit/s", "ceil": "5Mbit/s" },

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from tailback.fluid import max_min
 from tailback.gallery import Axis, Claim, Condition, Figure, Point, Profile, ProfileName, Results, Settings, grid
 from tailback.gallery.edge import customer_edge as ce
 from tailback.gallery.edge import drawings
@@ -56,7 +57,7 @@ def expected(by_precedence: bool) -> dict[str, float]:
         for group, row in ce.TABLE_1.items()
         for _ in range(row.flows)
     ]
-    shares = iter(ce.max_min(ce.LINK, demands))
+    shares = iter(max_min(ce.LINK, demands))
     losses = {}
     for group, row in ce.TABLE_1.items():
         own = [next(shares) for _ in range(row.flows)]

@@ -1,0 +1,159 @@
+//! Fair queueing as `fq` of Linux has it, for packets that are forwarded: deficit round robin with new flows first.
+
+use super::drr::check_quantum;
+use super::fair::{Buckets, ByFlow, Fifos, Key};
+use crate::state::{INDEX, bytes_of};
+use crate::{Cx, Gate, Packet, Qdisc, Reason, Site, check};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+use tailback_document::Invalid;
+use tailback_units::{Dur, Size, Time};
+
+/// Fair queueing of flows as the discipline `fq` of Linux has it (Dumazet, `net/sched/sch_fq.c`): deficit round robin, flows
+/// that have just become busy first, and a limit for each flow. A flow begins with a larger credit, keeps what it has when it
+/// runs empty, and after a pause has one quantum at least.
+///
+/// Differs from Linux: packets have no socket, as those that a host forwards, so none is paced; there is one band, as before
+/// Linux 6.7; flows are not forgotten after 3 s.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Params {
+    /// Number of queues, 1 to 2^20, into which flows are hashed, or "per-flow". Default 1024.
+    pub buckets: Buckets,
+    /// Buffer bytes per queue and round, 1 B to 1 GB. Default 3028 B, two full frames of Ethernet.
+    pub quantum: Size,
+    /// Buffer bytes that a queue may send at first, 1 B to 1 GB. Default 15140 B, ten full frames.
+    pub initial_quantum: Size,
+    /// Most packets of a queue, 1 to 2^32 - 1. Default 100.
+    pub flow_limit: u32,
+    /// A queue that has been empty for so long has a quantum at least. Default 40ms.
+    pub refill_delay: Dur,
+}
+
+impl Default for Params {
+    fn default() -> Params {
+        Params {
+            buckets: Buckets::Hashed(1024),
+            quantum: Size(2 * 1514),
+            initial_quantum: Size(10 * 1514),
+            flow_limit: 100,
+            refill_delay: Dur::from_ms(40),
+        }
+    }
+}
+
+impl Params {
+    /// The queues at their site.
+    pub fn build(&self, site: &Site) -> Fq {
+        Fq {
+            key: ByFlow::new(self.buckets, &Default::default()),
+            fifos: Fifos::default(),
+            seats: Vec::new(),
+            new: VecDeque::new(),
+            old: VecDeque::new(),
+            params: self.clone(),
+            site: *site,
+        }
+    }
+    /// Everything in range.
+    pub fn check(&self) -> Result<(), Invalid> {
+        self.buckets.check("buckets")?;
+        check_quantum(self.quantum)?;
+        check_quantum(self.initial_quantum).map_err(|e| Invalid::new("initial-quantum", e.message))?;
+        check::within("flow-limit", f64::from(self.flow_limit), 1.0, f64::from(u32::MAX))?;
+        check::pause("refill-delay", self.refill_delay)
+    }
+}
+
+/// What a queue may still send.
+#[derive(Clone, Copy, Debug)]
+struct Seat {
+    /// Buffer bytes.
+    credit: i64,
+    /// Whether it is in one of the lists.
+    listed: bool,
+    /// When it was last taken out of them.
+    left: Time,
+}
+
+/// Queues of flows in two lists. O(1) per packet.
+#[derive(Debug)]
+pub struct Fq {
+    key: ByFlow,
+    fifos: Fifos<Packet>,
+    seats: Vec<Seat>,
+    new: VecDeque<u32>,
+    old: VecDeque<u32>,
+    params: Params,
+    site: Site,
+}
+
+impl Qdisc for Fq {
+    fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut Cx<'_>) {
+        if self.site.is_full(self.fifos.packets(), self.fifos.bytes(), packet.size) {
+            return cx.drop(packet, Reason::BufferFull);
+        }
+        let slot = self.key.slot(&packet, cx.rng);
+        if slot >= self.seats.len() {
+            let first = Seat { credit: self.params.initial_quantum.0 as i64, listed: false, left: now };
+            self.seats.resize(slot + 1, first);
+        }
+        if self.fifos.packets_of(slot) >= u64::from(self.params.flow_limit) {
+            return cx.drop(packet, Reason::BufferFull);
+        }
+        let seat = &mut self.seats[slot];
+        if !seat.listed {
+            seat.listed = true;
+            if now > seat.left + self.params.refill_delay {
+                seat.credit = seat.credit.max(self.params.quantum.0 as i64);
+            }
+            self.new.push_back(slot as u32);
+        }
+        self.fifos.push(slot, packet);
+    }
+    fn dequeue(&mut self, now: Time, gate: &Gate, _cx: &mut Cx<'_>) -> Option<Packet> {
+        loop {
+            let is_new = !self.new.is_empty();
+            let list = if is_new { &mut self.new } else { &mut self.old };
+            let slot = *list.front()?;
+            let seat = &mut self.seats[slot as usize];
+            if seat.credit <= 0 {
+                seat.credit += self.params.quantum.0 as i64;
+                list.pop_front();
+                self.old.push_back(slot);
+                continue;
+            }
+            if let Some(head) = self.fifos.head(slot as usize) {
+                if !gate.admits(head.class(), head.dst) {
+                    return None;
+                }
+                let packet = self.fifos.pop_front(slot as usize)?;
+                seat.credit -= i64::from(packet.size);
+                return Some(packet);
+            }
+            list.pop_front();
+            if is_new {
+                // It passes once through the others, so that it cannot return as new at once.
+                self.old.push_back(slot);
+            } else {
+                seat.listed = false;
+                seat.left = now;
+            }
+        }
+    }
+    fn packets(&self) -> u64 {
+        self.fifos.packets()
+    }
+    fn visit(&self, f: &mut dyn FnMut(&Packet)) {
+        self.fifos.visit(f);
+    }
+    fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        f("flows", self.fifos.occupied().len() as f64);
+        f("new_flows", self.new.len() as f64);
+    }
+    fn state_bytes(&self) -> usize {
+        let seats: usize = self.seats.iter().map(|seat| bytes_of!(seat; credit, listed, left)).sum();
+        self.key.state_bytes() + self.fifos.state_bytes() + seats + (self.new.len() + self.old.len()) * INDEX
+    }
+}

@@ -1,0 +1,193 @@
+//! The packets of the classes, and the one that goes next.
+
+use super::params::{LIMIT, Params};
+use super::tree::Tree;
+use crate::classify::Classifier;
+use crate::discipline::classes::{Classes, Inside, site_within};
+use crate::{Accounting, Cx, Gate, Packet, Qdisc, Reason, Site};
+use tailback_units::{Rate, Time};
+
+/// Leaves served by deadline, else by virtual time. O(classes · depth) per packet.
+///
+/// The length of the next packet decides a deadline, so a leaf with a real-time curve holds its next packet ready, as Linux does
+/// with leaves that are more than a FIFO (`qdisc_peek_dequeued`).
+#[derive(Debug)]
+pub struct Hfsc {
+    tree: Tree,
+    /// By class of `classes` its place in the tree; the last class has none: what nothing matches is dropped.
+    leaves: Vec<usize>,
+    /// By place in the tree its class.
+    numbers: Vec<usize>,
+    classes: Classes,
+    /// By class, the packet that goes next.
+    ready: Vec<Option<Packet>>,
+    sites: Vec<Site>,
+    site: Site,
+    /// By place, whether it has held its packets back since the last one was sent.
+    silent: Vec<bool>,
+    /// The class whose last packet is being transmitted.
+    ended: Option<usize>,
+    accounting: Accounting,
+    wake_at: Option<Time>,
+}
+
+impl Hfsc {
+    /// With parameters that have passed `check`.
+    pub(super) fn new(params: &Params, site: &Site) -> Hfsc {
+        let leaves: Vec<usize> = (0..params.classes.len()).filter(|place| params.is_leaf(*place)).collect();
+        let numbered = || leaves.iter().enumerate().map(|(class, place)| (class, &params.classes[*place]));
+        let default = numbered().find(|(_, class)| params.default.as_ref() == Some(&class.name));
+        let default = default.map_or(leaves.len(), |(class, _)| class);
+        let matches = numbered().filter_map(|(class, leaf)| Some((leaf.matches.as_ref()?, class as u8)));
+        let classifier = Classifier::new(matches, default as u8);
+        let sites: Vec<Site> = numbered().map(|(_, leaf)| site_within(site, leaf.limit, LIMIT)).collect();
+        let inside = numbered().zip(&sites).map(|((_, leaf), own)| Inside::new(leaf.discipline.as_deref(), own));
+        let mut numbers = vec![usize::MAX; params.classes.len()];
+        for (class, place) in leaves.iter().enumerate() {
+            numbers[*place] = class;
+        }
+        Hfsc {
+            tree: Tree::new(params),
+            silent: vec![false; params.classes.len()],
+            classes: Classes::new(classifier, inside.collect(), site),
+            ready: leaves.iter().map(|_| None).collect(),
+            leaves,
+            numbers,
+            sites,
+            site: *site,
+            ended: None,
+            accounting: params.accounting,
+            wake_at: None,
+        }
+    }
+
+    /// Packets and bytes of a class, the one that goes next included.
+    fn waiting(&self, class: usize) -> (u64, u64) {
+        let (inside, ready) = (self.classes.of(class), self.ready[class].as_ref());
+        (inside.packets + u64::from(ready.is_some()), inside.bytes + ready.map_or(0, |packet| u64::from(packet.size)))
+    }
+    fn ready_bytes(&self) -> u64 {
+        self.ready.iter().flatten().map(|packet| u64::from(packet.size)).sum()
+    }
+
+    /// Lets a class take part that has packets and does not yet, if it gives one away.
+    fn start(&mut self, class: usize, now: Time, cx: &mut Cx<'_>) {
+        let leaf = self.leaves[class];
+        if self.tree.is_active(leaf) {
+            return;
+        }
+        let next = if self.tree.has_deadlines(leaf) {
+            if self.ready[class].is_none() {
+                self.ready[class] = self.classes.dequeue(class, now, &Gate::default(), cx);
+            }
+            let Some(packet) = &self.ready[class] else { return };
+            self.accounting.bytes(packet)
+        } else if self.classes.of(class).packets > 0 {
+            0
+        } else {
+            return;
+        };
+        self.tree.activate(leaf, next, u128::from(now.0));
+    }
+
+    /// The next packet of a class, if it has one that may leave.
+    fn take(&mut self, class: usize, now: Time, gate: &Gate, cx: &mut Cx<'_>) -> Option<Packet> {
+        if !self.tree.has_deadlines(self.leaves[class]) {
+            return self.classes.dequeue(class, now, gate, cx);
+        }
+        let head = self.ready[class].as_ref()?;
+        if !gate.admits(head.class(), head.dst) {
+            return None;
+        }
+        let packet = self.ready[class].take();
+        self.ready[class] = self.classes.dequeue(class, now, &Gate::default(), cx);
+        packet
+    }
+
+    fn tell_idle(&mut self, now: Time, cx: &mut Cx<'_>) {
+        if let Some(class) = self.ended.take()
+            && self.waiting(class).0 == 0
+        {
+            self.classes.rests(class, now, cx);
+        }
+    }
+}
+
+impl Qdisc for Hfsc {
+    fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut Cx<'_>) {
+        let class = self.classes.class(&packet);
+        let Some(own) = self.sites.get(class) else { return cx.drop(packet, Reason::Policed) };
+        let (packets, bytes) = self.waiting(class);
+        let all = self.classes.bytes() + self.ready_bytes();
+        if own.is_full(packets, bytes, packet.size) || self.site.is_full(self.packets(), all, packet.size) {
+            return cx.drop(packet, Reason::BufferFull);
+        }
+        self.classes.enqueue(class, now, packet, cx);
+        self.start(class, now, cx);
+    }
+    fn dequeue(&mut self, now: Time, gate: &Gate, cx: &mut Cx<'_>) -> Option<Packet> {
+        self.tell_idle(now, cx);
+        if self.packets() == 0 {
+            return None;
+        }
+        for class in 0..self.leaves.len() {
+            self.start(class, now, cx);
+        }
+        self.silent.fill(false);
+        let time = u128::from(now.0);
+        while let Some((leaf, by)) = self.tree.choose(time, &self.silent) {
+            let class = self.numbers[leaf];
+            let Some(packet) = self.take(class, now, gate, cx) else {
+                if self.waiting(class).0 == 0 {
+                    // Its discipline has dropped the rest.
+                    self.tree.emptied(leaf);
+                } else {
+                    self.silent[leaf] = true;
+                }
+                continue;
+            };
+            let has_deadlines = self.tree.has_deadlines(leaf);
+            let more = if has_deadlines { self.ready[class].is_some() } else { self.classes.of(class).packets > 0 };
+            let next = self.ready[class].as_ref().map_or(0, |packet| self.accounting.bytes(packet));
+            self.tree.served(leaf, self.accounting.bytes(&packet), by, more, next);
+            self.ended = Some(class);
+            return Some(packet);
+        }
+        let change = self.tree.next_change(time).and_then(|at| u64::try_from(at).ok());
+        self.wake_at = change.map(Time);
+        None
+    }
+    fn packets(&self) -> u64 {
+        self.classes.packets() + self.ready.iter().flatten().count() as u64
+    }
+    fn visit(&self, f: &mut dyn FnMut(&Packet)) {
+        self.ready.iter().flatten().for_each(&mut *f);
+        self.classes.visit(f);
+    }
+    fn next_wakeup(&self) -> Option<Time> {
+        [self.wake_at, self.classes.next_wakeup()].into_iter().flatten().min()
+    }
+    fn wake(&mut self, now: Time, cx: &mut Cx<'_>) {
+        self.wake_at = self.wake_at.filter(|at| *at > now);
+        self.classes.wake(now, cx);
+    }
+    fn watches_idle(&self) -> bool {
+        self.classes.watches_idle()
+    }
+    fn idle(&mut self, now: Time, cx: &mut Cx<'_>) {
+        self.ended = None;
+        self.classes.idle(now, cx);
+    }
+    fn set_rate(&mut self, rate: Rate) {
+        self.site.rate = rate;
+        self.classes.set_rate(rate);
+    }
+    fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        f("virtual_time", self.tree.virtual_time() as f64 * 1e-12);
+        self.classes.probe(f);
+    }
+    fn state_bytes(&self) -> usize {
+        let flags = size_of_val(self.silent.as_slice()) + size_of_val(&self.ended) + size_of_val(&self.wake_at);
+        self.tree.state_bytes() + self.classes.state_bytes() + flags
+    }
+}

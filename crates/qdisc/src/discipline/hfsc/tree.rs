@@ -1,0 +1,297 @@
+//! Times and virtual times of the classes: whose turn it is. Names are those of `sch_hfsc` in Linux, of which this is a
+//! transcription: eligible time e, deadline d, virtual time vt, fit time f.
+
+use super::curve::{NEVER, Running, service};
+use super::params::Params;
+
+/// A class with its curves.
+#[derive(Clone, Debug)]
+struct Node {
+    /// None of the whole, which is no class.
+    parent: Option<usize>,
+    is_leaf: bool,
+    deadline: Option<Running>,
+    eligible: Option<Running>,
+    virtual_: Option<Running>,
+    limit: Option<Running>,
+    /// All service, and that by deadlines.
+    total: u128,
+    cumul: u128,
+    e: u128,
+    d: u128,
+    vt: u128,
+    /// When its own upper limit lets it be served, and when that of its children does, too.
+    myf: u128,
+    f: u128,
+    /// Least f of the active children, 0 without any.
+    cfmin: u128,
+    /// Least virtual time of the children that were served in this busy period, 0 at first.
+    cvtmin: u128,
+    /// Largest virtual time of the children that have become passive.
+    cvtoff: u128,
+    /// What its virtual time is ahead of its curve, for times when it was passed over.
+    vtadj: u128,
+    vtperiod: u64,
+    parentperiod: u64,
+    /// Active children, or 1 of a leaf that is.
+    active: u32,
+    /// Whether it is in its parent's order of virtual times; which insertion it was, for ties.
+    in_order: Option<u64>,
+    /// Whether it waits for deadlines.
+    waits: bool,
+}
+
+/// All classes; the whole is the last.
+#[derive(Clone, Debug)]
+pub(super) struct Tree {
+    nodes: Vec<Node>,
+    insertions: u64,
+}
+
+/// By what a leaf was chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum By {
+    Deadline,
+    Share,
+}
+
+impl Tree {
+    pub fn new(params: &Params) -> Tree {
+        let whole = params.classes.len();
+        let node = |place: usize| {
+            let class = params.classes.get(place);
+            let running = |curve: Option<super::Curve>| curve.map(Running::new);
+            let deadline = running(class.and_then(|class| class.rt));
+            Node {
+                parent: class.map(|class| class.parent.as_ref().and_then(|name| params.place(name)).unwrap_or(whole)),
+                is_leaf: class.is_some() && params.is_leaf(place),
+                deadline,
+                eligible: deadline.map(Running::eligible),
+                virtual_: running(class.and_then(|class| class.ls)),
+                limit: running(class.and_then(|class| class.ul)),
+                total: 0,
+                cumul: 0,
+                e: 0,
+                d: 0,
+                vt: 0,
+                myf: 0,
+                f: 0,
+                cfmin: 0,
+                cvtmin: 0,
+                cvtoff: 0,
+                vtadj: 0,
+                vtperiod: 0,
+                parentperiod: 0,
+                active: 0,
+                in_order: None,
+                waits: false,
+            }
+        };
+        Tree { nodes: (0..=whole).map(node).collect(), insertions: 0 }
+    }
+
+    /// Whether a leaf is served by deadlines, so that the length of its next packet must be known.
+    pub fn has_deadlines(&self, leaf: usize) -> bool {
+        self.nodes[leaf].deadline.is_some()
+    }
+    /// Whether it has packets, as far as is known here.
+    pub fn is_active(&self, leaf: usize) -> bool {
+        let node = &self.nodes[leaf];
+        node.waits || node.in_order.is_some()
+    }
+
+    fn children(&self, parent: usize) -> impl Iterator<Item = usize> + '_ {
+        (0..self.nodes.len()).filter(move |i| self.nodes[*i].parent == Some(parent))
+    }
+    /// Those of them that have something to send.
+    fn busy(&self, parent: usize) -> impl Iterator<Item = usize> + '_ {
+        self.children(parent).filter(|i| self.nodes[*i].in_order.is_some())
+    }
+    fn insert(&mut self, i: usize) {
+        self.insertions += 1;
+        self.nodes[i].in_order = Some(self.insertions);
+    }
+    fn update_cfmin(&mut self, parent: usize) {
+        let least = self.busy(parent).map(|i| self.nodes[i].f).min();
+        self.nodes[parent].cfmin = least.unwrap_or(0);
+    }
+
+    /// A leaf has got its first packet; `next` bytes count of it. `init_ed` and `init_vf`.
+    pub fn activate(&mut self, leaf: usize, next: u32, now: u128) {
+        let node = &mut self.nodes[leaf];
+        if let Some(deadline) = &mut node.deadline {
+            deadline.restart(now, node.cumul);
+            let eligible = deadline.eligible();
+            node.e = eligible.time_of(node.cumul);
+            node.d = deadline.time_of(node.cumul + service(next));
+            node.eligible = Some(eligible);
+            node.waits = true;
+        }
+        if node.virtual_.is_none() {
+            return;
+        }
+        let mut goes_active = true;
+        let mut place = leaf;
+        while let Some(parent) = self.nodes[place].parent {
+            if goes_active {
+                goes_active = self.nodes[place].active == 0;
+                self.nodes[place].active += 1;
+            }
+            if goes_active {
+                self.join(place, parent, now);
+            }
+            let node = &mut self.nodes[place];
+            node.f = node.myf.max(node.cfmin);
+            self.update_cfmin(parent);
+            place = parent;
+        }
+    }
+
+    /// A class gets its place in virtual time among its siblings.
+    fn join(&mut self, place: usize, parent: usize, now: u128) {
+        let last = self.busy(parent).map(|i| self.nodes[i].vt).max();
+        let above = self.nodes[parent].clone();
+        let node = &mut self.nodes[place];
+        match last {
+            Some(last) => {
+                // Between those that are served first and last; not back within one busy period of the parent.
+                let vt = if above.cvtmin != 0 { (above.cvtmin + last) / 2 } else { last };
+                if above.vtperiod != node.parentperiod || vt > node.vt {
+                    node.vt = vt;
+                }
+            }
+            None => node.vt = above.cvtoff,
+        }
+        if let Some(curve) = &mut node.virtual_ {
+            curve.restart(node.vt, node.total);
+        }
+        node.vtadj = 0;
+        node.vtperiod += 1;
+        node.parentperiod = above.vtperiod + u64::from(above.active == 0);
+        node.f = 0;
+        if let Some(limit) = &mut node.limit {
+            limit.restart(now, node.total);
+            node.myf = limit.time_of(node.total);
+        }
+        if last.is_none() {
+            self.nodes[parent].cvtmin = 0;
+        }
+        self.insert(place);
+    }
+
+    /// The leaf to serve at `now`, without those that hold their packets back; none if none may be.
+    pub fn choose(&mut self, now: u128, silent: &[bool]) -> Option<(usize, By)> {
+        let speaks = |i: usize| !silent.get(i).copied().unwrap_or(false);
+        let all_speak = !silent.contains(&true);
+        let eligible = (0..self.nodes.len()).filter(|i| {
+            let node = &self.nodes[*i];
+            node.waits && node.e <= now && speaks(*i)
+        });
+        if let Some(leaf) = eligible.min_by_key(|i| (self.nodes[*i].d, self.nodes[*i].e)) {
+            return Some((leaf, By::Deadline));
+        }
+        let mut place = self.nodes.len() - 1;
+        while !self.nodes[place].is_leaf {
+            let fits = |i: &usize| self.nodes[*i].f <= now && (all_speak || self.speaks_within(*i, silent));
+            let first = self.busy(place).filter(fits).min_by_key(|i| (self.nodes[*i].vt, self.nodes[*i].in_order))?;
+            let vt = self.nodes[first].vt;
+            let above = &mut self.nodes[place];
+            above.cvtmin = above.cvtmin.max(vt);
+            place = first;
+        }
+        Some((place, By::Share))
+    }
+
+    /// Whether a class, or a class within it, does not hold its packets back.
+    fn speaks_within(&self, place: usize, silent: &[bool]) -> bool {
+        if self.nodes[place].is_leaf {
+            return !silent.get(place).copied().unwrap_or(false);
+        }
+        self.busy(place).any(|i| self.speaks_within(i, silent))
+    }
+
+    /// A packet of so many bytes has left a leaf, chosen by `by`; `next` counts of the packet behind it, `more` is whether there
+    /// is one. `update_vf`, `update_ed` and `update_d`.
+    pub fn served(&mut self, leaf: usize, bytes: u32, by: By, more: bool, next: u32) {
+        self.advance(leaf, service(bytes), !more);
+        let node = &mut self.nodes[leaf];
+        if by == By::Deadline {
+            node.cumul += service(bytes);
+        }
+        let (Some(deadline), Some(eligible)) = (node.deadline, node.eligible) else { return };
+        if !more {
+            node.waits = false;
+            return;
+        }
+        if by == By::Deadline {
+            node.e = eligible.time_of(node.cumul);
+        }
+        node.d = deadline.time_of(node.cumul + service(next));
+    }
+
+    /// A leaf has lost its last packet unserved.
+    pub fn emptied(&mut self, leaf: usize) {
+        self.advance(leaf, 0, true);
+        self.nodes[leaf].waits = false;
+    }
+
+    fn advance(&mut self, leaf: usize, served: u128, mut goes_passive: bool) {
+        goes_passive &= self.nodes[leaf].in_order.is_some();
+        let mut place = leaf;
+        while let Some(parent) = self.nodes[place].parent {
+            let below = self.nodes[parent].cvtmin;
+            let node = &mut self.nodes[place];
+            node.total += served;
+            let (Some(curve), true) = (node.virtual_, node.active > 0) else {
+                place = parent;
+                continue;
+            };
+            if goes_passive {
+                node.active -= 1;
+                goes_passive = node.active == 0;
+            }
+            node.vt = curve.time_of(node.total).saturating_add(node.vtadj);
+            if node.vt < below {
+                // It has been passed over, for it did not fit.
+                node.vtadj += below - node.vt;
+                node.vt = below;
+            }
+            if goes_passive {
+                let vt = node.vt;
+                node.in_order = None;
+                let above = &mut self.nodes[parent];
+                above.cvtoff = above.cvtoff.max(vt);
+            } else {
+                if let Some(limit) = node.limit {
+                    node.myf = limit.time_of(node.total);
+                }
+                node.f = node.myf.max(node.cfmin);
+                self.insert(place);
+            }
+            self.update_cfmin(parent);
+            place = parent;
+        }
+    }
+
+    /// The first time after `now` at which a leaf may be served that may not be now.
+    pub fn next_change(&self, now: u128) -> Option<u128> {
+        let eligible = self.nodes.iter().filter(|node| node.waits).map(|node| node.e);
+        let fits = self.nodes.iter().filter(|node| node.in_order.is_some()).map(|node| node.f);
+        eligible.chain(fits).filter(|time| *time > now && *time != NEVER).min()
+    }
+
+    /// What later decisions depend on, bytes.
+    pub fn state_bytes(&self) -> usize {
+        // Sixteen-byte times and services, their adjustments, periods and counts, and the four running curves.
+        const NUMBERS: usize = 12 * 16 + 2 * 8 + 4 + 8 + 2;
+        const RUNNING: usize = 4 * 16;
+        let curves =
+            |node: &Node| [node.deadline, node.eligible, node.virtual_, node.limit].iter().flatten().count() * RUNNING;
+        self.nodes.iter().map(|node| NUMBERS + curves(node)).sum()
+    }
+
+    /// Virtual time of the whole, picoseconds.
+    pub fn virtual_time(&self) -> u128 {
+        self.nodes.last().map_or(0, |whole| whole.cvtmin.max(whole.cvtoff))
+    }
+}

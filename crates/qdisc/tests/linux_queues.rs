@@ -1,0 +1,176 @@
+//! `fq` and `netem` of Linux, and limits of single code points, by hand.
+
+mod link;
+
+use link::{Arrival, build, constant, merged, packet, run};
+use serde_json::{Value, json};
+use tailback_qdisc::{Cx, Ecn, Gate, Qdisc, Reason, Site};
+use tailback_random::Rng;
+use tailback_units::{Dur, Rate, Time};
+
+const RATE: Rate = Rate(10_000_000);
+const SITE: Site = Site { bytes: u64::MAX, packets: 10_000, rate: RATE };
+
+fn at(ms: u64) -> Time {
+    Time::ZERO + Dur::from_ms(ms)
+}
+
+fn burst(flow: u32, bytes: u16, count: usize, ms: u64) -> Vec<Arrival> {
+    vec![Arrival { at: at(ms), flow, bytes, ecn: Ecn::NotEct }; count]
+}
+
+#[test]
+fn a_new_flow_sends_its_first_ten_frames_at_once_then_all_take_turns_of_two() {
+    let document = json!({ "kind": "fq", "buckets": "per-flow" });
+    let arrivals = merged(vec![burst(0, 1514, 60, 0), burst(1, 1514, 20, 30)]);
+    let log = run(&mut build(document, &SITE), &arrivals, RATE, 1, at(500));
+    // 1514 B take 1.2112 ms: at 30 ms the 25th of flow 0 is on the link. Then the ten of flow 1, whose credit was 15140 B; then
+    // two of each in turn, since flow 0 has waited long in the old list, until flow 1 has sent its twenty.
+    let order: Vec<u32> = log.left.iter().map(|d| d.flow).collect();
+    let after: Vec<u32> = order[25..].to_vec();
+    assert_eq!(after[..10], [1; 10]);
+    let turns: Vec<u32> = after[10..30].to_vec();
+    // Where flow 0 stands in its own turn when flow 1 comes decides how many of it are first: one or two.
+    let first = turns.iter().take_while(|flow| **flow == 0).count();
+    assert!((1..=2).contains(&first), "{turns:?}");
+    for pair in turns[first..].chunks_exact(4).take(4) {
+        assert_eq!(pair, [1, 1, 0, 0], "{turns:?}");
+    }
+}
+
+#[test]
+fn each_flow_has_its_limit_and_the_flows_share_the_link_equally() {
+    let document = json!({ "kind": "fq", "buckets": "per-flow" });
+    let log = run(&mut build(document.clone(), &SITE), &burst(0, 1000, 150, 0), RATE, 1, at(1000));
+    // A hundred wait; all 150 come before the first leaves.
+    assert_eq!((log.left.len(), log.dropped.len()), (100, 50));
+    let streams = vec![
+        constant(0, 1500, Rate(9_000_000), at(0), at(3000)),
+        constant(1, 300, Rate(9_000_000), at(0), at(3000)),
+        constant(2, 1000, Rate(1_000_000), at(0), at(3000)),
+    ];
+    let log = run(&mut build(document, &SITE), &merged(streams), RATE, 1, at(3000));
+    // 1 Mbit/s is less than a third of 10; the others share 9.
+    for (flow, mbit) in [(0, 4.5), (1, 4.5), (2, 1.0)] {
+        let found = log.bytes_of(flow) as f64 * 8.0 / 3e6;
+        assert!((found - mbit).abs() < 0.03, "flow {flow}: {found}");
+    }
+}
+
+#[test]
+fn netem_delays_each_packet_by_the_same_or_by_what_is_drawn_around_it() {
+    let arrivals = constant(0, 100, Rate(100_000), at(0), at(20_000));
+    let delays = |document: Value| -> Vec<f64> {
+        let log = run(&mut build(document, &SITE), &arrivals, RATE, 7, at(30_000));
+        log.left.iter().map(|d| d.start.since(arrivals[d.arrival].at).as_secs() * 1e3).collect()
+    };
+    let same = delays(json!({ "kind": "netem", "delay": "25ms" }));
+    assert!(same.len() == arrivals.len() && same.iter().all(|ms| (ms - 25.0).abs() < 1e-9));
+    // Uniform between 15 and 35 ms: mean 25, standard deviation 20 / sqrt(12) = 5.77; 2500 packets give ± 0.35 of three sigma.
+    let moments = |all: &[f64]| {
+        let mean = all.iter().sum::<f64>() / all.len() as f64;
+        (mean, (all.iter().map(|ms| (ms - mean) * (ms - mean)).sum::<f64>() / all.len() as f64).sqrt())
+    };
+    let uniform = delays(json!({ "kind": "netem", "delay": "25ms", "jitter": "10ms" }));
+    let (mean, deviation) = moments(&uniform);
+    assert!(uniform.iter().all(|ms| (15.0..35.2).contains(ms)));
+    assert!((mean - 25.0).abs() < 0.4 && (deviation - 5.77).abs() < 0.3, "{mean} {deviation}");
+    let normal = delays(json!({ "kind": "netem", "delay": "50ms", "jitter": "10ms", "distribution": "normal" }));
+    let (mean, deviation) = moments(&normal);
+    assert!((mean - 50.0).abs() < 0.7 && (deviation - 10.0).abs() < 0.6, "{mean} {deviation}");
+}
+
+#[test]
+fn netem_overtakes_without_a_rate_and_never_with_one() {
+    let arrivals = constant(0, 100, Rate(800_000), at(0), at(2000));
+    let overtaken = |document: Value| {
+        let log = run(&mut build(document, &SITE), &arrivals, RATE, 7, at(9_000));
+        assert_eq!(log.left.len(), arrivals.len());
+        log.left.windows(2).filter(|pair| pair[1].arrival < pair[0].arrival).count()
+    };
+    assert!(overtaken(json!({ "kind": "netem", "delay": "20ms", "jitter": "10ms" })) > 100);
+    assert_eq!(overtaken(json!({ "kind": "netem", "delay": "20ms", "jitter": "10ms", "rate": "5Mbit/s" })), 0);
+}
+
+#[test]
+fn netem_holds_to_its_rate_and_its_limit() {
+    // 100 packets of 1250 B at once at 1 Mbit/s leave each 10 ms, the first after its own 10 ms and the delay.
+    let document = json!({ "kind": "netem", "delay": "5ms", "rate": "1Mbit/s" });
+    let log = run(&mut build(document.clone(), &SITE), &burst(0, 1250, 100, 0), RATE, 1, at(5000));
+    let starts: Vec<u64> = log.left.iter().map(|d| d.start.0 / 1_000_000_000).collect();
+    assert_eq!(starts, (0..100).map(|i| 15 + 10 * i).collect::<Vec<u64>>());
+    let log = run(&mut build(document, &Site { packets: 30, ..SITE }), &burst(0, 1250, 100, 0), RATE, 1, at(5000));
+    assert_eq!((log.left.len(), log.dropped.len()), (30, 70));
+}
+
+#[test]
+fn netem_loses_at_random_or_in_bursts_of_the_mean_length_that_its_chain_has() {
+    let arrivals = constant(0, 100, Rate(4_000_000), at(0), at(20_000));
+    assert_eq!(arrivals.len(), 100_000);
+    let lost = |document: Value| -> Vec<usize> {
+        let log = run(&mut build(document, &SITE), &arrivals, RATE, 3, at(30_000));
+        log.dropped.iter().map(|(arrival, ..)| *arrival).collect()
+    };
+    // 2 %: 2000 ± 133 of three sigma.
+    let each = lost(json!({ "kind": "netem", "loss": 0.02 }));
+    assert!((1860..2140).contains(&each.len()), "{}", each.len());
+    // p = 1 %, r = 10 %: a share of p / (p + r) = 9.09 % is lost, in bursts of 1 / r = 10 packets. 909 bursts of which the
+    // lengths spread by 9.5 make ± 0.9 of three sigma.
+    let bursts = lost(json!({ "kind": "netem", "bursts": { "enter": 0.01, "leave": 0.1 } }));
+    let runs = 1 + bursts.windows(2).filter(|pair| pair[1] != pair[0] + 1).count();
+    assert!((bursts.len() as f64 - 9091.0).abs() < 1300.0, "{}", bursts.len());
+    let length = bursts.len() as f64 / runs as f64;
+    assert!((length - 10.0).abs() < 1.2, "{length}");
+}
+
+/// Sends packets of these code points at once and tells which are dropped.
+fn fates(document: Value, site: &Site, codes: &[u8]) -> Vec<bool> {
+    let mut q = build(document, site);
+    let (mut rng, mut dropped, mut marked) = (Rng::named(1, "port"), Vec::new(), 0);
+    let cx = &mut Cx { rng: &mut rng, dropped: &mut dropped, marked: &mut marked };
+    for (index, code) in codes.iter().enumerate() {
+        let mut one = packet(&Arrival { at: Time::ZERO, flow: 0, bytes: 100, ecn: Ecn::NotEct }, index);
+        one.code = *code;
+        q.enqueue(Time::ZERO, one, cx);
+    }
+    assert!(cx.dropped.iter().all(|d| matches!(d.why, Reason::BufferFull | Reason::Early)));
+    let mut fates = vec![false; codes.len()];
+    for lost in cx.dropped.drain(..) {
+        fates[lost.packet.seq as usize] = true;
+    }
+    while q.dequeue(Time::ZERO, &Gate::default(), cx).is_some() {}
+    fates
+}
+
+#[test]
+fn a_code_point_with_a_limit_of_its_own_is_dropped_once_the_whole_queue_holds_so_many() {
+    let document =
+        json!({ "kind": "weighted-tail-drop", "by": "dscp", "limits": { "af22": "3packets", "af23": "150B" } });
+    let (af21, af22, af23) = (18, 20, 22);
+    // Of af23 one of 100 B fits, before anything else waits; of af22 whatever finds less than three; of the rest up to five.
+    let codes = [af23, af23, af22, af22, af22, af21, af21, af22, af21];
+    let expected = [false, true, false, false, true, false, false, true, true];
+    assert_eq!(fates(document, &Site { packets: 5, ..SITE }, &codes), expected);
+    let by_precedence = json!({ "kind": "weighted-tail-drop", "limits": { "0": "1packet" } });
+    assert_eq!(fates(by_precedence, &SITE, &[0, 0, 46, 0]), [false, true, false, true]);
+}
+
+#[test]
+fn early_detection_beside_a_fair_queue_goes_by_all_that_waits_and_the_flow_s_limit_comes_after_it() {
+    // The average moves by half at each arrival. Three packets make it 0, 0.5 and 1.25: at two and more all are dropped.
+    let document = json!({ "kind": "fair-queue-wred",
+        "wred": { "by": "dscp", "exponent": 1, "profiles": { "0": { "min": 2, "max": 2, "denominator": 1 } } },
+        "fair-queue": { "weights": "equal", "queues": "per-flow", "threshold": "3packets" } });
+    // Waiting 0, 1, 2, 3: averages 0, 0.5, 1.25, 2.125. The fourth of the profile is dropped, though its flow would take it;
+    // EF (from 36 on) passes it and is refused by the flow's limit of three.
+    assert_eq!(fates(document.clone(), &SITE, &[0, 0, 0, 0]), [false, false, false, true]);
+    let mut q = build(document, &SITE);
+    let (mut rng, mut dropped, mut marked) = (Rng::named(1, "port"), Vec::new(), 0);
+    let cx = &mut Cx { rng: &mut rng, dropped: &mut dropped, marked: &mut marked };
+    for index in 0..4 {
+        let mut one = packet(&Arrival { at: Time::ZERO, flow: 0, bytes: 100, ecn: Ecn::NotEct }, index);
+        one.code = 46;
+        q.enqueue(Time::ZERO, one, cx);
+    }
+    assert_eq!((q.packets(), cx.dropped.len()), (3, 1));
+}

@@ -1,0 +1,211 @@
+//! Claims about hierarchical fair service curves, by hand: shares, guarantees, ceilings, delay bounds, and that who takes what
+//! is left is not punished for it.
+
+mod link;
+
+use link::{Arrival, Log, build, constant, merged, run};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use tailback_document::{Checked, decode};
+use tailback_qdisc::{Ecn, Reason, Site, Spec};
+use tailback_units::{Dur, Rate, Time};
+
+const RATE: Rate = Rate(10_000_000);
+const SITE: Site = Site { bytes: u64::MAX, packets: u64::MAX, rate: RATE };
+
+fn at(ms: u64) -> Time {
+    Time::ZERO + Dur::from_ms(ms)
+}
+
+/// Packets of 1000 B at so many Mbit/s, in a time.
+fn stream(flow: u32, mbit: f64, from: u64, until: u64) -> Vec<Arrival> {
+    constant(flow, 1000, Rate((mbit * 1e6) as u64), at(from), at(until))
+}
+
+fn served(classes: Value, arrivals: Vec<Vec<Arrival>>, until: u64) -> Log {
+    let document = json!({ "kind": "hfsc", "classes": classes });
+    run(&mut build(document, &SITE), &merged(arrivals), RATE, 1, at(until))
+}
+
+/// Mbit/s that a flow's packets leave with between two instants.
+fn rate(log: &Log, flow: u32, from: u64, until: u64) -> f64 {
+    let own = log.left.iter().filter(|d| d.flow == flow && d.end > at(from) && d.end <= at(until));
+    own.map(|d| f64::from(d.bytes) * 8.0).sum::<f64>() / ((until - from) as f64 * 1e3)
+}
+
+fn assert_near(found: f64, expected: f64, off: f64) {
+    assert!((found - expected).abs() <= off, "{found}, expected {expected}");
+}
+
+fn leaf(flow: u32, more: Value) -> Value {
+    let mut class = json!({ "name": format!("c{flow}"), "match": { "flow": flow }, "limit": "100000packets" });
+    for (key, value) in more.as_object().expect("a table") {
+        class[key] = value.clone();
+    }
+    class
+}
+
+#[test]
+fn link_sharing_curves_share_in_proportion_within_each_class() {
+    let ls = |mbit: &str| json!({ "m2": mbit });
+    // 2 : 3 : 5 of 10 Mbit/s.
+    let classes = json!([
+        leaf(0, json!({ "ls": ls("2Mbit/s") })),
+        leaf(1, json!({ "ls": ls("3Mbit/s") })),
+        leaf(2, json!({ "ls": ls("5Mbit/s") })),
+    ]);
+    let log = served(classes, (0..3).map(|flow| stream(flow, 9.0, 0, 5000)).collect(), 5000);
+    for (flow, expected) in [(0, 2.0), (1, 3.0), (2, 5.0)] {
+        assert_near(rate(&log, flow, 500, 5000), expected, 0.02);
+    }
+    // Two within a class of 6, and one of 4 beside it. In the first 2.5 s one of the two is silent: the other has all six.
+    let classes = json!([
+        { "name": "both", "ls": ls("6Mbit/s") },
+        leaf(0, json!({ "parent": "both", "ls": ls("1Mbit/s") })),
+        leaf(1, json!({ "parent": "both", "ls": ls("2Mbit/s") })),
+        leaf(2, json!({ "ls": ls("4Mbit/s") })),
+    ]);
+    let log = served(classes, vec![stream(0, 9.0, 0, 5000), stream(1, 9.0, 2500, 5000), stream(2, 9.0, 0, 5000)], 5000);
+    assert_near(rate(&log, 0, 500, 2500), 6.0, 0.03);
+    for (flow, expected) in [(0, 2.0), (1, 4.0), (2, 4.0)] {
+        assert_near(rate(&log, flow, 3000, 5000), expected, 0.03);
+    }
+}
+
+#[test]
+fn a_real_time_curve_guarantees_its_rate_whatever_the_shares_and_alone_gives_no_more() {
+    // The share of flow 0 is a ten-thousandth, its guarantee 3 Mbit/s: what it gets counts in its share, so it gets no more.
+    let classes = json!([
+        leaf(0, json!({ "rt": { "m2": "3Mbit/s" }, "ls": { "m2": "1kbit/s" } })),
+        leaf(1, json!({ "ls": { "m2": "10Mbit/s" } })),
+    ]);
+    let log = served(classes, vec![stream(0, 9.0, 0, 5000), stream(1, 9.0, 0, 5000)], 5000);
+    assert_near(rate(&log, 0, 500, 5000), 3.0, 0.02);
+    assert_near(rate(&log, 1, 500, 5000), 7.0, 0.02);
+    // Without a link-sharing curve a class gets its guarantee, though the link is free.
+    let log = served(json!([leaf(0, json!({ "rt": { "m2": "1Mbit/s" } }))]), vec![stream(0, 5.0, 0, 5000)], 5000);
+    assert_near(rate(&log, 0, 500, 5000), 1.0, 0.01);
+}
+
+#[test]
+fn an_upper_limit_curve_is_a_ceiling_of_link_sharing() {
+    // Within a class, as scripts have it. Right below the whole, a class that empties after each packet begins anew with every one,
+    // and goes before a sibling that is held back, as in `init_vf` of Linux, where the whole has no periods.
+    let classes = json!([
+        { "name": "all", "ls": { "m2": "10Mbit/s" } },
+        leaf(0, json!({ "parent": "all", "ls": { "m2": "5Mbit/s" }, "ul": { "m2": "2Mbit/s" } })),
+        leaf(1, json!({ "parent": "all", "ls": { "m2": "5Mbit/s" } })),
+    ]);
+    let log = served(classes, vec![stream(0, 9.0, 0, 5000), stream(1, 9.0, 2000, 5000)], 5000);
+    assert_near(rate(&log, 0, 500, 2000), 2.0, 0.02);
+    assert_near(rate(&log, 0, 2500, 5000), 2.0, 0.02);
+    assert_near(rate(&log, 1, 2500, 5000), 8.0, 0.02);
+    // The limit of a class holds for all within it.
+    let classes = json!([
+        { "name": "site", "ls": { "m2": "10Mbit/s" }, "ul": { "m2": "3Mbit/s" } },
+        leaf(0, json!({ "parent": "site", "ls": { "m2": "1Mbit/s" } })),
+        leaf(1, json!({ "parent": "site", "ls": { "m2": "2Mbit/s" } })),
+    ]);
+    let log = served(classes, vec![stream(0, 9.0, 0, 5000), stream(1, 9.0, 0, 5000)], 5000);
+    assert_near(rate(&log, 0, 500, 5000), 1.0, 0.02);
+    assert_near(rate(&log, 1, 500, 5000), 2.0, 0.02);
+}
+
+#[test]
+fn a_concave_curve_bounds_the_delay_by_its_first_piece_and_one_packet_of_others() {
+    // 200 B each 20 ms under 800 kbit/s for 2 ms, then 80 kbit/s: each packet finds the curve rested, so its deadline is 2 ms
+    // after its arrival. It leaves within these and the 1.2 ms that a packet of 1500 B takes that is just being sent.
+    let data = |rt: &str| leaf(1, json!({ "rt": { "m2": rt }, "ls": { "m2": "9Mbit/s" } }));
+    let voice = |m1: &str, d: &str| {
+        leaf(0, json!({ "rt": { "m1": m1, "d": d, "m2": "80kbit/s" }, "ls": { "m2": "80kbit/s" } }))
+    };
+    let calls = || constant(0, 200, Rate(80_000), at(3), at(5000));
+    let bulk = || constant(1, 1500, Rate(12_000_000), at(0), at(5000));
+    let most = |log: &Log, arrivals: &[Arrival]| {
+        let waits = log.left.iter().filter(|d| d.flow == 0).map(|d| d.end.since(arrivals[d.arrival].at));
+        waits.max().expect("packets of voice")
+    };
+    let arrivals = merged(vec![calls(), bulk()]);
+    let log = served(json!([voice("800kbit/s", "2ms"), data("9Mbit/s")]), vec![calls(), bulk()], 5000);
+    assert!(most(&log, &arrivals) <= Dur::from_us(3200), "{}", most(&log, &arrivals));
+    // The same rate as a convex curve, nothing for 18 ms: the deadline is 20 ms away, and data with a guarantee of 9.9 Mbit/s
+    // goes before it while it is behind its own deadlines.
+    assert!(log.left.iter().filter(|d| d.flow == 0).count() >= 249);
+}
+
+#[test]
+fn who_has_had_what_was_left_is_not_punished_for_it() {
+    // Flow 0 has the whole link for 2 s, twice what it is guaranteed. When flow 1 comes, both get their guarantees at once; under
+    // virtual clock flow 0 would be silent until flow 1 has caught up, for 2 s.
+    let half = json!({ "rt": { "m2": "5Mbit/s" }, "ls": { "m2": "5Mbit/s" } });
+    let classes = json!([leaf(0, half.clone()), leaf(1, half)]);
+    let log = served(classes, vec![stream(0, 12.0, 0, 4000), stream(1, 9.0, 2000, 4000)], 4000);
+    assert_near(rate(&log, 0, 200, 2000), 10.0, 0.02);
+    // In each tenth of a second, by some packets of 8 kbit.
+    for from in (2000..4000).step_by(100) {
+        assert_near(rate(&log, 0, from, from + 100), 5.0, 0.25);
+        assert_near(rate(&log, 1, from, from + 100), 5.0, 0.25);
+    }
+}
+
+#[test]
+fn what_matches_nothing_is_dropped_without_a_default_class_and_waits_in_it_with_one() {
+    let log = served(json!([leaf(0, json!({ "ls": { "m2": "1Mbit/s" } }))]), vec![stream(7, 1.0, 0, 100)], 200);
+    assert!(log.left.is_empty() && log.dropped.iter().all(|(_, _, why, _)| *why == Reason::Policed));
+    let classes = json!([leaf(0, json!({ "ls": { "m2": "1Mbit/s" } }))]);
+    let document = json!({ "kind": "hfsc", "default": "c0", "classes": classes });
+    let log = run(&mut build(document, &SITE), &stream(7, 1.0, 0, 100), RATE, 1, at(200));
+    assert!(log.dropped.is_empty() && log.left.len() == 13);
+}
+
+#[test]
+fn curves_and_classes_that_make_no_sense_are_refused() {
+    for (classes, field) in [
+        (json!([{ "name": "a" }]), "classes[0]"),
+        (json!([{ "name": "a", "rt": { "m2": "1Mbit/s" }, "ul": { "m2": "1Mbit/s" } }]), "classes[0].ul"),
+        (json!([{ "name": "a", "ls": { "m2": "0bit/s" } }]), "classes[0].ls.m2"),
+        (json!([{ "name": "a", "parent": "b", "ls": { "m2": "1bit/s" } }]), "classes[0].parent"),
+        (
+            json!([{ "name": "a", "rt": { "m2": "1bit/s" }, "ls": { "m2": "1bit/s" } },
+                   { "name": "b", "parent": "a", "ls": { "m2": "1bit/s" } }]),
+            "classes[0].rt",
+        ),
+    ] {
+        // What no value of that kind can be is refused as it is read.
+        let found = match decode::<Spec>(json!({ "kind": "hfsc", "classes": classes })) {
+            Ok(spec) => Checked::check(&spec).expect_err("it makes no sense").path.to_string(),
+            Err(error) => error.path.to_string(),
+        };
+        assert_eq!(found, field);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Work conservation: while a class with a link-sharing curve and no ceiling has packets, the link is busy.
+    #[test]
+    fn the_link_is_never_free_while_a_class_without_a_ceiling_waits(
+        seed in any::<u64>(),
+        shares in prop::collection::vec(1..9_000u64, 4),
+        guarantees in prop::collection::vec(0..2_000u64, 4),
+    ) {
+        let classes: Vec<Value> = (0..4u32).map(|flow| {
+            let mut class = leaf(flow, json!({ "ls": { "m1": "3Mbit/s", "d": "5ms", "m2": format!("{}kbit/s", shares[flow as usize]) } }));
+            if guarantees[flow as usize] > 0 {
+                class["rt"] = json!({ "d": "3ms", "m2": format!("{}kbit/s", guarantees[flow as usize]) });
+            }
+            class
+        }).collect();
+        let arrivals = link::random(seed, 4, 2_000, RATE, 1.2);
+        let document = json!({ "kind": "hfsc", "classes": classes });
+        let log = run(&mut build(document, &SITE), &arrivals, RATE, 1, Time::NEVER);
+        prop_assert_eq!(log.left.len(), arrivals.len());
+        // Each packet begins when the one before it ends, or when it arrives itself.
+        for pair in log.left.windows(2) {
+            let arrival = arrivals[pair[1].arrival].at;
+            prop_assert!(pair[1].start == pair[0].end || pair[1].start == arrival && arrival > pair[0].end, "{:?}", pair);
+        }
+        prop_assert!(arrivals.iter().all(|a| a.ecn != Ecn::Ce));
+    }
+}

@@ -1,0 +1,525 @@
+//! `class-of-service`: forwarding classes, classifiers, drop profiles, schedulers, scheduler maps, traffic control profiles.
+
+use super::defaults;
+use super::tree::{Id, OPAQUE, ROOT, Tree};
+use super::values::{Aliases, Field, percent, rate};
+use crate::{Place, Report, Scope};
+use std::collections::BTreeMap;
+
+/// Names of loss priorities; the place of each is its number.
+pub(super) const LOSS: [&str; 4] = ["low", "medium-low", "medium-high", "high"];
+
+/// A forwarding class.
+#[derive(Clone, Debug)]
+pub(super) struct ForwardingClass {
+    pub name: String,
+    /// Its queue; several classes may have one.
+    pub queue: u8,
+}
+
+/// Class and loss priority by code point.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Table {
+    /// By value of the field: index of the class, loss priority.
+    pub of: Vec<(usize, u8)>,
+    pub at: Place,
+}
+
+/// What a queue may send at least.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Transmit {
+    #[default]
+    Nothing,
+    Rate(u64),
+    Percent(u32),
+    Remainder,
+}
+
+/// How much may wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Buffer {
+    /// As much of the buffer as the queue has of the line.
+    #[default]
+    Usual,
+    Percent(u32),
+    Remainder,
+    Microseconds(u64),
+}
+
+/// A scheduler.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Scheduler {
+    pub transmit: Transmit,
+    /// The rate is not exceeded; what exceeds it waits.
+    pub exact: bool,
+    /// The rate is not exceeded; what exceeds it is dropped.
+    pub limited: bool,
+    pub shaping: Option<Transmit>,
+    pub buffer: Buffer,
+    /// 0 first; see [`PRIORITIES`].
+    pub priority: usize,
+    /// By loss priority and whether the packet is of TCP: the drop profile.
+    pub drops: Vec<(usize, bool, String)>,
+    pub ecn: bool,
+    pub at: Place,
+}
+
+/// Priorities, the first served first; `strict-high` and `high` take turns, and a queue of `strict-high` may exceed its rate
+/// ("Priority Scheduling Overview", Junos OS Class of Service User Guide).
+pub(super) const PRIORITIES: [(&str, usize); 8] = [
+    ("low-latency", 0),
+    ("strict-high", 1),
+    ("high", 1),
+    ("medium-high", 2),
+    ("medium-low", 3),
+    ("low-high", 4),
+    ("low-medium", 5),
+    ("low", 6),
+];
+
+/// A drop profile: fill level and drop probability in percent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct DropProfile {
+    pub interpolate: bool,
+    pub points: Vec<(u32, u32)>,
+    pub at: Place,
+}
+
+/// A traffic control profile.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Profile {
+    pub map: Option<(String, Place)>,
+    pub shaping: Option<Transmit>,
+    pub burst: Option<u64>,
+}
+
+/// A scheduler map: class and scheduler.
+pub(super) type SchedulerMap = Vec<(usize, String, Place)>;
+
+/// All of it.
+#[derive(Debug, Default)]
+pub(super) struct Cos {
+    pub classes: Vec<ForwardingClass>,
+    pub tables: BTreeMap<(Field, String), Table>,
+    pub schedulers: BTreeMap<String, (Scheduler, bool)>,
+    pub maps: BTreeMap<String, (SchedulerMap, Place)>,
+    pub drops: BTreeMap<String, DropProfile>,
+    pub profiles: BTreeMap<String, Profile>,
+}
+
+/// The part that remarks on an object are about.
+pub(super) fn part(kind: &str, name: &str) -> Scope {
+    Scope::Part(format!("{kind} {name}"))
+}
+
+impl Cos {
+    pub fn read(tree: &mut Tree, report: &mut Report) -> Cos {
+        let mut cos = Cos::default();
+        let section = tree.child(ROOT, "class-of-service").unwrap_or(usize::MAX);
+        let aliases = tree.child(section, "code-point-aliases");
+        let aliases = Aliases::read(tree, aliases);
+        cos.forwarding_classes(tree, section, report);
+        cos.classifiers(tree, section, &aliases, report);
+        cos.drop_profiles(tree, section, report);
+        cos.read_schedulers(tree, section, report);
+        cos.scheduler_maps(tree, section, report);
+        cos.control_profiles(tree, section, report);
+        report.enter(Scope::Everything);
+        cos
+    }
+
+    /// The class of that name.
+    pub fn class(&self, name: &str) -> Option<usize> {
+        self.classes.iter().position(|class| class.name == name)
+    }
+    /// One of Junos's own classes: that of the name, or what now has its queue.
+    pub fn usual_class(&self, index: usize) -> usize {
+        let named = defaults::CLASSES.get(index).and_then(|name| self.class(name));
+        let queued = || self.classes.iter().position(|class| usize::from(class.queue) == index);
+        named.or_else(queued).unwrap_or(0)
+    }
+
+    fn forwarding_classes(&mut self, tree: &mut Tree, section: Id, report: &mut Report) {
+        let usual = defaults::CLASSES.iter().zip(0u8..);
+        self.classes = usual.map(|(name, queue)| ForwardingClass { name: (*name).to_owned(), queue }).collect();
+        let Some(section) = tree.child(section, "forwarding-classes") else { return };
+        report.enter(Scope::Everything);
+        for (kind, by_queue) in [("queue", true), ("class", false)] {
+            let Some(list) = tree.child(section, kind) else { continue };
+            for key in tree.children(list) {
+                let clauses = tree
+                    .clauses(key, &[("queue-num", 1), ("priority", 1), ("policing-priority", 1), ("spu-priority", 1)]);
+                let in_clauses: Vec<Id> = clauses.iter().map(|clause| clause.key).collect();
+                let number = clauses.iter().find(|clause| tree.word(clause.key) == "queue-num");
+                let (name, queue) = if by_queue {
+                    let Some(name) = tree.children(key).into_iter().find(|id| !in_clauses.contains(id)) else {
+                        continue;
+                    };
+                    tree.mark(name);
+                    // `queue 5 ef priority high;`
+                    let more = tree.clauses(name, &[("priority", 1), ("policing-priority", 1), ("spu-priority", 1)]);
+                    drop(more);
+                    (name, tree.word(key).parse::<u8>().ok())
+                } else {
+                    let last = number.and_then(|clause| clause.words.last()).map(|id| tree.word(*id));
+                    (key, last.and_then(|word| word.parse::<u8>().ok()))
+                };
+                tree.mark(key);
+                let word = tree.word(name).to_owned();
+                let Some(queue) = queue.filter(|queue| *queue < 16) else {
+                    let message = format!("forwarding class `{word}` has no queue from 0 to 15");
+                    report.error(tree.at(name), message, "write `class NAME queue-num NUMBER`");
+                    continue;
+                };
+                if by_queue {
+                    // A name given to a queue replaces that which it has by default.
+                    self.classes
+                        .retain(|class| class.queue != queue || !defaults::CLASSES.contains(&class.name.as_str()));
+                }
+                self.classes.retain(|class| class.name != word);
+                self.classes.push(ForwardingClass { name: word, queue });
+            }
+        }
+        self.classes.sort_by_key(|class| class.queue);
+    }
+
+    /// The class of a name that something refers to; an error if there is none.
+    fn named_class(&self, tree: &Tree, id: Id, report: &mut Report) -> Option<usize> {
+        let found = self.class(tree.word(id));
+        if found.is_none() {
+            let names: Vec<&str> = self.classes.iter().map(|class| class.name.as_str()).collect();
+            let message = format!("there is no forwarding class `{}`", tree.word(id));
+            report.error(tree.at(id), message, &format!("there are: {}", names.join(", ")));
+        }
+        found
+    }
+
+    fn classifiers(&mut self, tree: &mut Tree, section: Id, aliases: &Aliases, report: &mut Report) {
+        for (_, field) in Field::ALL {
+            let of = (0..field.values()).map(|code| defaults::classified(field, code));
+            let of = of.map(|(class, loss)| (self.usual_class(class), loss)).collect();
+            let _ = self.tables.insert((field, "default".to_owned()), Table { of, at: Place::default() });
+        }
+        let Some(section) = tree.child(section, "classifiers") else { return };
+        let mut imports: Vec<(Field, Id, Id)> = Vec::new();
+        for kind in tree.children(section) {
+            let Some(field) = Field::named(tree.word(kind)) else { continue };
+            for own in tree.children(kind) {
+                // One that another imports is read before it.
+                if let Some(import) = tree.child(own, "import") {
+                    tree.mark(import);
+                    if let Some(from) = tree.value(import) {
+                        imports.push((field, own, from));
+                        continue;
+                    }
+                }
+                self.classifier(tree, field, own, None, aliases, report);
+            }
+        }
+        while !imports.is_empty() {
+            let known = |(field, _, from): &(Field, Id, Id)| {
+                let key = (*field, tree.word(*from).to_owned());
+                self.tables.contains_key(&key)
+            };
+            let (now, later): (Vec<_>, Vec<_>) = imports.into_iter().partition(known);
+            if now.is_empty() {
+                for (field, own, from) in later {
+                    report.enter(part("classifier", tree.word(own)));
+                    let message = format!("there is no classifier `{}` to import", tree.word(from));
+                    report.error(tree.at(from), message, "define it, or import `default`");
+                    self.classifier(tree, field, own, None, aliases, report);
+                }
+                break;
+            }
+            for (field, own, from) in now {
+                let base = self.tables.get(&(field, tree.word(from).to_owned())).cloned();
+                self.classifier(tree, field, own, base, aliases, report);
+            }
+            imports = later;
+        }
+    }
+
+    fn classifier(
+        &mut self,
+        tree: &mut Tree,
+        field: Field,
+        own: Id,
+        base: Option<Table>,
+        aliases: &Aliases,
+        report: &mut Report,
+    ) {
+        let name = tree.word(own).to_owned();
+        report.enter(part("classifier", &name));
+        // What a classifier does not name is in the class of queue 0 ("Juniper Networks Default Forwarding Classes").
+        let rest = (self.usual_class(0), 0);
+        let mut of = base.map_or_else(|| vec![rest; usize::from(field.values())], |table| table.of);
+        for class in tree.child(own, "forwarding-class").map(|id| tree.children(id)).unwrap_or_default() {
+            let Some(index) = self.named_class(tree, class, report) else { continue };
+            let levels = tree.child(class, "loss-priority").map(|id| tree.children(id)).unwrap_or_default();
+            for level in levels {
+                let Some(loss) = LOSS.iter().position(|name| *name == tree.word(level)) else { continue };
+                let codes = ["code-points", "code-point"].iter().find_map(|word| tree.child(level, word));
+                for code in codes.map(|id| tree.children(id)).unwrap_or_default() {
+                    tree.mark(code);
+                    match aliases.code(field, tree.word(code)) {
+                        Some(value) => {
+                            if let Some(entry) = of.get_mut(usize::from(value)) {
+                                *entry = (index, u8::try_from(loss).unwrap_or(0));
+                            }
+                        }
+                        None => {
+                            let message = format!("`{}` is no code point of {}", tree.word(code), field.name());
+                            report.error(tree.at(code), message, "write its bits, such as 101110, or an alias");
+                        }
+                    }
+                }
+            }
+        }
+        let _ = self.tables.insert((field, name), Table { of, at: tree.at(own) });
+    }
+
+    fn drop_profiles(&mut self, tree: &mut Tree, section: Id, report: &mut Report) {
+        let Some(section) = tree.child(section, "drop-profiles") else { return };
+        for own in tree.children(section) {
+            let name = tree.word(own).to_owned();
+            report.enter(part("drop profile", &name));
+            let mut profile = DropProfile { at: tree.at(own), ..DropProfile::default() };
+            if let Some(lists) = tree.child(own, "interpolate") {
+                profile.interpolate = true;
+                let mut list = |word: &str| -> Vec<u32> {
+                    let Some(key) = tree.child(lists, word) else { return Vec::new() };
+                    let all = tree.children(key);
+                    all.iter().for_each(|id| tree.mark(*id));
+                    all.into_iter().filter_map(|id| percent(tree.word(id))).collect()
+                };
+                let (levels, drops) = (list("fill-level"), list("drop-probability"));
+                if levels.len() != drops.len() || levels.is_empty() {
+                    let message = format!(
+                        "drop profile `{name}` has {} fill levels and {} drop probabilities",
+                        levels.len(),
+                        drops.len()
+                    );
+                    report.error(tree.at(lists), message, "write one drop probability for each fill level, 0 to 100");
+                }
+                profile.points = levels.into_iter().zip(drops).collect();
+            }
+            for level in tree.child(own, "fill-level").map(|id| tree.children(id)).unwrap_or_default() {
+                let drop = tree.child(level, "drop-probability").and_then(|id| tree.value(id));
+                if let (Some(fill), Some(drop)) =
+                    (percent(tree.word(level)), drop.and_then(|id| percent(tree.word(id))))
+                {
+                    profile.points.push((fill, drop));
+                }
+            }
+            profile.points.sort_unstable();
+            let _ = self.drops.insert(name, profile);
+        }
+    }
+
+    fn read_schedulers(&mut self, tree: &mut Tree, section: Id, report: &mut Report) {
+        const KNOWN: [(&str, usize); 9] = [
+            ("transmit-rate", 1),
+            ("shaping-rate", 1),
+            ("buffer-size", 1),
+            ("priority", 1),
+            ("drop-profile-map", OPAQUE),
+            ("excess-rate", 1),
+            ("excess-priority", 1),
+            ("explicit-congestion-notification", 0),
+            ("overhead-accounting", 1),
+        ];
+        let Some(section) = tree.child(section, "schedulers") else { return };
+        for own in tree.children(section) {
+            let name = tree.word(own).to_owned();
+            report.enter(part("scheduler", &name));
+            let mut made = Scheduler { priority: 6, at: tree.at(own), ..Scheduler::default() };
+            let mut strict = false;
+            for clause in tree.clauses(own, &KNOWN) {
+                let words: Vec<String> = clause.words.iter().map(|id| tree.word(*id).to_owned()).collect();
+                let words: Vec<&str> = words.iter().map(String::as_str).collect();
+                let at = tree.at(clause.key);
+                let mut understood = true;
+                match tree.word(clause.key) {
+                    "transmit-rate" => {
+                        let (rate, rest) = amount(&words);
+                        made.transmit = rate.unwrap_or_default();
+                        understood = rate.is_some();
+                        for word in rest {
+                            match word {
+                                "exact" => made.exact = true,
+                                "rate-limit" => made.limited = true,
+                                _ => understood = false,
+                            }
+                        }
+                        if made.transmit == Transmit::Remainder && made.exact {
+                            let message = format!("scheduler `{name}`: `remainder` and `exact` cannot stand together");
+                            report.error(at, message, "write a rate or a percentage with `exact`");
+                        }
+                    }
+                    "shaping-rate" => {
+                        let (rate, rest) = amount(&words);
+                        made.shaping = rate;
+                        // The burst behind the rate is not simulated: shorter than any queue here.
+                        understood = rate.is_some() && rest.is_empty();
+                    }
+                    "buffer-size" => match buffer(&words) {
+                        Some(size) => made.buffer = size,
+                        None => understood = false,
+                    },
+                    "priority" => match PRIORITIES.iter().find(|(known, _)| Some(known) == words.last()) {
+                        Some((known, level)) => {
+                            made.priority = *level;
+                            strict = matches!(*known, "strict-high" | "low-latency");
+                        }
+                        None => understood = false,
+                    },
+                    "drop-profile-map" => drop_map(tree, clause.key, &mut made),
+                    "explicit-congestion-notification" => made.ecn = true,
+                    _ => understood = false,
+                }
+                if !understood {
+                    let message =
+                        format!("scheduler `{name}`: `{} {}` is not simulated", tree.word(clause.key), words.join(" "));
+                    report.unsupported(at, message, None);
+                }
+            }
+            let _ = self.schedulers.insert(name, (made, strict));
+        }
+    }
+
+    fn scheduler_maps(&mut self, tree: &mut Tree, section: Id, report: &mut Report) {
+        let Some(section) = tree.child(section, "scheduler-maps") else { return };
+        for own in tree.children(section) {
+            let name = tree.word(own).to_owned();
+            report.enter(part("scheduler map", &name));
+            let mut map: SchedulerMap = Vec::new();
+            for class in tree.child(own, "forwarding-class").map(|id| tree.children(id)).unwrap_or_default() {
+                let Some(scheduler) = tree.child(class, "scheduler").and_then(|id| tree.value(id)) else { continue };
+                let Some(index) = self.named_class(tree, class, report) else { continue };
+                let word = tree.word(scheduler).to_owned();
+                if !self.schedulers.contains_key(&word) {
+                    let message = format!("there is no scheduler `{word}`");
+                    report.error(tree.at(scheduler), message, "define it under `schedulers`");
+                    continue;
+                }
+                map.push((index, word, tree.at(class)));
+            }
+            let _ = self.maps.insert(name, (map, tree.at(own)));
+        }
+    }
+
+    fn control_profiles(&mut self, tree: &mut Tree, section: Id, report: &mut Report) {
+        const KNOWN: [(&str, usize); 5] = [
+            ("scheduler-map", 1),
+            ("shaping-rate", 1),
+            ("guaranteed-rate", 1),
+            ("delay-buffer-rate", 1),
+            ("overhead-accounting", 1),
+        ];
+        let Some(section) = tree.child(section, "traffic-control-profiles") else { return };
+        for own in tree.children(section) {
+            let name = tree.word(own).to_owned();
+            report.enter(part("traffic control profile", &name));
+            let mut made = Profile::default();
+            for clause in tree.clauses(own, &KNOWN) {
+                let words: Vec<String> = clause.words.iter().map(|id| tree.word(*id).to_owned()).collect();
+                let words: Vec<&str> = words.iter().map(String::as_str).collect();
+                let at = tree.at(clause.key);
+                match tree.word(clause.key) {
+                    "scheduler-map" => {
+                        made.map = clause.words.last().map(|id| (tree.word(*id).to_owned(), tree.at(*id)));
+                    }
+                    "shaping-rate" => (made.shaping, made.burst) = shaping(&words, at, report),
+                    "guaranteed-rate" => {
+                        let message =
+                            "a guaranteed rate counts beside other units of the port, which are not simulated";
+                        report.warning(at, message, "judge the units one by one: none can take another's guarantee");
+                    }
+                    other => {
+                        let message = format!("`{other} {}` is not simulated", words.join(" "));
+                        report.unsupported(at, message, None);
+                    }
+                }
+            }
+            let _ = self.profiles.insert(name, made);
+        }
+    }
+}
+
+/// `RATE`, `percent N`, `remainder`, and what stands behind.
+fn amount<'a>(words: &[&'a str]) -> (Option<Transmit>, Vec<&'a str>) {
+    let (mut found, mut rest) = (None, Vec::new());
+    let mut in_percent = false;
+    for word in words {
+        match *word {
+            "percent" => in_percent = true,
+            "remainder" => found = Some(Transmit::Remainder),
+            word if in_percent && percent(word).is_some() => found = percent(word).map(Transmit::Percent),
+            word if rate(word).is_some() => found = rate(word).map(Transmit::Rate),
+            other => {
+                rest.push(other);
+                in_percent = false;
+            }
+        }
+    }
+    (found, rest)
+}
+
+/// A shaping rate with its burst.
+pub(super) fn shaping(words: &[&str], at: Place, report: &mut Report) -> (Option<Transmit>, Option<u64>) {
+    let (rates, bursts) = match words.iter().position(|word| *word == "burst-size") {
+        Some(place) => words.split_at(place),
+        None => (words, [].as_slice()),
+    };
+    let (found, rest) = amount(rates);
+    let burst = bursts.last().and_then(|word| super::values::number(word));
+    if found.is_none() || found == Some(Transmit::Remainder) || !rest.is_empty() {
+        report.unsupported(at, format!("`shaping-rate {}` is not understood", words.join(" ")), None);
+    }
+    (found.filter(|found| *found != Transmit::Remainder), burst)
+}
+
+fn buffer(words: &[&str]) -> Option<Buffer> {
+    let mut found = None;
+    let mut unit = "";
+    for word in words {
+        found = match (*word, unit) {
+            (word @ ("percent" | "temporal"), _) => {
+                unit = word;
+                continue;
+            }
+            ("remainder", _) => Some(Buffer::Remainder),
+            (word, "percent") => Some(Buffer::Percent(percent(word)?)),
+            (word, "temporal") => Some(Buffer::Microseconds(super::values::number(word)?)),
+            _ => return None,
+        };
+    }
+    found
+}
+
+/// `drop-profile-map loss-priority LEVEL protocol PROTOCOL drop-profile NAME`.
+fn drop_map(tree: &mut Tree, map: Id, made: &mut Scheduler) {
+    for level in tree.child(map, "loss-priority").map(|id| tree.children(id)).unwrap_or_default() {
+        let losses: Vec<usize> = match tree.word(level) {
+            "any" => (0..4).collect(),
+            word => LOSS.iter().position(|name| *name == word).into_iter().collect(),
+        };
+        for protocol in tree.child(level, "protocol").map(|id| tree.children(id)).unwrap_or_default() {
+            let kinds: &[bool] = match tree.word(protocol) {
+                "any" => &[false, true],
+                "tcp" => &[true],
+                "non-tcp" => &[false],
+                _ => continue,
+            };
+            let Some(profile) = tree.child(protocol, "drop-profile").and_then(|id| tree.value(id)) else { continue };
+            if losses.is_empty() {
+                continue;
+            }
+            for loss in &losses {
+                for tcp in kinds {
+                    made.drops.push((*loss, *tcp, tree.word(profile).to_owned()));
+                }
+            }
+        }
+    }
+}

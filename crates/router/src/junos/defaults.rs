@@ -1,0 +1,63 @@
+//! What Junos does where a configuration is silent, with the public source of each value.
+
+use super::values::Field;
+
+/// Forwarding classes and queues by default (Junos OS Class of Service User Guide, "Default Forwarding Classes"). On SRX and EX
+/// the numbers of the queues differ ("Default Scheduler Settings": queues 0, 5, 1, 7), which changes nothing here: classes are
+/// known by their names.
+pub(super) const CLASSES: [&str; 4] = ["best-effort", "expedited-forwarding", "assured-forwarding", "network-control"];
+
+/// Percent of the line and of the buffer that a queue has by default, in the order of [`CLASSES`] (Junos OS Class of Service User
+/// Guide, "Default Schedulers Overview").
+pub(super) const SHARES: [u32; 4] = [95, 0, 0, 5];
+
+/// Class and loss priority of a code point in Junos's own classifiers: index into [`CLASSES`], and 0 for low, 3 for high.
+/// Junos OS Class of Service User Guide, "Default DSCP and DSCP IPv6 Classifiers", "Default IP Precedence Classifier" (table 2,
+/// `ipprec-default`), "Default MPLS EXP Classifier", "Default IEEE 802.1p Classifier".
+pub(super) fn classified(field: Field, code: u8) -> (usize, u8) {
+    match (field, code) {
+        (Field::Dscp | Field::Dscp6, 46) => (1, 0),
+        (Field::Dscp | Field::Dscp6, 10) => (2, 0),
+        (Field::Dscp | Field::Dscp6, 12 | 14) => (2, 3),
+        (Field::Dscp | Field::Dscp6, 48 | 56) => (3, 0),
+        (Field::Dscp | Field::Dscp6, _) => (0, 0),
+        (Field::Precedence, 1) => (2, 0),
+        (Field::Precedence, 5) => (1, 0),
+        (Field::Precedence, 6) => (3, 0),
+        (Field::Precedence, 7) => (3, 3),
+        (Field::Precedence, _) => (0, 0),
+        (Field::Exp | Field::Cos, code) => (usize::from(code / 2).min(3), if code % 2 == 1 { 3 } else { 0 }),
+    }
+}
+
+/// The same of the classifier of ports that name none, `ipprec-compatibility` (same guide, "Default IP Precedence Classifier",
+/// table 1).
+pub(super) fn compatible(precedence: u8) -> (usize, u8) {
+    let class = if precedence >= 6 { 3 } else { 0 };
+    (class, if precedence % 2 == 1 { 3 } else { 0 })
+}
+
+/// Microseconds of the buffer of a port of that rate in bit/s. MIC and MPC interfaces: 500 ms below 1 Gbit/s, 100 ms from there
+/// on (Junos OS Class of Service Configuration Guide, "Scheduler Delay Buffering on MIC and MPC Interfaces"). Other line cards
+/// have other depths, so that this is always told as assumed.
+pub(super) fn depth(rate: Option<u64>) -> u64 {
+    if rate.is_some_and(|rate| rate < 1_000_000_000) { 500_000 } else { 100_000 }
+}
+pub(super) const DEPTH_SOURCE: &str = "\"Scheduler Delay Buffering on MIC and MPC Interfaces\"";
+
+/// Microseconds of a policer's rate that its burst has where the configuration has none: of `rate-limit`. Juniper recommends the
+/// bytes of 5 ms ("Determining Proper Burst Size for Traffic Policers"); what `rate-limit` has is not public.
+pub(super) const BURST: u64 = 5_000;
+
+/// Rate in bit/s of an interface by the letters of its name, where they tell it (Junos OS Interfaces Fundamentals, "Interface
+/// Naming Overview"; ITU-T G.703 for T1, E1, T3, E3). `et-` is of 25 to 400 Gbit/s, `so-` of several rates, `ae` has those of
+/// its members.
+pub(super) const RATES: [(&str, u64); 7] = [
+    ("fe", 100_000_000),
+    ("ge", 1_000_000_000),
+    ("xe", 10_000_000_000),
+    ("t1", 1_544_000),
+    ("e1", 2_048_000),
+    ("t3", 44_736_000),
+    ("e3", 34_368_000),
+];

@@ -1,0 +1,349 @@
+//! `firewall`: policers and filters.
+
+use super::conditions;
+use super::cos::{Cos, LOSS, part};
+use super::defaults;
+use super::tree::{Clause, Id, ROOT, Tree};
+use super::values::{filter_dscp, number, percent, rate};
+use crate::ir::{Act, Counting, Mark, Match, Police, Share};
+use crate::{Place, Report, Scope};
+use std::collections::BTreeMap;
+
+/// A policer.
+#[derive(Clone, Debug)]
+pub(super) struct Policer {
+    pub police: Police,
+    /// One meter for all terms of a filter that name it.
+    pub filter_specific: bool,
+}
+
+/// What becomes of a packet behind a term.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum End {
+    #[default]
+    Accept,
+    Discard,
+    Next,
+}
+
+/// A term of a filter.
+#[derive(Clone, Debug)]
+pub(super) struct Term {
+    pub name: String,
+    pub when: Match,
+    pub class: Option<usize>,
+    pub dscp: Option<u8>,
+    pub policer: Option<String>,
+    pub end: End,
+    pub at: Place,
+}
+
+/// A filter.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Filter {
+    pub terms: Vec<Term>,
+    pub interface_specific: bool,
+    pub at: Place,
+}
+
+/// All of it.
+#[derive(Debug, Default)]
+pub(super) struct Firewall {
+    pub policers: BTreeMap<String, Policer>,
+    /// By whether they are of IPv6, and name.
+    pub filters: BTreeMap<(bool, String), Filter>,
+    /// Where filters and policers give packets a loss priority.
+    pub losses: Vec<Place>,
+}
+
+/// Policers count packets with their headers of layer 3 ("Understanding the Frame Length for Policing Packets", Junos OS Routing
+/// Policies, Firewall Filters, and Traffic Policers User Guide).
+const LAYER_3: Counting = Counting { overhead: 0, least: 0, cells: false, network: true };
+
+/// A policer that lets nothing pass.
+pub(super) fn nothing() -> Police {
+    Police {
+        rate: Share::Rate(8_000),
+        burst: Some(1_500),
+        peak: None,
+        excess: None,
+        conform: vec![Act::Drop],
+        exceed: vec![Act::Drop],
+        violate: Vec::new(),
+        counts: LAYER_3,
+    }
+}
+
+impl Firewall {
+    pub fn read(tree: &mut Tree, cos: &Cos, report: &mut Report) -> Firewall {
+        let mut made = Firewall::default();
+        let Some(section) = tree.child(ROOT, "firewall") else { return made };
+        for own in tree.child(section, "policer").map(|id| tree.children(id)).unwrap_or_default() {
+            made.policer(tree, own, cos, report);
+        }
+        for own in tree.child(section, "three-color-policer").map(|id| tree.children(id)).unwrap_or_default() {
+            made.three_color(tree, own, report);
+        }
+        // Filters that stand in no family are of IPv4.
+        made.read_filters(tree, section, false, cos, report);
+        for (family, v6) in [("inet", false), ("inet6", true)] {
+            if let Some(family) = tree.path(section, &["family", family]) {
+                made.read_filters(tree, family, v6, cos, report);
+            }
+        }
+        report.enter(Scope::Everything);
+        made
+    }
+
+    fn policer(&mut self, tree: &mut Tree, own: Id, cos: &Cos, report: &mut Report) {
+        const KNOWN: [(&str, usize); 10] = [
+            ("if-exceeding", 0),
+            ("bandwidth-limit", 1),
+            ("bandwidth-percent", 1),
+            ("burst-size-limit", 1),
+            ("then", 0),
+            ("discard", 0),
+            ("loss-priority", 1),
+            ("forwarding-class", 1),
+            ("filter-specific", 0),
+            ("logical-interface-policer", 0),
+        ];
+        let name = tree.word(own).to_owned();
+        report.enter(part("policer", &name));
+        let (mut share, mut burst, mut specific, mut exceed) = (None, None, false, Vec::new());
+        for clause in tree.clauses(own, &KNOWN) {
+            let (word, at) = (last(tree, &clause), tree.at(clause.key));
+            let mut wrong = false;
+            match tree.word(clause.key) {
+                "bandwidth-limit" => {
+                    share = rate(&word).map(Share::Rate);
+                    wrong = share.is_none();
+                }
+                "bandwidth-percent" => {
+                    share = percent(&word).filter(|percent| *percent > 0).map(Share::Percent);
+                    wrong = share.is_none();
+                }
+                "burst-size-limit" => {
+                    burst = number(&word);
+                    wrong = burst.is_none();
+                }
+                "discard" => exceed.push(Act::Drop),
+                "loss-priority" => {
+                    wrong = !LOSS.contains(&word.as_str());
+                    self.losses.push(at);
+                }
+                "forwarding-class" => match cos.class(&word).and_then(|index| u8::try_from(index).ok()) {
+                    Some(index) => exceed.push(Act::Set(Mark::TrafficClass(index))),
+                    None => wrong = true,
+                },
+                "filter-specific" => specific = true,
+                _ => {}
+            }
+            if wrong {
+                let message = format!("policer `{name}`: `{} {word}` is not understood", tree.word(clause.key));
+                report.error(
+                    at,
+                    message,
+                    "write digits, perhaps with k, m or g behind them, or a name that is defined",
+                );
+            }
+        }
+        let Some(share) = share else {
+            let message = format!("policer `{name}` has no rate");
+            report.unsupported(
+                tree.at(own),
+                message,
+                Some("write `if-exceeding bandwidth-limit` with `burst-size-limit`"),
+            );
+            return;
+        };
+        if burst.is_none() {
+            let message = format!("policer `{name}` has no burst: the bytes of 5 ms are taken");
+            report.assumed(tree.at(own), message, "write `burst-size-limit`");
+        }
+        let burst = burst.or_else(|| share.of(0).filter(|rate| *rate > 0).map(usual_burst));
+        if exceed.is_empty() {
+            exceed.push(Act::Transmit);
+        }
+        let police = Police {
+            rate: share,
+            burst,
+            peak: None,
+            excess: None,
+            conform: vec![Act::Transmit],
+            exceed,
+            violate: Vec::new(),
+            counts: LAYER_3,
+        };
+        let _ = self.policers.insert(name, Policer { police, filter_specific: specific });
+    }
+
+    /// `three-color-policer`: colours, and discards what is red if `action` says so.
+    fn three_color(&mut self, tree: &mut Tree, own: Id, report: &mut Report) {
+        const KNOWN: [(&str, usize); 15] = [
+            ("action", 0),
+            ("loss-priority", 1),
+            ("then", 0),
+            ("discard", 0),
+            ("two-rate", 0),
+            ("single-rate", 0),
+            ("color-blind", 0),
+            ("color-aware", 0),
+            ("committed-information-rate", 1),
+            ("committed-burst-size", 1),
+            ("peak-information-rate", 1),
+            ("peak-burst-size", 1),
+            ("excess-burst-size", 1),
+            ("filter-specific", 0),
+            ("logical-interface-policer", 0),
+        ];
+        let name = tree.word(own).to_owned();
+        report.enter(part("policer", &name));
+        let (mut rate_of, mut burst, mut peak, mut excess) = (None, None, None, None);
+        let (mut specific, mut discards) = (false, false);
+        for clause in tree.clauses(own, &KNOWN) {
+            let word = last(tree, &clause);
+            match tree.word(clause.key) {
+                "committed-information-rate" => rate_of = rate(&word),
+                "peak-information-rate" => peak = rate(&word),
+                "committed-burst-size" => burst = number(&word),
+                "peak-burst-size" | "excess-burst-size" => excess = number(&word),
+                "discard" => discards = true,
+                "filter-specific" => specific = true,
+                "color-aware" => {
+                    let message =
+                        format!("policer `{name}` looks at loss priorities; it is simulated as `color-blind`");
+                    report.unsupported(tree.at(clause.key), message, None);
+                }
+                _ => {}
+            }
+        }
+        // What is yellow or red has a higher loss priority.
+        self.losses.push(tree.at(own));
+        let (Some(committed), Some(burst), Some(excess)) = (rate_of, burst, excess) else {
+            let message = format!("policer `{name}` does not state its rates and bursts");
+            report.unsupported(tree.at(own), message, Some("write the rates and the burst sizes"));
+            return;
+        };
+        let police = Police {
+            rate: Share::Rate(committed),
+            burst: Some(burst),
+            peak: peak.map(Share::Rate),
+            excess: Some(excess),
+            conform: vec![Act::Transmit],
+            exceed: vec![Act::Transmit],
+            violate: vec![if discards { Act::Drop } else { Act::Transmit }],
+            counts: LAYER_3,
+        };
+        let _ = self.policers.insert(name, Policer { police, filter_specific: specific });
+    }
+
+    fn read_filters(&mut self, tree: &mut Tree, family: Id, v6: bool, cos: &Cos, report: &mut Report) {
+        for kind in ["filter", "simple-filter"] {
+            for own in tree.child(family, kind).map(|id| tree.children(id)).unwrap_or_default() {
+                let name = tree.word(own).to_owned();
+                report.enter(part("filter", &name));
+                let mut filter = Filter { at: tree.at(own), ..Filter::default() };
+                if let Some(specific) = tree.child(own, "interface-specific") {
+                    tree.mark(specific);
+                    filter.interface_specific = true;
+                }
+                for term in tree.child(own, "term").map(|id| tree.children(id)).unwrap_or_default() {
+                    if let Some(term) = self.term(tree, term, &name, cos, report) {
+                        filter.terms.push(term);
+                    }
+                }
+                // `from` and `then` without a term.
+                if tree.child(own, "then").is_some()
+                    && let Some(term) = self.term(tree, own, &name, cos, report)
+                {
+                    filter.terms.push(term);
+                }
+                let _ = self.filters.insert((v6, name), filter);
+            }
+        }
+    }
+
+    fn term(&mut self, tree: &mut Tree, own: Id, filter: &str, cos: &Cos, report: &mut Report) -> Option<Term> {
+        const KNOWN: [(&str, usize); 20] = [
+            ("forwarding-class", 1),
+            ("loss-priority", 1),
+            ("policer", 1),
+            ("three-color-policer", 0),
+            ("single-rate", 1),
+            ("two-rate", 1),
+            ("accept", 0),
+            ("discard", 0),
+            ("reject", 0),
+            ("next", 0),
+            ("term", 0),
+            ("dscp", 1),
+            ("traffic-class", 1),
+            // What counts, logs or copies packets leaves them as they are.
+            ("count", 1),
+            ("log", 0),
+            ("syslog", 0),
+            ("sample", 0),
+            ("port-mirror", 0),
+            ("service-accounting", 0),
+            ("packet-mode", 0),
+        ];
+        let label = format!("term `{}` of filter `{filter}`", tree.word(own));
+        let when = match tree.child(own, "from") {
+            Some(from) => conditions::read(tree, from, cos, &label, report),
+            None => Some(Match::Any),
+        };
+        let mut term = Term {
+            name: tree.word(own).to_owned(),
+            when: when.clone().unwrap_or(Match::AnyOf(Vec::new())),
+            class: None,
+            dscp: None,
+            policer: None,
+            end: End::Accept,
+            at: tree.at(own),
+        };
+        let then = tree.child(own, "then").unwrap_or(usize::MAX);
+        for clause in tree.clauses(then, &KNOWN) {
+            let (word, at) = (last(tree, &clause), tree.at(clause.key));
+            match tree.word(clause.key) {
+                "forwarding-class" => match cos.class(&word) {
+                    Some(index) => term.class = Some(index),
+                    None => {
+                        let advice = "define it under `class-of-service forwarding-classes`";
+                        report.error(at, format!("{label}: there is no forwarding class `{word}`"), advice);
+                    }
+                },
+                "loss-priority" => self.losses.push(at),
+                "policer" | "single-rate" | "two-rate" => {
+                    if self.policers.contains_key(&word) {
+                        if term.policer.is_some() {
+                            report.unsupported(at, format!("{label}: a second policer is left out"), None);
+                        } else {
+                            term.policer = Some(word);
+                        }
+                    } else {
+                        let message = format!("{label}: the policer `{word}` is not there, or not understood");
+                        report.unsupported(at, message, Some("define it under `firewall policer`"));
+                    }
+                }
+                "discard" | "reject" => term.end = End::Discard,
+                "term" => term.end = End::Next,
+                "dscp" | "traffic-class" => match filter_dscp(&word) {
+                    Some(code) => term.dscp = Some(code),
+                    None => report.unsupported(at, format!("{label}: `dscp {word}` is no code point"), None),
+                },
+                _ => {}
+            }
+        }
+        when.map(|_| term)
+    }
+}
+
+fn last(tree: &Tree, clause: &Clause) -> String {
+    clause.words.last().map_or_else(String::new, |id| tree.word(*id).to_owned())
+}
+
+/// Bytes of 5 ms of a rate, 1500 at least.
+pub(super) fn usual_burst(rate: u64) -> u64 {
+    (rate / 8_000).saturating_mul(defaults::BURST / 1_000).max(1_500)
+}

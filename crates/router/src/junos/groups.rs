@@ -1,0 +1,127 @@
+//! `apply-groups`: what a group says is said at the place that applies it, where that place says nothing else.
+
+use super::tree::{Id, ROOT, Tree};
+use crate::Report;
+
+/// Most words that groups bring.
+const MOST: usize = 50_000;
+
+/// Expands all groups that are applied.
+pub(super) fn expand(tree: &mut Tree, report: &mut Report) {
+    let mut budget = MOST;
+    for place in 0..tree.len() {
+        // What a group applies is applied where the group is.
+        if tree.front(place, 1) == ["groups"] {
+            continue;
+        }
+        if let Some(except) = tree.child(place, "apply-groups-except") {
+            tree.mark_all(except);
+            let message = "groups that are taken away here (`apply-groups-except`) are not told from the others";
+            report.unsupported(tree.at(except), message, Some("paste `show configuration | display inheritance`"));
+        }
+        let Some(applied) = tree.child(place, "apply-groups") else { continue };
+        tree.mark_all(applied);
+        for name in tree.children(applied) {
+            let (word, at) = (tree.word(name).to_owned(), tree.at(name));
+            let Some(group) = tree.path(ROOT, &["groups", &word]) else {
+                let advice = "paste the whole configuration, or `show configuration | display inheritance`";
+                report.unsupported(at, format!("the group `{word}` is not there"), Some(advice));
+                continue;
+            };
+            for source in counterparts(tree, group, place) {
+                merge(tree, source, place, &mut budget);
+            }
+        }
+    }
+    if budget == 0 {
+        let message = format!("groups bring more than {MOST} words; the rest is left out");
+        report.unsupported(crate::Place::default(), message, Some("paste `show configuration | display inheritance`"));
+    }
+    if let Some(groups) = tree.child(ROOT, "groups") {
+        tree.mark_all(groups);
+    }
+}
+
+/// The statements of a group that are about a place of the configuration.
+fn counterparts(tree: &Tree, group: Id, place: Id) -> Vec<Id> {
+    let mut at = vec![group];
+    for word in tree.front(place, usize::MAX) {
+        let behind = at.iter().flat_map(|id| tree.children(*id));
+        at = behind.filter(|id| fits(tree.word(*id), word)).collect();
+        at.truncate(100);
+    }
+    at
+}
+
+fn merge(tree: &mut Tree, source: Id, target: Id, budget: &mut usize) {
+    let mut todo = vec![(source, target)];
+    while let Some((source, target)) = todo.pop() {
+        if tree.node(source).ends {
+            tree.end(target);
+        }
+        for child in tree.children(source) {
+            if *budget == 0 {
+                return;
+            }
+            *budget -= 1;
+            let word = tree.word(child).to_owned();
+            if word.starts_with('<') && word.ends_with('>') {
+                for own in tree.children(target) {
+                    if own != child && fits(&word, tree.word(own)) {
+                        todo.push((child, own));
+                    }
+                }
+            } else {
+                let own = tree.inherit(target, &word, tree.at(child));
+                todo.push((child, own));
+            }
+        }
+    }
+}
+
+/// Whether a word of a group, such as `<ge-*>`, is about a word.
+fn fits(pattern: &str, word: &str) -> bool {
+    match pattern.strip_prefix('<').and_then(|rest| rest.strip_suffix('>')) {
+        Some(pattern) => wildcard(pattern, word),
+        None => pattern == word,
+    }
+}
+
+/// Whether a pattern with `*` for any characters is about a word.
+pub(super) fn wildcard(pattern: &str, word: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = word.strip_prefix(first) else { return false };
+    let mut last = None;
+    for part in parts {
+        if let Some(before) = last.replace(part) {
+            let Some(found) = rest.find(before) else { return false };
+            rest = rest.get(found + before.len()..).unwrap_or_default();
+        }
+    }
+    match last {
+        None => rest.is_empty(),
+        Some(part) => rest.ends_with(part),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::wildcard;
+
+    #[test]
+    fn a_star_stands_for_any_characters() {
+        for (pattern, word, fits) in [
+            ("*", "ge-0/0/0", true),
+            ("ge-*", "ge-0/0/0", true),
+            ("ge-*", "xe-0/0/0", false),
+            ("ge-*/0", "ge-0/0/0", true),
+            ("ge-*/1", "ge-0/0/0", false),
+            ("ge-*/0/*", "ge-1/0/3", true),
+            ("ge-0/0/0", "ge-0/0/0", true),
+            ("ge-0/0/0", "ge-0/0/01", false),
+        ] {
+            assert_eq!(wildcard(pattern, word), fits, "{pattern} {word}");
+        }
+    }
+}

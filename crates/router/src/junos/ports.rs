@@ -1,0 +1,507 @@
+//! `interfaces`, and what `class-of-service interfaces` says of them.
+
+use super::arriving::Arrival;
+use super::cos::{Transmit, shaping};
+use super::firewall::{End, nothing};
+use super::groups::wildcard;
+use super::queues::Departure;
+use super::tree::{Id, OPAQUE, ROOT, Tree};
+use super::values::{Field, rate};
+use super::{Maker, conditions, defaults};
+use crate::ir::{Class, Match, Medium, Net, Police, Policy, Port, Queue, Rule};
+use crate::{Place, Report, Scope};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Most terms of an output filter that are taken: each is about what those before it are not.
+const TERMS: usize = 100;
+/// Most conditions that output filters come to, over all units: each term names those before it.
+pub(super) const CONDITIONS: usize = 100_000;
+
+/// A logical interface.
+#[derive(Clone, Debug, Default)]
+struct Unit {
+    arrival: Arrival,
+    networks: Vec<Net>,
+    /// Output filters of IPv4 and IPv6.
+    filters: [Option<(String, Place)>; 2],
+    policer: Option<(String, Place)>,
+    sends: Sends,
+    /// The policy for what arrives.
+    input: Option<String>,
+    at: Place,
+}
+
+/// Scheduling, as it stands at an interface or a unit.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Sends {
+    map: Option<(String, Place)>,
+    shaping: Option<(Transmit, Option<u64>)>,
+    profile: Option<(String, Place)>,
+}
+
+/// An interface.
+#[derive(Clone, Debug, Default)]
+struct Interface {
+    rate: Option<u64>,
+    tagged: bool,
+    encapsulation: Option<String>,
+    sends: Sends,
+    units: BTreeMap<String, Unit>,
+    at: Place,
+}
+
+/// Reads all interfaces and makes ports of them.
+pub(super) fn read(tree: &mut Tree, maker: &mut Maker<'_>) {
+    let mut found: BTreeMap<String, Interface> = BTreeMap::new();
+    let mut order = Vec::new();
+    let section = tree.child(ROOT, "interfaces").unwrap_or(usize::MAX);
+    for own in tree.children(section) {
+        let name = tree.word(own).to_owned();
+        if name == "interface-range" || name == "traceoptions" {
+            continue;
+        }
+        order.push(name.clone());
+        let made = interface(tree, own, &name, &mut maker.report);
+        let _ = found.insert(name, made);
+    }
+    let section = tree.path(ROOT, &["class-of-service", "interfaces"]).unwrap_or(usize::MAX);
+    let all = tree.children(section);
+    for own in &all {
+        let name = tree.word(*own).to_owned();
+        if !name.contains('*')
+            && !matches!(name.as_str(), "interface-set" | "all" | "unit")
+            && !found.contains_key(&name)
+        {
+            let at = tree.at(*own);
+            order.push(name.clone());
+            let made = Interface { rate: rate_of(&name), at, ..Interface::default() };
+            let _ = found.insert(name, made);
+        }
+    }
+    // What is said of many interfaces at once, then what is said of one.
+    let (many, single): (Vec<Id>, Vec<Id>) =
+        all.into_iter().partition(|id| tree.word(*id).contains('*') || tree.word(*id) == "all");
+    for own in many.into_iter().chain(single) {
+        let pattern = if tree.word(own) == "all" { "*".to_owned() } else { tree.word(own).to_owned() };
+        if pattern == "interface-set" {
+            continue;
+        }
+        // What is wrong with a statement about many interfaces is told once.
+        let (mut first, mut quiet) = (true, Report::default());
+        for (name, interface) in found.iter_mut().filter(|(name, _)| wildcard(&pattern, name)) {
+            let report = if first { &mut maker.report } else { &mut quiet };
+            report.enter(if pattern == *name { Scope::Port(name.clone()) } else { Scope::Everything });
+            class_of_service(tree, own, interface, maker.cos, report);
+            first = false;
+        }
+    }
+    // The classes that packets may have are known when all has arrived.
+    for name in &order {
+        let Some(interface) = found.get_mut(name) else { continue };
+        let several = interface.units.len() > 1;
+        if is_own(name) {
+            continue;
+        }
+        for (number, unit) in &mut interface.units {
+            let title = if several { format!("{name}.{number}") } else { name.clone() };
+            unit.input = maker.arriving(&unit.arrival, &title);
+        }
+    }
+    maker.config.arrival = Some(maker.usual_arrival());
+    if maker.losses.is_empty() {
+        let usual = (0..64).map(|code: u8| defaults::compatible(code >> 3).1);
+        let _ = maker.losses.insert(usual.collect());
+    }
+    for name in order {
+        if let Some(interface) = found.remove(&name) {
+            maker.interface(&name, interface);
+        }
+    }
+}
+
+/// Whether an interface is the router's own: nothing that it forwards comes in there.
+fn is_own(name: &str) -> bool {
+    let kind = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    matches!(kind, "lo" | "fxp" | "em" | "me" | "vme" | "re0:mgmt-" | "mgmt_junos")
+}
+
+/// The rate that the name of an interface tells.
+fn rate_of(name: &str) -> Option<u64> {
+    let (kind, _) = name.split_once('-')?;
+    defaults::RATES.iter().find(|(own, _)| *own == kind).map(|(_, rate)| *rate)
+}
+
+fn medium(name: &str, interface: &Interface) -> Medium {
+    let kind = name.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
+    match kind {
+        "fe" | "ge" | "xe" | "et" | "ae" | "reth" | "irb" if interface.tagged => Medium::Dot1q,
+        "fe" | "ge" | "xe" | "et" | "ae" | "reth" | "irb" => Medium::Ethernet,
+        "t" | "e" | "so" | "se" | "ds" | "ml" | "lsq" => Medium::Serial,
+        "pp" => Medium::Pppoe,
+        "at" => Medium::Atm,
+        "gr" | "ip" | "st" | "lt" => Medium::Tunnel,
+        _ => Medium::Unknown,
+    }
+}
+
+fn interface(tree: &mut Tree, own: Id, name: &str, report: &mut Report) -> Interface {
+    const KNOWN: [(&str, usize); 11] = [
+        ("speed", 1),
+        ("vlan-tagging", 0),
+        ("flexible-vlan-tagging", 0),
+        ("stacked-vlan-tagging", 0),
+        ("encapsulation", 1),
+        ("unit", OPAQUE),
+        ("ether-options", 0),
+        ("gigether-options", 0),
+        ("fastether-options", 0),
+        ("sonet-options", OPAQUE),
+        ("per-unit-scheduler", 0),
+    ];
+    report.enter(Scope::Port(name.to_owned()));
+    let mut made = Interface { rate: rate_of(name), at: tree.at(own), ..Interface::default() };
+    for clause in tree.clauses(own, &KNOWN) {
+        let word = clause.words.last().map_or_else(String::new, |id| tree.word(*id).to_owned());
+        match tree.word(clause.key) {
+            "speed" => match speed(&word) {
+                Some(rate) => made.rate = Some(rate),
+                None if word == "auto" || word.starts_with("auto") => {}
+                None => report.unsupported(tree.at(clause.key), format!("`speed {word}` is not understood"), None),
+            },
+            "vlan-tagging" | "flexible-vlan-tagging" | "stacked-vlan-tagging" => made.tagged = true,
+            "encapsulation" => made.encapsulation = Some(word),
+            _ => {}
+        }
+    }
+    for own in tree.child(own, "unit").map(|id| tree.children(id)).unwrap_or_default() {
+        let number = tree.word(own).to_owned();
+        let unit = unit(tree, own, report);
+        let _ = made.units.insert(number, unit);
+    }
+    made
+}
+
+/// `100m`, `1g`, `oc3` and others (ITU-T G.707: STM-1, which is OC-3, has 155.52 Mbit/s).
+fn speed(word: &str) -> Option<u64> {
+    match word.strip_prefix("oc").and_then(|level| level.parse::<u64>().ok()) {
+        Some(level) if matches!(level, 1 | 3 | 12 | 48 | 192 | 768) => Some(level * 51_840_000),
+        _ => rate(word),
+    }
+}
+
+fn unit(tree: &mut Tree, own: Id, report: &mut Report) -> Unit {
+    let mut made = Unit { at: tree.at(own), ..Unit::default() };
+    for (slot, family) in ["inet", "inet6"].into_iter().enumerate() {
+        let Some(family) = tree.path(own, &["family", family]) else { continue };
+        let keywords = [("filter", 0), ("policer", 0), ("input", 1), ("output", 1), ("arp", 1), ("address", OPAQUE)];
+        for clause in tree.clauses(family, &keywords) {
+            if tree.word(clause.key) == "address" {
+                let all = tree.children(clause.key);
+                made.networks.extend(all.into_iter().filter_map(|id| conditions::network(tree.word(id))));
+                continue;
+            }
+            let Some(name) = clause.words.last().map(|id| (tree.word(*id).to_owned(), tree.at(*id))) else { continue };
+            let policer = tree.word(tree.node(clause.key).parent) == "policer";
+            match (tree.word(clause.key), policer) {
+                ("input", false) => {
+                    if let Some(own) = made.arrival.filters.get_mut(slot) {
+                        *own = Some(name);
+                    }
+                }
+                ("output", false) => {
+                    if let Some(own) = made.filters.get_mut(slot) {
+                        *own = Some(name);
+                    }
+                }
+                ("input", true) if slot == 0 => made.arrival.policer = Some(name),
+                ("output", true) if slot == 0 => made.policer = Some(name),
+                ("input" | "output", true) => {
+                    report.unsupported(name.1, "a policer of all packets of IPv6", Some("police them in a filter"));
+                }
+                _ => {}
+            }
+        }
+        for list in ["input-list", "output-list"] {
+            if let Some(list) = tree.path(family, &["filter", list]) {
+                tree.mark_all(list);
+                report.unsupported(tree.at(list), "a list of filters", Some("write one filter with all terms"));
+            }
+        }
+    }
+    made
+}
+
+/// What `class-of-service interfaces` says of an interface.
+fn class_of_service(tree: &mut Tree, own: Id, made: &mut Interface, cos: &super::cos::Cos, report: &mut Report) {
+    const KNOWN: [(&str, usize); 6] = [
+        ("scheduler-map", 1),
+        ("shaping-rate", 1),
+        ("output-traffic-control-profile", 1),
+        ("forwarding-class", 1),
+        ("classifiers", OPAQUE),
+        ("unit", OPAQUE),
+    ];
+    let mut arrival = Arrival::default();
+    statements(tree, own, &KNOWN, &mut made.sends, &mut arrival, cos, report);
+    if !arrival.is_empty() {
+        for unit in made.units.values_mut() {
+            apply(&arrival, &mut unit.arrival);
+        }
+        if made.units.is_empty() {
+            let _ = made.units.insert("0".to_owned(), Unit { arrival, at: made.at, ..Unit::default() });
+        }
+    }
+    for unit in tree.child(own, "unit").map(|id| tree.children(id)).unwrap_or_default() {
+        let pattern = tree.word(unit).to_owned();
+        if !pattern.contains('*') && !made.units.contains_key(&pattern) {
+            let _ = made.units.insert(pattern.clone(), Unit { at: tree.at(unit), ..Unit::default() });
+        }
+        for (_, own) in made.units.iter_mut().filter(|(number, _)| wildcard(&pattern, number)) {
+            let mut arrival = Arrival::default();
+            statements(tree, unit, &KNOWN, &mut own.sends, &mut arrival, cos, report);
+            apply(&arrival, &mut own.arrival);
+        }
+    }
+}
+
+fn apply(new: &Arrival, own: &mut Arrival) {
+    own.tables.extend(new.tables.iter().map(|(field, name)| (*field, name.clone())));
+    own.class = new.class.or(own.class);
+}
+
+fn statements(
+    tree: &mut Tree,
+    own: Id,
+    known: &[(&str, usize)],
+    sends: &mut Sends,
+    arrival: &mut Arrival,
+    cos: &super::cos::Cos,
+    report: &mut Report,
+) {
+    for clause in tree.clauses(own, known) {
+        let words: Vec<String> = clause.words.iter().map(|id| tree.word(*id).to_owned()).collect();
+        let last = clause.words.last().map(|id| (tree.word(*id).to_owned(), tree.at(*id)));
+        match tree.word(clause.key) {
+            "scheduler-map" => sends.map = last,
+            "output-traffic-control-profile" => sends.profile = last,
+            "shaping-rate" => {
+                let words: Vec<&str> = words.iter().map(String::as_str).collect();
+                let (rate, burst) = shaping(&words, tree.at(clause.key), report);
+                sends.shaping = rate.map(|rate| (rate, burst));
+            }
+            "forwarding-class" => match last.as_ref().and_then(|(name, _)| cos.class(name)) {
+                Some(class) => arrival.class = Some(class),
+                None => {
+                    let message = "the forwarding class of all packets is not there";
+                    report.error(tree.at(clause.key), message, "define it under `forwarding-classes`");
+                }
+            },
+            _ => {}
+        }
+    }
+    let Some(classifiers) = tree.child(own, "classifiers") else { return };
+    for kind in tree.children(classifiers) {
+        let Some(field) = Field::named(tree.word(kind)) else { continue };
+        let names = tree.children(kind);
+        if let Some(name) = names.last() {
+            tree.mark_all(kind);
+            let _ = arrival.tables.insert(field, (tree.word(*name).to_owned(), tree.at(*name)));
+        }
+    }
+}
+
+impl Maker<'_> {
+    fn interface(&mut self, name: &str, own: Interface) {
+        let medium = medium(name, &own);
+        let scheduled: Vec<&String> =
+            own.units.iter().filter(|(_, unit)| unit.sends != Sends::default()).map(|(number, _)| number).collect();
+        let whole = own.sends != Sends::default();
+        self.report.enter(Scope::Port(name.to_owned()));
+        if whole && !scheduled.is_empty() {
+            let message = format!(
+                "`{name}` schedules as a whole and its units by themselves: the units are simulated, one by one"
+            );
+            self.report.unsupported(own.at, message, Some("judge the unit that is shaped"));
+        }
+        let base = |unit: &str| Port {
+            name: if own.units.len() > 1 && !unit.is_empty() { format!("{name}.{unit}") } else { name.to_owned() },
+            medium,
+            rate: own.rate,
+            encapsulation: own.encapsulation.clone(),
+            at: own.at,
+            ..Port::default()
+        };
+        if own.units.len() != 1 && (whole || own.units.is_empty()) {
+            let mut port = base("");
+            if whole {
+                self.sends(&mut port, &own.sends, &Unit { at: own.at, ..Unit::default() });
+                if own.units.values().any(|unit| unit.filters.iter().any(Option::is_some) || unit.policer.is_some()) {
+                    let message = format!("output filters and policers of the units of `{name}` are not simulated");
+                    self.report.unsupported(own.at, message, None);
+                }
+            }
+            self.config.ports.push(port);
+        }
+        for (number, unit) in &own.units {
+            let mut port = base(number);
+            port.at = unit.at;
+            port.networks.clone_from(&unit.networks);
+            let title = port.name.clone();
+            port.input.clone_from(&unit.input);
+            let sends = if unit.sends == Sends::default() && own.units.len() == 1 { &own.sends } else { &unit.sends };
+            if *sends != Sends::default() {
+                if scheduled.len() > 1 {
+                    self.report.enter(Scope::Port(title.clone()));
+                    let message =
+                        format!("the other units of `{name}` share its line, and are not simulated beside `{title}`");
+                    self.report.warning(unit.at, message, "judge each; the line must have room for all of them");
+                }
+                self.sends(&mut port, sends, unit);
+            } else if unit.filters.iter().any(Option::is_some) || unit.policer.is_some() {
+                // Filters alone do something with what leaves, too.
+                self.sends(&mut port, sends, unit);
+            }
+            self.config.ports.push(port);
+        }
+    }
+
+    /// Queues, output filters and policers of a port.
+    fn sends(&mut self, port: &mut Port, sends: &Sends, unit: &Unit) {
+        let scope = Scope::Port(port.name.clone());
+        self.report.enter(scope.clone());
+        let mut departure = Departure {
+            map: sends.map.clone(),
+            shaping: sends.shaping,
+            line: port.rate,
+            at: port.at,
+            ..Departure::default()
+        };
+        if let Some((name, at)) = &sends.profile {
+            let _ = departure.parts.insert(format!("traffic control profile {name}"));
+            match self.cos.profiles.get(name).cloned() {
+                Some(profile) => {
+                    departure.map = profile.map.or(departure.map);
+                    departure.shaping = profile.shaping.map(|rate| (rate, profile.burst)).or(departure.shaping);
+                }
+                None => {
+                    let message = format!("there is no traffic control profile `{name}`");
+                    self.report.error(*at, message, "define it under `traffic-control-profiles`");
+                }
+            }
+        }
+        let outer = self.output(unit, &mut departure, &port.name);
+        self.report.enter(scope);
+        let title = port.name.clone();
+        port.root = self.departing(&departure, &title);
+        // Policers stand in front of the queues.
+        for mut policy in outer {
+            for class in &mut policy.classes {
+                class.queue.clone_from(&port.root.queue);
+            }
+            port.root.queue = Queue::Policy(self.keep(policy));
+        }
+    }
+
+    /// Output filters and policers: classes that they give go into the departure, what they police is around its queues.
+    fn output(&mut self, unit: &Unit, departure: &mut Departure, port: &str) -> Vec<Policy> {
+        let around = |rules: Vec<Rule>, police: Option<Police>, name: String, parts: BTreeSet<String>| Policy {
+            name,
+            default: Some("class-default".to_owned()),
+            rules,
+            classes: vec![Class { name: "class-default".to_owned(), police, at: unit.at, ..Class::default() }],
+            at: unit.at,
+            parts: parts.into_iter().collect(),
+            ..Policy::default()
+        };
+        let mut made = Vec::new();
+        let (mut rules, mut parts) = (Vec::new(), BTreeSet::new());
+        for (slot, v6) in [(0usize, false), (1, true)] {
+            let Some((name, at)) = unit.filters.get(slot).cloned().flatten() else { continue };
+            let Some(filter) = self.firewall.filters.get(&(v6, name.clone())).cloned() else {
+                let message = format!("there is no filter `{name}`");
+                self.report.unsupported(at, message, Some("paste `firewall`, too"));
+                continue;
+            };
+            let terms = filter.terms.len().min(TERMS);
+            let Some(left) = self.conditions.checked_sub(terms * terms) else {
+                let message =
+                    format!("the output filter `{name}`: the filters before it are too long to follow this one, too");
+                self.report.unsupported(at, message, Some("paste the filters of the judged interface alone"));
+                continue;
+            };
+            self.conditions = left;
+            self.filter_notes(&name, &filter, false);
+            let _ = parts.insert(format!("filter {name}"));
+            let mut before = Vec::new();
+            let family = Match::Protocol(if v6 { "ipv6" } else { "ip" }.to_owned());
+            if let Some(term) = filter.terms.get(TERMS) {
+                let message = format!("the output filter `{name}` has more than {TERMS} terms; the rest is left out");
+                self.report.unsupported(term.at, message, None);
+            }
+            for term in filter.terms.iter().take(TERMS) {
+                let mut when = vec![family.clone(), term.when.clone()];
+                if !before.is_empty() {
+                    when.push(Match::Not(Box::new(Match::AnyOf(before.clone()))));
+                }
+                let when = Match::All(when);
+                let police = match term.end {
+                    End::Discard => Some(nothing()),
+                    _ => self.policer_of(term.policer.as_ref()),
+                };
+                if let Some(policer) = &term.policer {
+                    let _ = parts.insert(format!("policer {policer}"));
+                }
+                if police.is_some() {
+                    let class = "class-default".to_owned();
+                    rules.push(Rule { when: when.clone(), class, police, at: term.at });
+                }
+                if let Some(class) = term.class {
+                    let _ = self.reached.insert(class);
+                    departure.rules.push((when, class, term.at));
+                }
+                if term.dscp.is_some() {
+                    let message =
+                        format!("term `{}` of filter `{name}` writes code points that leave the port", term.name);
+                    self.report.ignored(term.at, message);
+                }
+                match term.end {
+                    End::Next if term.class.is_some() || term.policer.is_some() => {
+                        let message =
+                            format!("term `{}` of the output filter `{name}` goes on to the next one", term.name);
+                        self.report.unsupported(term.at, message, Some("its packets meet no further term here"));
+                        before.push(term.when.clone());
+                    }
+                    End::Next => {}
+                    _ => before.push(term.when.clone()),
+                }
+            }
+            if !before.contains(&Match::Any) {
+                // What no term is about is discarded.
+                let rest = Match::All(vec![family, Match::Not(Box::new(Match::AnyOf(before)))]);
+                rules.push(Rule {
+                    when: rest,
+                    class: "class-default".to_owned(),
+                    police: Some(nothing()),
+                    at: filter.at,
+                });
+            }
+        }
+        departure.parts.extend(parts.iter().cloned());
+        if !rules.is_empty() {
+            made.push(around(rules, None, format!("output filter of {port}"), parts));
+        }
+        if let Some((name, at)) = &unit.policer {
+            match self.policer_of(Some(name)) {
+                Some(police) => {
+                    let parts = BTreeSet::from([format!("policer {name}")]);
+                    made.push(around(Vec::new(), Some(police), format!("policer {name} of {port}"), parts));
+                }
+                None => {
+                    let message = format!("the policer `{name}` is not there, or not understood");
+                    self.report.unsupported(*at, message, Some("define it under `firewall policer`"));
+                }
+            }
+        }
+        made
+    }
+}

@@ -1,0 +1,440 @@
+//! From text to the tree of statements: braces, `set` lines, comments, prompts and `[edit …]` lines of a session.
+
+use super::tree::{Id, ROOT, Tree};
+use crate::{Place, Report};
+
+/// Deepest nesting of braces that is taken; Junos has some twenty levels.
+const DEEPEST: usize = 100;
+/// Most words of one statement that are taken.
+const LONGEST: usize = 100;
+
+/// A word, or a sign that ends or opens something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sign<'a> {
+    Word(&'a str),
+    Open,
+    Close,
+    End,
+    ListOpen,
+    ListClose,
+    Line,
+}
+
+/// Cuts a text into words and signs.
+struct Signs<'a> {
+    text: &'a str,
+    at: usize,
+    line: u32,
+    column: u32,
+}
+
+impl<'a> Signs<'a> {
+    fn skip(&mut self, bytes: usize) {
+        let end = (self.at + bytes).min(self.text.len());
+        for character in self.text.get(self.at..end).unwrap_or_default().chars() {
+            if character == '\n' {
+                self.line = self.line.saturating_add(1);
+                self.column = 1;
+            } else {
+                self.column = self.column.saturating_add(1);
+            }
+        }
+        self.at = end;
+    }
+
+    fn next(&mut self) -> Option<(Sign<'a>, Place)> {
+        loop {
+            let rest = self.text.get(self.at..)?;
+            let first = rest.chars().next()?;
+            let place = Place::new(self.line, self.column);
+            // `{master:0}` of a session with two routing engines.
+            if let Some(end) = rest.strip_prefix('{').and_then(|inside| inside.bytes().take(20).position(|b| b == b'}'))
+                && end > 0
+                && rest
+                    .get(1..=end)
+                    .is_some_and(|inside| inside.bytes().all(|b| b.is_ascii_alphanumeric() || b == b':' || b == b'-'))
+            {
+                self.skip(end + 2);
+                continue;
+            }
+            let single = match first {
+                '{' => Some(Sign::Open),
+                '}' => Some(Sign::Close),
+                ';' => Some(Sign::End),
+                '[' => Some(Sign::ListOpen),
+                ']' => Some(Sign::ListClose),
+                '\n' => Some(Sign::Line),
+                _ => None,
+            };
+            if let Some(sign) = single {
+                self.skip(1);
+                return Some((sign, place));
+            }
+            if first.is_whitespace() {
+                self.skip(first.len_utf8());
+                continue;
+            }
+            if first == '#' {
+                self.skip(rest.find('\n').unwrap_or(rest.len()));
+                continue;
+            }
+            if rest.starts_with("/*") {
+                self.skip(rest.find("*/").map_or(rest.len(), |end| end + 2));
+                continue;
+            }
+            if first == '"' {
+                let inside = rest.get(1..).unwrap_or_default();
+                let end = inside.find(['"', '\n']).unwrap_or(inside.len());
+                let word = inside.get(..end).unwrap_or_default();
+                let closes = inside.get(end..).is_some_and(|rest| rest.starts_with('"'));
+                self.skip(end + if closes { 2 } else { 1 });
+                return Some((Sign::Word(word), place));
+            }
+            let end = rest.find(|c: char| c.is_whitespace() || "{};[]\"".contains(c)).unwrap_or(rest.len());
+            self.skip(end);
+            return Some((Sign::Word(rest.get(..end).unwrap_or_default()), place));
+        }
+    }
+}
+
+/// Reads a text.
+pub(super) fn read(text: &str, report: &mut Report) -> Tree {
+    let mut reader = Reader {
+        tree: Tree::new(),
+        report,
+        words: Vec::new(),
+        lists: Vec::new(),
+        list: None,
+        stack: Vec::new(),
+        edit: Vec::new(),
+        show: Vec::new(),
+        too_deep: 0,
+        unbalanced: false,
+    };
+    let mut signs = Signs { text, at: 0, line: 1, column: 1 };
+    while let Some((sign, at)) = signs.next() {
+        if sign == Sign::Line && reader.is_prose(text.get(signs.at..).unwrap_or_default()) {
+            reader.prose();
+        }
+        reader.sign(sign, at);
+    }
+    reader.sign(Sign::Line, Place::new(signs.line, signs.column));
+    reader.finish();
+    reader.tree
+}
+
+struct Reader<'a, 'r> {
+    tree: Tree,
+    report: &'r mut Report,
+    /// The words of the statement so far.
+    words: Vec<(&'a str, Place)>,
+    /// Lists in it: behind how many words, and what is in them.
+    lists: Vec<(usize, Vec<(&'a str, Place)>)>,
+    /// The list that is open.
+    list: Option<Vec<(&'a str, Place)>>,
+    /// The braces that are open.
+    stack: Vec<Id>,
+    /// Where `edit` has gone to.
+    edit: Vec<&'a str>,
+    /// What `show` shows.
+    show: Vec<&'a str>,
+    /// Braces that are open beyond the deepest that are taken.
+    too_deep: usize,
+    /// Whether a brace has closed nothing, which is told once.
+    unbalanced: bool,
+}
+
+/// Commands of configuration mode and others that take a line.
+const COMMANDS: [&str; 23] = [
+    "set",
+    "delete",
+    "deactivate",
+    "activate",
+    "edit",
+    "top",
+    "up",
+    "exit",
+    "quit",
+    "commit",
+    "show",
+    "rollback",
+    "configure",
+    "load",
+    "run",
+    "status",
+    "rename",
+    "insert",
+    "copy",
+    "annotate",
+    "protect",
+    "unprotect",
+    "replace",
+];
+
+impl<'a> Reader<'a, '_> {
+    fn sign(&mut self, sign: Sign<'a>, at: Place) {
+        match sign {
+            Sign::Word(word) => self.word(word, at),
+            Sign::ListOpen => self.list = Some(Vec::new()),
+            Sign::ListClose => {
+                if let Some(list) = self.list.take() {
+                    if self.words.is_empty() && self.stack.is_empty() && list.first().is_some_and(|(w, _)| *w == "edit")
+                    {
+                        // `[edit class-of-service]` of a session or a document.
+                        self.edit = list.iter().skip(1).map(|(word, _)| *word).collect();
+                        self.show.clear();
+                        return;
+                    }
+                    self.lists.push((self.words.len(), list));
+                }
+            }
+            Sign::Line => {
+                if self.stack.is_empty()
+                    && self.too_deep == 0
+                    && self.words.first().is_some_and(|(word, _)| COMMANDS.contains(word))
+                {
+                    self.command();
+                }
+            }
+            Sign::End => self.statement(),
+            Sign::Open => self.open(at),
+            Sign::Close => {
+                self.leftover();
+                if self.too_deep > 0 {
+                    self.too_deep -= 1;
+                } else if self.stack.pop().is_none() && !self.unbalanced {
+                    self.unbalanced = true;
+                    self.report.error(at, "a brace closes nothing", "paste the whole block");
+                }
+            }
+        }
+    }
+
+    fn word(&mut self, word: &'a str, at: Place) {
+        if let Some(list) = &mut self.list {
+            if list.len() < 10_000 {
+                list.push((word, at));
+            }
+            return;
+        }
+        // `user@router#` or `user@router>`, and `{master}` of a session.
+        let prompt =
+            self.words.is_empty() && self.stack.is_empty() && word.ends_with(['#', '>', '%']) && word.len() > 1;
+        if prompt {
+            return;
+        }
+        if self.words.len() < LONGEST {
+            self.words.push((word, at));
+        } else if self.words.len() == LONGEST {
+            self.words.push(("…", at));
+            self.report.unsupported(at, format!("a statement of more than {LONGEST} words"), None);
+        }
+    }
+
+    /// Whether the line, which ends here, is no statement: it stands in no braces, opens none and ends with no sign.
+    fn is_prose(&self, rest: &str) -> bool {
+        const FAR: usize = 200;
+        let opens = || rest.bytes().take(FAR).find(|byte| !byte.is_ascii_whitespace()) == Some(b'{');
+        let commands = self.words.first().is_some_and(|(word, _)| COMMANDS.contains(word));
+        self.stack.is_empty()
+            && self.too_deep == 0
+            && self.list.is_none()
+            && !self.words.is_empty()
+            && !commands
+            && !opens()
+    }
+
+    /// A line of a session that is no statement.
+    fn prose(&mut self) {
+        const CHATTER: [&str; 8] =
+            ["Entering", "Exiting", "Possible", "configuration", "load", "Users", "warning:", "The"];
+        let words = core::mem::take(&mut self.words);
+        self.lists.clear();
+        let Some((first, at)) = words.first() else { return };
+        if CHATTER.contains(first) {
+            self.report.ignored(*at, "what a router answers");
+        } else {
+            self.report.unsupported(
+                *at,
+                "a line that is neither a statement nor a command",
+                Some("end statements with `;`"),
+            );
+        }
+    }
+
+    fn open(&mut self, at: Place) {
+        if self.stack.len() >= DEEPEST {
+            if self.too_deep == 0 {
+                self.report.unsupported(at, format!("more than {DEEPEST} braces within each other"), None);
+            }
+            self.too_deep += 1;
+            self.words.clear();
+            self.lists.clear();
+            return;
+        }
+        let base = self.base();
+        let ids = self.enter();
+        self.stack.push(ids.first().copied().unwrap_or(base));
+    }
+
+    /// Where statements are put that stand in no braces.
+    fn base(&mut self) -> Id {
+        if let Some(id) = self.stack.last() {
+            return *id;
+        }
+        let words: Vec<&str> = self.edit.iter().chain(&self.show).copied().collect();
+        let at = self.words.first().map_or_else(Place::default, |(_, at)| *at);
+        words.into_iter().fold(ROOT, |id, word| self.tree.enter(id, word, at))
+    }
+
+    /// Puts the words of the statement into the tree; the nodes at their end.
+    fn enter(&mut self) -> Vec<Id> {
+        let base = self.base();
+        let mut words = core::mem::take(&mut self.words);
+        let mut lists = core::mem::take(&mut self.lists);
+        let mut inactive = false;
+        while let Some((flag, _)) = words.first()
+            && matches!(*flag, "inactive:" | "replace:" | "protect:" | "delete:")
+        {
+            inactive |= *flag == "inactive:";
+            let _ = words.remove(0);
+            lists.iter_mut().for_each(|(place, _)| *place = place.saturating_sub(1));
+        }
+        self.put(base, &words, &lists, inactive)
+    }
+
+    fn put(
+        &mut self,
+        base: Id,
+        words: &[(&str, Place)],
+        lists: &[(usize, Vec<(&str, Place)>)],
+        inactive: bool,
+    ) -> Vec<Id> {
+        let mut path = vec![base];
+        let mut ends = Vec::new();
+        for place in 0..=words.len() {
+            for (_, list) in lists.iter().filter(|(own, _)| *own == place) {
+                let keyword = path.last().copied().unwrap_or(base);
+                for (word, at) in list {
+                    let id = self.tree.enter(keyword, word, *at);
+                    self.tree.end(id);
+                    ends.push(id);
+                }
+                // What follows a list is an option beside the one that has the list.
+                if path.len() > 1 {
+                    let _ = path.pop();
+                }
+            }
+            let Some((word, at)) = words.get(place) else { break };
+            let id = self.tree.enter(path.last().copied().unwrap_or(base), word, *at);
+            path.push(id);
+            if place + 1 == words.len() && !lists.iter().any(|(own, _)| *own == words.len()) {
+                ends.push(id);
+            }
+        }
+        if inactive {
+            ends.iter().for_each(|id| self.tree.set_inactive(*id, true));
+        }
+        ends
+    }
+
+    fn statement(&mut self) {
+        if self.too_deep > 0 || (self.words.is_empty() && self.lists.is_empty()) {
+            self.words.clear();
+            self.lists.clear();
+            return;
+        }
+        if self.stack.is_empty() && self.words.first().is_some_and(|(word, _)| COMMANDS.contains(word)) {
+            return self.command();
+        }
+        for id in self.enter() {
+            self.tree.end(id);
+        }
+    }
+
+    /// Words without a sign behind them, where a block ends.
+    fn leftover(&mut self) {
+        if !self.words.is_empty() || !self.lists.is_empty() {
+            self.statement();
+        }
+    }
+
+    fn command(&mut self) {
+        let words = core::mem::take(&mut self.words);
+        let lists = core::mem::take(&mut self.lists);
+        let Some(((command, at), rest)) = words.split_first() else { return };
+        let lists: Vec<_> = lists.into_iter().map(|(place, list)| (place.saturating_sub(1), list)).collect();
+        let names = || rest.iter().map(|(word, _)| *word);
+        if *command != "show" {
+            self.show.clear();
+        }
+        match *command {
+            "set" => {
+                let base = self.base();
+                for id in self.put(base, rest, &lists, false) {
+                    self.tree.end(id);
+                }
+            }
+            "delete" | "deactivate" | "activate" => {
+                let base = self.edit.iter().try_fold(ROOT, |id, word| self.tree.child(id, word));
+                let found = base.and_then(|base| {
+                    rest.iter().try_fold(base, |id, (word, _)| {
+                        self.tree.all_children(id).iter().copied().find(|child| self.tree.word(*child) == *word)
+                    })
+                });
+                match (found.filter(|id| *id != ROOT), *command) {
+                    (Some(id), "delete") => self.tree.remove(id),
+                    (Some(id), own) => self.tree.set_inactive(id, own == "deactivate"),
+                    (None, _) => {
+                        let message = format!("`{command}` of what is not there");
+                        self.report.warning(*at, message, "the lines before do not have it");
+                    }
+                }
+            }
+            "edit" => {
+                self.edit.extend(names());
+                self.edit.truncate(LONGEST);
+            }
+            "top" => {
+                self.edit.clear();
+                // `top set …` and `top edit …`.
+                if !rest.is_empty() {
+                    self.words = rest.to_vec();
+                    self.lists = lists;
+                    self.command();
+                }
+            }
+            "up" => {
+                let levels = rest.first().and_then(|(word, _)| word.parse::<usize>().ok()).unwrap_or(1);
+                let left = self.edit.len().saturating_sub(levels);
+                self.edit.truncate(left);
+            }
+            "exit" | "quit" => self.edit.clear(),
+            "show" => {
+                let shown = names().take_while(|word| !word.starts_with('|'));
+                let mut shown: Vec<&str> = shown.collect();
+                if shown.first() == Some(&"configuration") {
+                    let _ = shown.remove(0);
+                    self.edit.clear();
+                }
+                self.show = if shown.len() > 4 { Vec::new() } else { shown };
+            }
+            "rename" | "insert" | "copy" | "load" | "rollback" | "replace" => {
+                let message = format!("`{command}` changes the configuration in a way that is not followed");
+                let advice = "paste the result, by `show configuration`";
+                self.report.unsupported(*at, message, Some(advice));
+            }
+            _ => self.report.ignored(*at, format!("the command `{command}`")),
+        }
+    }
+
+    fn finish(&mut self) {
+        if let Some((_, at)) = self.words.first().copied() {
+            self.report.error(at, "a statement does not end", "end it with `;`, or paste the whole block");
+        }
+        if !self.stack.is_empty() || self.too_deep > 0 {
+            let at = self.stack.last().map_or_else(Place::default, |id| self.tree.at(*id));
+            self.report.error(at, "a brace is not closed", "paste the whole block");
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Rates, amounts, code points.
+
+use super::tree::{Id, Tree};
+use std::collections::BTreeMap;
+use tailback_diffserv::Dscp;
+
+/// A rate or an amount: digits, perhaps a fraction, and k, m or g for a thousand, a million or a milliard
+/// (Junos OS Class of Service User Guide, `transmit-rate`: "k (1000), m (1,000,000), or g (1,000,000,000)").
+pub(super) fn number(word: &str) -> Option<u64> {
+    let word = word.to_ascii_lowercase();
+    let (digits, factor) = match word.strip_suffix(['k', 'm', 'g']) {
+        Some(digits) if word.ends_with('k') => (digits, 1_000),
+        Some(digits) if word.ends_with('m') => (digits, 1_000_000),
+        Some(digits) => (digits, 1_000_000_000),
+        None => (word.as_str(), 1),
+    };
+    let (whole, part) = digits.split_once('.').unwrap_or((digits, "0"));
+    let plain = |text: &str| (1..=15).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit());
+    if !plain(whole) || !plain(part) {
+        return None;
+    }
+    let scale = 10u128.pow(u32::try_from(part.len()).ok()?);
+    let fraction = part.parse::<u128>().ok()? * factor / scale;
+    u64::try_from(whole.parse::<u128>().ok()? * factor + fraction).ok()
+}
+
+/// A rate that is believed: 1 bit/s to 10 Tbit/s.
+pub(super) fn rate(word: &str) -> Option<u64> {
+    number(word).filter(|rate| (1..=crate::mqc::HIGHEST_RATE).contains(rate))
+}
+
+/// A percentage of whole percents, 0 to 100.
+pub(super) fn percent(word: &str) -> Option<u32> {
+    word.trim_end_matches('%').parse().ok().filter(|percent| *percent <= 100)
+}
+
+/// What a code point is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Field {
+    Dscp,
+    Dscp6,
+    Precedence,
+    Exp,
+    Cos,
+}
+
+impl Field {
+    /// All, with their names in `classifiers` and `code-point-aliases`.
+    pub const ALL: [(&'static str, Field); 5] = [
+        ("dscp", Field::Dscp),
+        ("dscp-ipv6", Field::Dscp6),
+        ("inet-precedence", Field::Precedence),
+        ("exp", Field::Exp),
+        ("ieee-802.1", Field::Cos),
+    ];
+    pub fn named(name: &str) -> Option<Field> {
+        Field::ALL.iter().find(|(own, _)| *own == name).map(|(_, field)| *field)
+    }
+    pub fn name(self) -> &'static str {
+        Field::ALL.iter().find(|(_, own)| *own == self).map_or("", |(name, _)| name)
+    }
+    /// Number of values.
+    pub fn values(self) -> u8 {
+        if matches!(self, Field::Dscp | Field::Dscp6) { 64 } else { 8 }
+    }
+}
+
+/// Aliases of three bits (Junos OS Class of Service User Guide, "Default CoS Values and Aliases").
+const THREE_BITS: [(&str, u8); 10] = [
+    ("be", 0),
+    ("be1", 1),
+    ("ef", 2),
+    ("ef1", 3),
+    ("af11", 4),
+    ("af12", 5),
+    ("nc1", 6),
+    ("cs6", 6),
+    ("nc2", 7),
+    ("cs7", 7),
+];
+
+/// Names of code points.
+#[derive(Debug, Default)]
+pub(super) struct Aliases {
+    own: BTreeMap<(Field, String), u8>,
+}
+
+impl Aliases {
+    /// Those that the configuration defines.
+    pub fn read(tree: &mut Tree, aliases: Option<Id>) -> Aliases {
+        let mut found = Aliases::default();
+        let Some(aliases) = aliases else { return found };
+        for section in tree.children(aliases) {
+            let Some(field) = Field::named(tree.word(section)) else { continue };
+            for alias in tree.children(section) {
+                let name = tree.word(alias).to_owned();
+                let Some(value) = tree.value(alias) else { continue };
+                if let Some(code) = bits(field, tree.word(value)) {
+                    let _ = found.own.insert((field, name), code);
+                }
+            }
+        }
+        found
+    }
+    /// The value of a code point, by alias or bits.
+    pub fn code(&self, field: Field, word: &str) -> Option<u8> {
+        if let Some(own) = self.own.get(&(field, word.to_owned())) {
+            return Some(*own);
+        }
+        bits(field, word).or_else(|| match field {
+            Field::Dscp | Field::Dscp6 => dscp(word),
+            Field::Precedence | Field::Exp | Field::Cos => {
+                THREE_BITS.iter().find(|(name, _)| *name == word).map(|(_, code)| *code)
+            }
+        })
+    }
+}
+
+/// Aliases of code points: those of RFC 2474, 2597 and 3246, and `be`, `nc1`, `nc2` (same document).
+fn dscp(word: &str) -> Option<u8> {
+    match word {
+        "be" => Some(0),
+        "nc1" => Some(48),
+        "nc2" => Some(56),
+        _ if word.bytes().all(|b| b.is_ascii_digit()) => None,
+        _ => word.parse::<Dscp>().ok().map(Dscp::codepoint),
+    }
+}
+
+/// A value in binary digits, as classifiers write it: six or three of them.
+fn bits(field: Field, word: &str) -> Option<u8> {
+    let digits = if field.values() == 64 { 6 } else { 3 };
+    (word.len() == digits).then(|| u8::from_str_radix(word, 2).ok()).flatten()
+}
+
+/// A code point as firewall filters write it: a name, a number, hexadecimal after `0x`, binary after `b`.
+pub(super) fn filter_dscp(word: &str) -> Option<u8> {
+    let number = if let Some(digits) = word.strip_prefix("0x") {
+        u8::from_str_radix(digits, 16).ok()
+    } else if let Some(digits) = word.strip_prefix('b').filter(|rest| rest.bytes().all(|b| matches!(b, b'0' | b'1'))) {
+        u8::from_str_radix(digits, 2).ok()
+    } else {
+        word.parse().ok()
+    };
+    number.filter(|code| *code < 64).or_else(|| dscp(word))
+}
+
+/// An IP precedence, by name or number.
+pub(super) fn precedence(word: &str) -> Option<u8> {
+    const NAMES: [&str; 8] = [
+        "routine",
+        "priority",
+        "immediate",
+        "flash",
+        "flash-override",
+        "critical-ecp",
+        "internet-control",
+        "net-control",
+    ];
+    let named = NAMES.iter().position(|name| *name == word).and_then(|index| u8::try_from(index).ok());
+    named.or_else(|| word.parse().ok().filter(|n| *n < 8))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_decimal_suffixes() {
+        for (word, value) in [
+            ("64k", Some(64_000)),
+            ("1.5m", Some(1_500_000)),
+            ("10G", Some(10_000_000_000)),
+            ("3200", Some(3_200)),
+            ("k", None),
+            ("1.m", None),
+            ("-3", None),
+            ("999999999999999g", None),
+        ] {
+            assert_eq!(number(word), value, "{word}");
+        }
+    }
+
+    #[test]
+    fn code_points_are_bits_or_aliases() {
+        let aliases = Aliases::default();
+        assert_eq!(aliases.code(Field::Dscp, "101110"), Some(46));
+        assert_eq!(aliases.code(Field::Dscp, "ef"), Some(46));
+        assert_eq!(aliases.code(Field::Dscp, "nc1"), Some(48));
+        assert_eq!(aliases.code(Field::Exp, "ef"), Some(2));
+        assert_eq!(aliases.code(Field::Exp, "101"), Some(5));
+        assert_eq!(aliases.code(Field::Dscp, "101"), None);
+        assert_eq!(filter_dscp("0x2e"), Some(46));
+        assert_eq!(filter_dscp("b101110"), Some(46));
+        assert_eq!(filter_dscp("46"), Some(46));
+        assert_eq!(filter_dscp("be"), Some(0));
+    }
+}

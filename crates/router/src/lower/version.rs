@@ -1,0 +1,55 @@
+//! Versions of the Internet protocol in conditions, where no row of the table is of IPv6: then they decide nothing, and conditions
+//! on code points stay conditions on code points.
+
+use crate::ir::{Config, Match};
+
+/// The configuration without conditions on version 4, where all packets are of it. Those on version 6 stay, and hold of none.
+pub(super) fn all_of_ipv4(config: &Config) -> Config {
+    let mut made = config.clone();
+    let rules = made.policies.iter_mut().flat_map(|policy| &mut policy.rules).map(|rule| &mut rule.when);
+    let maps = made.class_maps.iter_mut().flat_map(|map| &mut map.conditions);
+    for when in rules.chain(maps) {
+        settle(when);
+    }
+    made
+}
+
+/// Takes the version out of a condition.
+fn settle(when: &mut Match) {
+    match when {
+        Match::Version(4) => *when = Match::Any,
+        Match::Not(inner) => settle(inner),
+        Match::AnyOf(any) => any.iter_mut().for_each(settle),
+        Match::All(all) => {
+            all.retain(|one| *one != Match::Version(4));
+            all.iter_mut().for_each(settle);
+            if let [one] = all.as_mut_slice() {
+                *when = core::mem::replace(one, Match::Any);
+            } else if all.is_empty() {
+                *when = Match::Any;
+            }
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn among_packets_of_ipv4_the_version_is_left_out_of_conditions_or_excludes_all() {
+        let settled = |mut when: Match| {
+            settle(&mut when);
+            when
+        };
+        let of = |version, code| Match::All(vec![Match::Version(version), Match::Dscp(vec![code])]);
+        assert_eq!(settled(of(4, 46)), Match::Dscp(vec![46]));
+        let two = Match::All(vec![Match::Version(4), Match::IpProtocol(17), Match::Dscp(vec![46])]);
+        assert_eq!(settled(two), Match::All(vec![Match::IpProtocol(17), Match::Dscp(vec![46])]));
+        let header = crate::ir::Header::default();
+        assert_eq!(settled(of(6, 0)).holds(&header, &Config::default()), Some(false));
+        assert_eq!(settled(Match::Not(Box::new(of(4, 0)))), Match::Not(Box::new(Match::Dscp(vec![0]))));
+        assert_eq!(settled(Match::Version(4)), Match::Any);
+    }
+}

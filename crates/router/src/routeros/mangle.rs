@@ -1,0 +1,489 @@
+//! `/ip firewall mangle`: which packets have which mark when the queues see them.
+//!
+//! A forwarded packet comes by the chains prerouting, forward and postrouting (MikroTik, "Packet Flow in RouterOS"). Each rule is
+//! asked in turn; one with `passthrough=no` ends its chain. A connection's mark stays with it and holds both ways, so that a rule
+//! which marks connections is asked of a packet and of its answer. Conditions on marks are put into what the marks were set by:
+//! what remains looks at the packet alone.
+
+use super::script::Command;
+use crate::ir::{Match, Net, PortRange, protocol_named};
+use crate::tc::action::Edit;
+use crate::tc::marking::{Marking, Step};
+use crate::tc::netfilter::port_list;
+use crate::tc::u32::network;
+use crate::{Place, Report};
+use std::collections::BTreeMap;
+use tailback_diffserv::Dscp;
+
+/// The chains that a forwarded packet comes by.
+const HOOKS: [&str; 3] = ["prerouting", "forward", "postrouting"];
+/// Deepest chains within chains, and most rules that are followed.
+const DEEPEST: usize = 8;
+const MOST: usize = 500;
+/// Most parts of all conditions together.
+const PARTS: usize = 60_000;
+
+/// Rules, and the names that they and the queues use.
+#[derive(Debug, Default)]
+pub(super) struct Mangle {
+    rules: Vec<Rule>,
+    /// Numbers of packet marks by name; 0 is `no-mark`.
+    packets: BTreeMap<String, u32>,
+    connections: BTreeMap<String, u32>,
+    /// Addresses by the name of a list.
+    pub lists: BTreeMap<String, Vec<Net>>,
+    /// Interfaces by the name of a list.
+    pub members: BTreeMap<String, Vec<String>>,
+    /// Lists with members that are not addresses.
+    pub partial: Vec<String>,
+}
+
+#[derive(Clone, Debug)]
+struct Rule {
+    chain: String,
+    conditions: Conditions,
+    action: Action,
+    passthrough: bool,
+    at: Place,
+}
+
+#[derive(Clone, Debug)]
+enum Action {
+    Packet(u32),
+    Connection(u32),
+    Dscp(u8),
+    Accept,
+    Return,
+    Jump(String),
+}
+
+#[derive(Clone, Debug, Default)]
+struct Conditions {
+    /// On the packet itself.
+    own: Vec<Match>,
+    /// Interfaces that it comes in by, or leaves by, and whether those are excluded.
+    inputs: Option<(Vec<String>, bool)>,
+    outputs: Option<(Vec<String>, bool)>,
+    packet: Option<(u32, bool)>,
+    connection: Option<(u32, bool)>,
+}
+
+/// A mark that was given: to which packets, and whether only to those without one.
+struct Given {
+    when: Match,
+    /// The same, whether they had a mark or not.
+    base: Match,
+    mark: u32,
+    first: bool,
+    /// The chain of the kernel that it was given in, and whether that ended there.
+    hook: usize,
+    ends: bool,
+}
+
+/// The marks so far, of a packet that leaves by one interface.
+#[derive(Default)]
+struct State {
+    packets: Vec<Given>,
+    connections: Vec<Given>,
+    codes: Marking,
+    parts: usize,
+    hook: usize,
+    /// Rules that cannot be judged for this interface.
+    unknown: Vec<Place>,
+}
+
+fn number(names: &mut BTreeMap<String, u32>, name: &str) -> u32 {
+    if name == "no-mark" {
+        return 0;
+    }
+    let next = u32::try_from(names.len()).unwrap_or(u32::MAX - 1) + 1;
+    *names.entry(name.to_owned()).or_insert(next)
+}
+
+fn not(when: Match) -> Match {
+    Match::Not(Box::new(when))
+}
+
+fn parts(when: &Match) -> usize {
+    match when {
+        Match::Not(inner) => 1 + parts(inner),
+        Match::All(all) | Match::AnyOf(all) => 1 + all.iter().map(parts).sum::<usize>(),
+        _ => 1,
+    }
+}
+
+/// The same condition on the packets that answer.
+fn reversed(when: &Match) -> Match {
+    match when {
+        Match::Source(net) => Match::Destination(*net),
+        Match::Destination(net) => Match::Source(*net),
+        Match::SourcePort(ports) => Match::DestinationPort(*ports),
+        Match::DestinationPort(ports) => Match::SourcePort(*ports),
+        Match::Not(inner) => not(reversed(inner)),
+        Match::All(all) => Match::All(all.iter().map(reversed).collect()),
+        Match::AnyOf(any) => Match::AnyOf(any.iter().map(reversed).collect()),
+        other => other.clone(),
+    }
+}
+
+impl Mangle {
+    /// Whether a rule gives packets marks.
+    pub fn marks(&self) -> bool {
+        self.rules.iter().any(|rule| matches!(rule.action, Action::Packet(_)))
+    }
+    /// Interfaces that rules ask for.
+    pub fn inputs(&self) -> impl Iterator<Item = &String> {
+        self.rules.iter().filter_map(|rule| rule.conditions.inputs.as_ref()).flat_map(|(names, _)| names)
+    }
+    /// Names of marks with the numbers that the column `mark` has for them.
+    pub fn numbers(&self) -> Vec<(&str, u32)> {
+        let mut all: Vec<(&str, u32)> = self.packets.iter().map(|(name, number)| (name.as_str(), *number)).collect();
+        all.sort_by_key(|own| own.1);
+        all
+    }
+    /// The number of a packet mark.
+    pub fn packet_mark(&mut self, name: &str) -> u32 {
+        number(&mut self.packets, name)
+    }
+
+    /// `add chain=… action=…`
+    pub fn add(&mut self, command: &Command, report: &mut Report) {
+        if self.rules.len() >= MOST {
+            report.unsupported(command.at, format!("more than {MOST} rules of the firewall"), None);
+            return;
+        }
+        if command.is("disabled") {
+            report.ignored(command.at, "it is disabled");
+            return;
+        }
+        let (chain, _) = command.get("chain").unwrap_or(("", command.at));
+        let (action, at) = command.get("action").unwrap_or(("accept", command.at));
+        let value = |key: &str| command.get(key).map(|own| own.0.to_owned());
+        let missing = |report: &mut Report, key: &str| {
+            report.error(command.at, format!("{action} without {key}"), "write what it marks with");
+        };
+        let action = match action {
+            "mark-packet" => match value("new-packet-mark") {
+                Some(name) => Action::Packet(number(&mut self.packets, &name)),
+                None => return missing(report, "new-packet-mark"),
+            },
+            "mark-connection" => match value("new-connection-mark") {
+                Some(name) => Action::Connection(number(&mut self.connections, &name)),
+                None => return missing(report, "new-connection-mark"),
+            },
+            "change-dscp" | "set-dscp" => match value("new-dscp").as_deref().and_then(code) {
+                Some(code) => Action::Dscp(code),
+                None => return missing(report, "new-dscp"),
+            },
+            "accept" => Action::Accept,
+            "return" => Action::Return,
+            "jump" => match value("jump-target") {
+                Some(chain) => Action::Jump(chain),
+                None => return missing(report, "jump-target"),
+            },
+            "passthrough"
+            | "log"
+            | "change-mss"
+            | "change-ttl"
+            | "mark-routing"
+            | "set-priority"
+            | "clear-df"
+            | "strip-ipv4-options"
+            | "sniff-tzsp"
+            | "sniff-pc"
+            | "add-src-to-address-list"
+            | "add-dst-to-address-list"
+            | "route" => {
+                if action == "set-priority" {
+                    report.ignored(at, "the priority of a frame chooses no queue of HTB");
+                } else {
+                    report.ignored(at, format!("{action} writes nothing that queues look at"));
+                }
+                if command.is("passthrough") || command.get("passthrough").is_none() {
+                    return;
+                }
+                Action::Accept
+            }
+            other => {
+                report.unsupported(at, format!("a rule of the firewall with the action `{other}`"), None);
+                return;
+            }
+        };
+        if matches!(chain, "input" | "output") {
+            report.ignored(command.at, format!("the chain {chain} is about packets of the router itself"));
+            return;
+        }
+        let Some(conditions) = self.conditions(command, report) else { return };
+        let passthrough = command.get("passthrough").is_none_or(|(text, _)| text == "yes");
+        self.rules.push(Rule { chain: chain.to_owned(), conditions, action, passthrough, at: command.at });
+    }
+
+    fn conditions(&mut self, command: &Command, report: &mut Report) -> Option<Conditions> {
+        let mut made = Conditions::default();
+        for word in &command.words {
+            let (Some(text), at) = (word.value.as_deref(), word.at) else { continue };
+            let negated = text.starts_with('!');
+            let value = text.trim_start_matches('!');
+            let unknown = |report: &mut Report, what: &str| {
+                report.unsupported(at, format!("a rule of the firewall with {what}: it is left out"), None);
+            };
+            let when = match word.key.as_str() {
+                "chain"
+                | "action"
+                | "passthrough"
+                | "comment"
+                | "disabled"
+                | "log"
+                | "log-prefix"
+                | "new-packet-mark"
+                | "new-connection-mark"
+                | "new-dscp"
+                | "jump-target"
+                | "new-priority"
+                | "place-before"
+                | "new-mss"
+                | "new-routing-mark"
+                | "new-ttl"
+                | "address-list"
+                | "address-list-timeout" => continue,
+                "src-address" => addresses(value).map(|any| one(any, Match::Source)),
+                "dst-address" => addresses(value).map(|any| one(any, Match::Destination)),
+                "protocol" => protocol_named(value).map(Match::IpProtocol),
+                "src-port" => ports(value, Match::SourcePort),
+                "dst-port" => ports(value, Match::DestinationPort),
+                "port" => ports(value, Match::SourcePort)
+                    .zip(ports(value, Match::DestinationPort))
+                    .map(|(from, to)| Match::AnyOf(vec![from, to])),
+                "dscp" => code(value).map(|code| Match::Dscp(vec![code])),
+                "src-address-list" | "dst-address-list" => {
+                    if self.partial.iter().any(|list| list == value) {
+                        unknown(report, &format!("the list `{value}`, of which some addresses are not known"));
+                        return None;
+                    }
+                    let made = if word.key.starts_with("src") { Match::Source } else { Match::Destination };
+                    self.lists.get(value).map(|nets| one(nets.clone(), made))
+                }
+                "in-interface" | "in-interface-list" | "out-interface" | "out-interface-list" => {
+                    let names = match word.key.strip_suffix("-list") {
+                        None => Some(vec![value.to_owned()]),
+                        Some(_) => self.members.get(value).cloned(),
+                    };
+                    let Some(names) = names else {
+                        unknown(report, &format!("the interface list `{value}`, whose members are not in the text"));
+                        return None;
+                    };
+                    let place = if word.key.starts_with("in") { &mut made.inputs } else { &mut made.outputs };
+                    *place = Some((names, negated));
+                    continue;
+                }
+                "packet-mark" => {
+                    made.packet = Some((number(&mut self.packets, value), negated));
+                    continue;
+                }
+                "connection-mark" => {
+                    made.connection = Some((number(&mut self.connections, value), negated));
+                    continue;
+                }
+                // Marks of a connection are given by its first packet and stay; all of them are asked for here.
+                "connection-state" if value.contains("new") || value.contains("established") => continue,
+                _ => None,
+            };
+            let Some(when) = when else {
+                unknown(report, &format!("`{}={text}`", word.key));
+                return None;
+            };
+            made.own.push(if negated { not(when) } else { when });
+        }
+        Some(made)
+    }
+
+    /// Which packets that leave by `device` have which mark: a condition for each of `marks`, none if it becomes too long. What
+    /// could not be judged is in the report.
+    pub fn resolve(&self, device: Option<&str>, marks: &[u32], report: &mut Report) -> Option<Vec<Match>> {
+        let mut state = State::default();
+        for (index, hook) in HOOKS.into_iter().enumerate() {
+            state.hook = index;
+            let mut ended = Vec::new();
+            self.chain(hook, device, &[], &mut ended, &mut state, 0)?;
+        }
+        for at in &state.unknown {
+            report.unsupported(
+                *at,
+                "which interface such packets leave by is not known here: the rule is left out",
+                None,
+            );
+        }
+        marks
+            .iter()
+            .map(|mark| {
+                let when = is(&state.packets, *mark);
+                state.parts += parts(&when);
+                (state.parts <= PARTS).then_some(when)
+            })
+            .collect()
+    }
+
+    fn chain(
+        &self,
+        name: &str,
+        device: Option<&str>,
+        outer: &[Match],
+        ended: &mut Vec<(Match, Option<u32>)>,
+        state: &mut State,
+        depth: usize,
+    ) -> Option<()> {
+        if depth > DEEPEST {
+            return Some(());
+        }
+        let mut returned: Vec<Match> = Vec::new();
+        for rule in self.rules.iter().filter(|rule| rule.chain == name) {
+            let connects = matches!(rule.action, Action::Connection(_));
+            let Some(base) = state.base(&rule.conditions, device, connects) else {
+                state.unknown.push(rule.at);
+                continue;
+            };
+            let base = all(outer.iter().cloned().chain([base]).collect());
+            let own = rule.conditions.connection.filter(|(_, not)| !not).map(|(mark, _)| mark);
+            let mut when = vec![base.clone()];
+            // Packets of another connection mark have not been ended by a rule that asks for one.
+            let other = |mark: &Option<u32>| mark.zip(own).is_some_and(|(a, b)| a != b);
+            when.extend(ended.iter().filter(|(_, mark)| !other(mark)).map(|(when, _)| not(when.clone())));
+            when.extend(returned.iter().cloned().map(not));
+            let fresh = |given: &[Given]| given.iter().map(|own| not(own.base.clone())).collect::<Vec<_>>();
+            let first = match rule.action {
+                Action::Packet(_) => rule.conditions.packet == Some((0, false)),
+                Action::Connection(_) => rule.conditions.connection == Some((0, false)),
+                _ => false,
+            };
+            // Those that the rule is about where marks do not matter.
+            let held = all(when.clone());
+            if first {
+                when.extend(fresh(if connects { &state.connections } else { &state.packets }));
+            }
+            let when = all(when);
+            state.parts += parts(&when);
+            if state.parts > PARTS {
+                return None;
+            }
+            match &rule.action {
+                Action::Packet(mark) | Action::Connection(mark) => {
+                    let (hook, ends) = (state.hook, !rule.passthrough);
+                    let own = Given { when, base: held, mark: *mark, first, hook, ends };
+                    if connects { state.connections.push(own) } else { state.packets.push(own) }
+                }
+                Action::Dscp(code) => state.codes.push(Step::new(when, Edit::Dscp(*code))),
+                Action::Accept => {}
+                Action::Return => {
+                    returned.push(base);
+                    continue;
+                }
+                Action::Jump(to) => {
+                    let mut outer = outer.to_vec();
+                    outer.push(when);
+                    self.chain(to, device, &outer, ended, state, depth + 1)?;
+                    continue;
+                }
+            }
+            if !rule.passthrough || matches!(rule.action, Action::Accept) {
+                let reached = core::iter::once(base).chain(returned.iter().cloned().map(not));
+                ended.push((all(reached.collect()), own));
+            }
+        }
+        Some(())
+    }
+}
+
+impl State {
+    /// The conditions of a rule, on the packet alone; none where the interface that it leaves by decides and is not known.
+    fn base(&mut self, rule: &Conditions, device: Option<&str>, connects: bool) -> Option<Match> {
+        let leaves = |names: &[String], not: bool| Some(names.iter().any(|name| Some(name.as_str()) == device) != not);
+        let leaves = |own: &Option<(Vec<String>, bool)>| match own {
+            None => Some(true),
+            Some((names, not)) => device.and_then(|_| leaves(names, *not)),
+        };
+        let enters = |own: &Option<(Vec<String>, bool)>| {
+            own.as_ref().map(|(names, not)| {
+                let any = Match::AnyOf(names.iter().cloned().map(Match::InputInterface).collect());
+                if *not { self::not(any) } else { any }
+            })
+        };
+        let mut forth = rule.own.clone();
+        for when in &mut forth {
+            *when = self.codes.again().resolve(when)?;
+        }
+        let back: Vec<Match> = forth.iter().map(reversed).collect();
+        let mut forth =
+            leaves(&rule.outputs)?.then(|| forth.into_iter().chain(enters(&rule.inputs)).collect::<Vec<_>>());
+        // The answer comes in where the packet leaves.
+        let mut back = if connects {
+            leaves(&rule.inputs)?.then(|| back.into_iter().chain(enters(&rule.outputs)).collect::<Vec<_>>())
+        } else {
+            None
+        };
+        for (list, mark) in [(&self.packets, rule.packet), (&self.connections, rule.connection)] {
+            let Some((mark, negated)) = mark else { continue };
+            let when = is(list, mark);
+            let when = if negated { not(when) } else { when };
+            for own in [&mut forth, &mut back].into_iter().flatten() {
+                own.push(when.clone());
+            }
+        }
+        let any: Vec<Match> = [forth, back].into_iter().flatten().map(all).collect();
+        Some(match <[Match; 2]>::try_from(any) {
+            Ok([forth, back]) if forth == back => forth,
+            Ok(both) => Match::AnyOf(both.into()),
+            Err(mut any) => any.pop().unwrap_or(Match::AnyOf(Vec::new())),
+        })
+    }
+}
+
+/// Which packets have that mark after all that were given.
+fn is(given: &[Given], mark: u32) -> Match {
+    if mark == 0 {
+        return all(given.iter().map(|own| not(own.base.clone())).collect());
+    }
+    let mut any = Vec::new();
+    for (index, own) in given.iter().enumerate().filter(|(_, own)| own.mark == mark) {
+        // A later rule gives another mark, but not if it asks for packets without one, nor where this rule ended the chain.
+        let later = given.iter().skip(index + 1).filter(|later| later.mark != mark && !later.first);
+        let later = later.filter(|later| !(own.ends && own.hook == later.hook));
+        any.push(all(core::iter::once(own.when.clone()).chain(later.map(|own| not(own.when.clone()))).collect()));
+    }
+    if any.len() == 1 { any.remove(0) } else { Match::AnyOf(any) }
+}
+
+fn all(mut all: Vec<Match>) -> Match {
+    all.retain(|when| *when != Match::Any);
+    match all.len() {
+        0 => Match::Any,
+        1 => all.remove(0),
+        _ => Match::All(all),
+    }
+}
+
+pub(super) fn one(nets: Vec<Net>, made: fn(Net) -> Match) -> Match {
+    let mut any: Vec<Match> = nets.into_iter().map(made).collect();
+    if any.len() == 1 { any.remove(0) } else { Match::AnyOf(any) }
+}
+
+/// Networks of `10.0.0.0/8`, `10.0.0.1`, or from one address to another.
+pub(super) fn addresses(text: &str) -> Option<Vec<Net>> {
+    let Some((low, high)) = text.split_once('-') else { return network(text).map(|net| vec![net]) };
+    let (mut low, high) = (u64::from(network(low)?.address), u64::from(network(high)?.address));
+    let mut made = Vec::new();
+    while low <= high {
+        // The largest network that begins here and does not go beyond the end.
+        let size = (0..=32u32).rev().find(|bits| low.trailing_zeros() >= *bits && low + (1u64 << bits) - 1 <= high)?;
+        made.push(Net::prefix(u32::try_from(low).ok()?, 32 - size)?);
+        low += 1u64 << size;
+    }
+    (!made.is_empty()).then_some(made)
+}
+
+fn ports(text: &str, made: fn(PortRange) -> Match) -> Option<Match> {
+    port_list(text, '-', made)
+}
+
+fn code(text: &str) -> Option<u8> {
+    text.parse::<u8>().ok().filter(|code| *code < 64).or_else(|| text.parse::<Dscp>().ok().map(Dscp::codepoint))
+}

@@ -1,0 +1,222 @@
+//! RouterOS of MikroTik: queue trees, simple queues, queue types, mangle rules.
+//!
+//! `script` reads commands, `types` the queue types, `mangle` the rules that mark packets, `queues` makes token buckets of trees and
+//! of simple queues. Sources: MikroTik's pages "Queues", "HTB (Hierarchical Token Bucket)", "Mangle" and "Packet Flow in RouterOS".
+
+mod mangle;
+mod queues;
+mod script;
+mod types;
+mod units;
+
+use crate::ir::{Config, Port};
+use crate::{Imported, Report, Scope};
+use mangle::Mangle;
+use script::Command;
+
+/// Most queues that are read.
+const MOST: usize = 1000;
+
+/// Menus without an effect on the queues of forwarded packets, by how they begin.
+const HARMLESS: [&str; 36] = [
+    "caps-man",
+    "certificate",
+    "container",
+    "disk",
+    "file",
+    "interface bridge",
+    "interface dot1x",
+    "interface eoip",
+    "interface gre",
+    "interface ipip",
+    "interface l2tp-",
+    "interface lte",
+    "interface ovpn-",
+    "interface pptp-",
+    "interface sstp-",
+    "interface wifi",
+    "interface wireless",
+    "interface wireguard",
+    "ip",
+    "ipv6 address",
+    "ipv6 dhcp",
+    "ipv6 firewall",
+    "ipv6 nd",
+    "ipv6 route",
+    "ipv6 settings",
+    "ipv6 pool",
+    "log",
+    "partitions",
+    "port",
+    "ppp",
+    "radius",
+    "routing",
+    "snmp",
+    "system",
+    "tool",
+    "user",
+];
+
+/// Reads a configuration. It never fails: what was not understood is in the report, line by line.
+pub fn import(text: &str) -> Imported {
+    let mut report = Report::default();
+    let commands = script::commands(text, &mut report);
+    let config = read(&commands, &mut report);
+    report.enter(Scope::Everything);
+    report.quote(text);
+    Imported { config, report }
+}
+
+fn read(commands: &[Command], report: &mut Report) -> Config {
+    let mut config = Config::default();
+    let (mut mangle, mut kinds, mut all) = (Mangle::default(), types::defaults(), Vec::new());
+    // Lists may stand behind the rules that name them.
+    for command in commands.iter().filter(|command| command.verb == "add" && !command.is("disabled")) {
+        match command.menu.as_str() {
+            "ip firewall address-list" => list(command, &mut mangle),
+            "interface list member" => {
+                if let (Some((list, _)), Some((interface, _))) = (command.get("list"), command.get("interface")) {
+                    mangle.members.entry(list.to_owned()).or_default().push(interface.to_owned());
+                }
+            }
+            _ => {}
+        }
+    }
+    for command in commands {
+        let adds = command.verb == "add";
+        if matches!(command.verb.as_str(), "print" | "export" | "monitor" | "get" | "find") {
+            report.ignored(command.at, "it shows something");
+            continue;
+        }
+        match command.menu.as_str() {
+            "queue type" if adds => {
+                if let Some((name, kind)) = types::read(command, report) {
+                    let _ = kinds.insert(name, kind);
+                }
+            }
+            "queue type" if command.verb == "set" => set_type(command, &mut kinds, report),
+            "queue tree" | "queue simple" if adds => {
+                if command.is("disabled") {
+                    report.ignored(command.at, "it is disabled");
+                } else if all.len() >= MOST {
+                    report.unsupported(command.at, format!("more than {MOST} queues"), None);
+                } else if command.menu == "queue tree" {
+                    all.extend(queues::read(command, None, &mut mangle, report));
+                } else {
+                    all.extend(queues::read(command, Some(false), &mut mangle, report));
+                    all.extend(queues::read(command, Some(true), &mut mangle, &mut Report::default()));
+                }
+            }
+            "queue interface" => interface_queue(command, report),
+            "ip firewall mangle" if adds => mangle.add(command, report),
+            "queue tree" | "queue simple" | "queue type" | "ip firewall mangle" => {
+                let message = format!("`{}` of what is there already is not followed", command.verb);
+                report.unsupported(command.at, message, Some("paste what `/export` prints"));
+            }
+            "ip firewall address-list" | "interface list member" | "interface list"
+                if adds || command.verb == "set" =>
+            {
+                report.ignored(command.at, "a list, which rules may name");
+            }
+            "ip firewall filter" => filter(command, report),
+            menu if menu.starts_with("interface") && interface(menu, command, &mut config) => {
+                report.ignored(command.at, "an interface");
+            }
+            menu if HARMLESS.iter().any(|own| menu.starts_with(own)) => {
+                report.ignored(command.at, format!("/{menu} has no effect on queues"));
+            }
+            menu => report.unsupported(command.at, format!("/{menu} is not known"), None),
+        }
+    }
+    queues::build(&all, &kinds, &mangle, &mut config, report);
+    config
+}
+
+/// `add address=10.0.0.0/8 list=lan`: names of hosts make a list that cannot be judged.
+fn list(command: &Command, mangle: &mut Mangle) {
+    let (Some((list, _)), Some((address, _))) = (command.get("list"), command.get("address")) else { return };
+    match mangle::addresses(address) {
+        Some(nets) => mangle.lists.entry(list.to_owned()).or_default().extend(nets),
+        None => mangle.partial.push(list.to_owned()),
+    }
+}
+
+/// Names and speeds of interfaces; false where it is none of those. Queues count packets of layer 3, for they stand behind the chain
+/// postrouting and before the link layer (MikroTik, "Packet Flow in RouterOS").
+fn interface(menu: &str, command: &Command, config: &mut Config) -> bool {
+    let kinds =
+        ["interface ethernet", "interface bridge", "interface bonding", "interface vlan", "interface pppoe-client"];
+    if !kinds.contains(&menu) {
+        return false;
+    }
+    // `set [ find default-name=ether1 ] name=wan`
+    let found = command.words.iter().find(|word| word.key.starts_with('[')).and_then(|word| {
+        let inner = word.key.trim_matches(['[', ']', ' ']);
+        inner
+            .split_whitespace()
+            .find_map(|part| part.split_once("name=").map(|(_, name)| name.trim_matches('"').to_owned()))
+    });
+    let name = command.get("name").map(|(name, _)| name.to_owned()).or(found);
+    let Some(name) = name else { return true };
+    if config.ports.len() >= MOST || config.ports.iter().any(|port| port.name == name) {
+        return true;
+    }
+    // `speed=1Gbps`, or `speed=1G-baseT-full` of RouterOS 7.
+    let speed = command.get("speed").and_then(|(text, _)| units::rate(text.split('-').next().unwrap_or(text)));
+    config.ports.push(Port { name, rate: speed.filter(|rate| *rate > 0), at: command.at, ..Port::default() });
+    true
+}
+
+/// `set [ find default=yes ] …` and `set default kind=… …` of a type that every router has.
+fn set_type(command: &Command, kinds: &mut std::collections::BTreeMap<String, types::Kind>, report: &mut Report) {
+    let named = command.get("name").map(|own| own.0.to_owned());
+    let first = command.words.first().filter(|word| word.value.is_none()).map(|word| word.key.clone());
+    let name = named.or_else(|| first.filter(|name| kinds.contains_key(name)));
+    let (Some(name), Some(_)) = (name, command.get("kind")) else {
+        report.unsupported(command.at, "which queue type is changed is not told", Some("write its name and its kind"));
+        return;
+    };
+    if let Some((_, kind)) = types::read(command, report) {
+        let _ = kinds.insert(name, kind);
+    }
+}
+
+/// The queue of an interface, behind the tree.
+fn interface_queue(command: &Command, report: &mut Report) {
+    let word = command.words.first().map_or("", |word| word.key.as_str());
+    let inner = word.trim_matches(['[', ']', ' ']);
+    let name = inner.split_once("name=").map_or(inner, |(_, name)| name).trim_matches('"').to_owned();
+    report.enter(Scope::Port(name.clone()));
+    match command.get("queue") {
+        // What RouterOS sets by itself: the ring of the card alone.
+        Some(("only-hardware-queue" | "ethernet-default" | "multi-queue-ethernet-default" | "default-small", _))
+        | None => {
+            report.ignored(
+                command.at,
+                "what the interface holds behind the tree, which waits there only when nothing limits it",
+            );
+        }
+        Some((kind, at)) => {
+            report.unsupported(
+                at,
+                format!("the queue `{kind}` of {name} itself, behind the tree, is not simulated"),
+                None,
+            );
+        }
+    }
+    report.enter(Scope::Everything);
+}
+
+/// Rules that filter: FastTrack goes past marks and queues (MikroTik, "FastTrack").
+fn filter(command: &Command, report: &mut Report) {
+    let action = command.get("action").map_or("", |own| own.0);
+    if action == "fasttrack-connection" && !command.is("disabled") {
+        report.unsupported(
+            command.at,
+            "packets of fasttracked connections go past mangle rules, simple queues and trees at `global`",
+            Some("disable the rule, or leave it out if it is about no row of the table"),
+        );
+    } else {
+        report.ignored(command.at, "the traffic table is taken to hold what the filter lets pass");
+    }
+}

@@ -1,0 +1,87 @@
+//! Quantities of RouterOS: rates in bit/s with `k`, `M` and `G` of 1000, sizes with `KiB` and `MiB` of 1024, times as `1m30s`.
+
+/// A rate in bit/s, such as `10M` or `256k`.
+pub(super) fn rate(text: &str) -> Option<u64> {
+    let (digits, unit) = parts(text)?;
+    let unit = match unit.trim_end_matches("bps") {
+        "" => 1,
+        "k" | "K" => 1_000,
+        "m" | "M" => 1_000_000,
+        "g" | "G" => 1_000_000_000,
+        _ => return None,
+    };
+    scaled(digits, unit).filter(|rate| *rate <= crate::mqc::HIGHEST_RATE)
+}
+
+/// A size in bytes: bare numbers are in `bare`.
+pub(super) fn size(text: &str, bare: u64) -> Option<u64> {
+    let (digits, unit) = parts(text)?;
+    let unit = match unit {
+        "" => bare,
+        "B" => 1,
+        "KiB" | "k" | "K" => 1 << 10,
+        "MiB" | "M" => 1 << 20,
+        _ => return None,
+    };
+    scaled(digits, unit)
+}
+
+/// A time in microseconds.
+pub(super) fn time(text: &str) -> Option<u64> {
+    let mut rest = text;
+    let mut sum = 0u64;
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        let (number, behind) = rest.split_at(digits);
+        let end = behind.find(|c: char| c.is_ascii_digit()).unwrap_or(behind.len());
+        let (unit, behind) = behind.split_at(end);
+        let unit = match unit {
+            "us" => 1,
+            "ms" => 1_000,
+            "s" | "" => 1_000_000,
+            "m" => 60_000_000,
+            "h" => 3_600_000_000,
+            _ => return None,
+        };
+        sum = sum.checked_add(number.parse::<u64>().ok()?.checked_mul(unit)?)?;
+        rest = behind;
+    }
+    Some(sum)
+}
+
+/// Digits, perhaps with a decimal point, and what follows.
+fn parts(text: &str) -> Option<(&str, &str)> {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    (end > 0).then(|| text.split_at(end))
+}
+
+/// A decimal number times a unit, rounded down.
+pub(super) fn scaled(digits: &str, unit: u64) -> Option<u64> {
+    let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
+    let whole = if whole.is_empty() { 0 } else { whole.parse::<u64>().ok()? };
+    if part.len() > 6 || part.contains('.') {
+        return None;
+    }
+    let millionths = if part.is_empty() { 0 } else { format!("{part:0<6}").parse::<u64>().ok()? };
+    let part = u64::try_from(u128::from(millionths) * u128::from(unit) / 1_000_000).ok()?;
+    whole.checked_mul(unit)?.checked_add(part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantities_have_the_units_of_routeros() {
+        assert_eq!(
+            [rate("10M"), rate("256k"), rate("1.5M"), rate("0")],
+            [Some(10_000_000), Some(256_000), Some(1_500_000), Some(0)]
+        );
+        assert_eq!([size("50KiB", 1), size("2", 1024), size("x", 1)], [Some(51_200), Some(2_048), None]);
+        assert_eq!(
+            [time("1m30s"), time("100ms"), time("5"), time("1x")],
+            [Some(90_000_000), Some(100_000), Some(5_000_000), None]
+        );
+        assert_eq!([rate("99999999999999999999"), rate(""), rate("M"), rate("1.2.3")], [None; 4]);
+    }
+}

@@ -1,0 +1,393 @@
+//! The tables of CONFIG_DB that decide about queues, as they were written.
+//!
+//! Sources: the YANG models of SONiC (`src/sonic-yang-models/yang-models` of sonic-buildimage) for names, units, ranges and
+//! defaults; `orchagent/qosorch.cpp` of sonic-swss for what becomes of them; the headers of SAI (`inc/saischeduler.h`,
+//! `saiwred.h`, `saibuffer.h`, `saiport.h`) for what the switch does then.
+
+use super::json::Entry;
+use crate::ir::Red;
+use crate::{Level, Place, Report};
+use std::collections::BTreeMap;
+
+/// A remark that stands as soon as a port uses the thing that it is about.
+#[derive(Clone, Debug)]
+pub(super) struct Note {
+    pub level: Level,
+    pub at: Place,
+    pub message: String,
+    pub advice: Option<&'static str>,
+}
+
+/// Remarks about a thing.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Notes(pub Vec<Note>);
+
+impl Notes {
+    pub fn add(&mut self, level: Level, at: Place, message: impl Into<String>, advice: Option<&'static str>) {
+        self.0.push(Note { level, at, message: message.into(), advice });
+    }
+    pub fn tell(&self, report: &mut Report) {
+        for note in &self.0 {
+            report.add(note.level, note.at, note.message.clone(), note.advice);
+        }
+    }
+}
+
+/// In what order the queues of a port are served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    /// Before all others.
+    Strict,
+    /// In turns that count bytes (DWRR).
+    Bytes,
+    /// In turns that count packets (WRR).
+    Packets,
+}
+
+/// A row of SCHEDULER.
+#[derive(Clone, Debug)]
+pub(super) struct Scheduler {
+    pub order: Order,
+    /// Relative length of a turn, 1 to 100.
+    pub weight: u64,
+    /// Highest rate in B/s; none without a limit.
+    pub peak: Option<u64>,
+    /// Burst of that rate in bytes.
+    pub burst: Option<u64>,
+    pub at: Place,
+    pub notes: Notes,
+}
+
+/// A row of WRED_PROFILE: what it does to green packets, if anything.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Wred {
+    pub green: Option<Red>,
+    pub at: Place,
+    pub notes: Notes,
+}
+
+/// A row of BUFFER_PROFILE as that of a queue: how many bytes may wait.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Buffer {
+    /// None where it cannot be told.
+    pub limit: Option<u64>,
+    pub notes: Notes,
+}
+
+/// A map from small numbers to small numbers, with the place of each line.
+pub(super) type Map = BTreeMap<u8, (u8, Place)>;
+
+/// The fields of a row, each taken once.
+pub(super) struct Fields<'a> {
+    name: &'a str,
+    entries: &'a [Entry],
+    taken: Vec<&'a str>,
+}
+
+impl<'a> Fields<'a> {
+    pub fn new(row: &'a Entry) -> Fields<'a> {
+        Fields { name: &row.key, entries: row.node.entries(), taken: Vec::new() }
+    }
+    pub fn take(&mut self, key: &'a str) -> Option<&'a Entry> {
+        self.taken.push(key);
+        self.entries.iter().find(|entry| entry.key == key)
+    }
+    pub fn text(&mut self, key: &'a str) -> Option<(String, Place)> {
+        let entry = self.take(key)?;
+        Some((entry.node.scalar()?, entry.at))
+    }
+    /// A whole number.
+    pub fn number(&mut self, key: &'a str, report: &mut Report) -> Option<(u64, Place)> {
+        let (text, at) = self.text(key)?;
+        match text.parse() {
+            Ok(number) => Some((number, at)),
+            Err(_) => {
+                let message = format!("`{key}` of `{}` is `{text}`, no whole number", self.name);
+                report.error(at, message, "write digits alone");
+                None
+            }
+        }
+    }
+    /// The fields that nothing has taken.
+    pub fn left(&self) -> impl Iterator<Item = &'a Entry> + '_ {
+        self.entries.iter().filter(|entry| !self.taken.contains(&entry.key.as_str()))
+    }
+    /// Notes the fields that nothing has taken as not known.
+    pub fn unknown(&self, notes: &mut Notes) {
+        for entry in self.left() {
+            notes.add(Level::Unsupported, entry.at, format!("`{}` of `{}` is not known", entry.key, self.name), None);
+        }
+    }
+}
+
+/// SCHEDULER (sonic-scheduler.yang): `pir` and `cir` are bytes per second, or packets per second with `meter_type` packets.
+pub(super) fn scheduler(row: &Entry, report: &mut Report) -> Scheduler {
+    let mut fields = Fields::new(row);
+    let mut notes = Notes::default();
+    let name = &row.key;
+    let order = match fields.text("type").as_ref().map(|(text, at)| (text.to_ascii_uppercase(), *at)) {
+        None => Order::Packets,
+        Some((kind, at)) => match kind.as_str() {
+            "STRICT" => Order::Strict,
+            "DWRR" => Order::Bytes,
+            "WRR" => Order::Packets,
+            _ => {
+                report.error(at, format!("`{name}` has the type `{kind}`"), "types are STRICT, DWRR and WRR");
+                Order::Bytes
+            }
+        },
+    };
+    let weight = fields.number("weight", report);
+    if let Some((_, at)) = weight.filter(|(weight, _)| !(1..=100).contains(weight)) {
+        report.error(at, format!("the weight of `{name}` is out of range"), "weights are 1 to 100");
+    } else if let Some((_, at)) = weight.filter(|_| order == Order::Strict) {
+        notes.add(Level::Ignored, at, "a weight of a strict queue has no effect", None);
+    }
+    let packets = fields.text("meter_type").filter(|(kind, _)| kind == "packets");
+    let mut rate = |key| fields.number(key, report).filter(|(rate, _)| *rate > 0);
+    let (peak, least) = (rate("pir"), rate("cir"));
+    let (burst, least_burst) = (rate("pbs"), rate("cbs"));
+    if let Some((_, at)) = fields.text("priority") {
+        notes.add(Level::Ignored, at, "`priority` of a scheduler has no effect (orchagent/qosorch.cpp)", None);
+    }
+    if let (Some((peak, at)), Some((least, _))) = (peak, least)
+        && peak < least
+    {
+        report.error(at, format!("`pir` of `{name}` is less than its `cir`"), "raise pir, or lower cir");
+    }
+    if let Some((_, at)) = least {
+        let message = format!("`{name}`: a guaranteed rate (cir) beside the order of the queues is not simulated");
+        notes.add(Level::Unsupported, at, message, Some("leave it out to judge the queues without it"));
+    }
+    if let Some((_, at)) = least_burst.filter(|_| least.is_none()) {
+        notes.add(Level::Warning, at, format!("`cbs` of `{name}` has no effect without cir"), Some("write cir"));
+    }
+    if let Some((_, at)) = burst.filter(|_| peak.is_none()) {
+        notes.add(Level::Warning, at, format!("`pbs` of `{name}` has no effect without pir"), Some("write pir"));
+    }
+    let peak = match (peak, packets) {
+        (Some((_, at)), Some(_)) => {
+            let message = format!("`{name}`: a highest rate in packets per second is not simulated");
+            notes.add(Level::Unsupported, at, message, Some("write meter_type bytes and pir in bytes per second"));
+            None
+        }
+        (peak, _) => peak,
+    };
+    if let (Some((_, at)), None) = (peak, burst) {
+        let message = format!("`{name}`: the burst of its highest rate is not stated and taken as {BURST} B");
+        notes.add(Level::Assumed, at, message, Some("write pbs"));
+    }
+    fields.unknown(&mut notes);
+    let peak = peak.map(|(rate, _)| rate);
+    let burst = peak.map(|_| burst.map_or(BURST, |(bytes, _)| bytes));
+    Scheduler { order, weight: weight.map_or(1, |(weight, _)| weight.clamp(1, 100)), peak, burst, at: row.at, notes }
+}
+
+/// Burst of a highest rate that states none, in bytes. What a switch takes then is unknown; this is the `pbs` of the examples
+/// in SONiC's Configuration Database Manual.
+const BURST: u64 = 8192;
+
+/// WRED_PROFILE (sonic-wred-profile.yang). Packets are green unless something colours them, which nothing does that is read
+/// here. The queue itself decides, for orchagent sets the weight of the average to 0 (`WredMapHandler::addQosItem`).
+pub(super) fn wred(row: &Entry, report: &mut Report) -> Wred {
+    let mut fields = Fields::new(row);
+    let mut notes = Notes::default();
+    let name = &row.key;
+    let is_true = |own: Option<(String, Place)>| own.is_some_and(|(text, _)| text.eq_ignore_ascii_case("true"));
+    let drops = is_true(fields.text("wred_green_enable"));
+    let mode = fields.text("ecn");
+    let marks = match mode.as_ref().map(|(mode, at)| (mode.as_str(), *at)) {
+        None | Some(("ecn_none" | "ecn_yellow" | "ecn_red" | "ecn_yellow_red", _)) => false,
+        Some(("ecn_green" | "ecn_green_yellow" | "ecn_green_red" | "ecn_all", _)) => true,
+        Some((other, at)) => {
+            report.error(
+                at,
+                format!("`{name}` has the ECN mode `{other}`"),
+                "modes are ecn_none, ecn_all, ecn_green and so on",
+            );
+            false
+        }
+    };
+    let min = fields.number("green_min_threshold", report);
+    let max = fields.number("green_max_threshold", report);
+    let probability = fields.number("green_drop_probability", report);
+    if let Some((_, at)) = probability.filter(|(percent, _)| *percent > 100) {
+        report.error(at, format!("a probability of `{name}` is above 100 %"), "probabilities are 0 to 100");
+    }
+    if let (Some((min, _)), Some((max, at))) = (min, max)
+        && min > max
+    {
+        report.error(at, format!("the maximum of `{name}` is below its minimum"), "raise green_max_threshold");
+    }
+    let mut other: Option<Place> = None;
+    for colour in ["yellow", "red"] {
+        for entry in fields.entries.iter().filter(|entry| is_of(&entry.key, colour)) {
+            fields.taken.push(&entry.key);
+            let _ = other.get_or_insert(entry.at);
+        }
+    }
+    if let Some(at) = other {
+        let message = format!("`{name}`: what it says of yellow and red packets; packets are green here");
+        notes.add(Level::Ignored, at, message, None);
+    }
+    let own = fields.left().find(|entry| entry.key.starts_with("ecn_green_")).map(|entry| entry.at);
+    if let Some(at) = own.filter(|_| marks) {
+        let message = format!("`{name}`: thresholds of marks apart from those of drops are not simulated");
+        notes.add(Level::Unsupported, at, message, None);
+    }
+    for entry in fields.entries.iter().filter(|entry| entry.key.starts_with("ecn_green_")) {
+        fields.taken.push(&entry.key);
+    }
+    fields.unknown(&mut notes);
+    let Some((max, _)) = max.filter(|(max, _)| *max > 0) else {
+        if drops || marks {
+            // `saiwred.h`: thresholds are by default the size of the buffer.
+            notes.add(
+                Level::Warning,
+                row.at,
+                format!("`{name}` states no maximum for green packets: it does nothing"),
+                None,
+            );
+        }
+        return Wred { green: None, at: row.at, notes };
+    };
+    if marks && !drops {
+        let message = format!(
+            "`{name}` marks packets that can bear it and drops none early, which is not simulated: nothing is marked, nothing is \
+             dropped below the limit of the queue"
+        );
+        let at = mode.map_or(row.at, |(_, at)| at);
+        notes.add(Level::Unsupported, at, message, Some("with wred_green_enable it drops what cannot be marked"));
+        return Wred { green: None, at: row.at, notes };
+    }
+    if !drops {
+        return Wred { green: None, at: row.at, notes };
+    }
+    if let Some((_, at)) = mode.filter(|_| marks) {
+        let message = format!(
+            "`{name}` marks packets that are capable of ECN; those of the traffic table are not, and are dropped"
+        );
+        notes.add(Level::Assumed, at, message, Some("give the flows ECN in the scenario that `import` writes"));
+    }
+    // sonic-wred-profile.yang: 100 % by default.
+    let percent = probability.map_or(100, |(percent, _)| percent.min(100));
+    let min = if percent == 0 { max } else { min.map_or(max, |(min, _)| min.clamp(1, max)) };
+    let green = Red {
+        min: Some(min),
+        max: Some(max),
+        probability: u32::try_from(percent.max(1) * 10_000).ok(),
+        ecn: marks,
+        instant: true,
+        ..Red::default()
+    };
+    Wred { green: Some(green), at: row.at, notes }
+}
+
+/// Whether a field of WRED_PROFILE is about packets of that colour.
+fn is_of(key: &str, colour: &str) -> bool {
+    key.split('_').any(|word| word == colour)
+}
+
+/// A row of BUFFER_POOL: its bytes, where they are stated. In the dynamic buffer model the switch computes them.
+pub(super) fn pool(row: &Entry, report: &mut Report) -> Option<u64> {
+    Fields::new(row).number("size", report).map(|(size, _)| size)
+}
+
+/// BUFFER_PROFILE as the limit of a queue (`saibuffer.h`): `size` is its own, beyond it a queue may take `static_th` bytes of
+/// the pool, or 2^`dynamic_th` times what is free of it.
+pub(super) fn buffer(row: &Entry, pools: &BTreeMap<String, Option<u64>>, report: &mut Report) -> Buffer {
+    let mut fields = Fields::new(row);
+    let mut notes = Notes::default();
+    let name = &row.key;
+    let own = fields.number("size", report).map_or(0, |(size, _)| size);
+    let pool = match fields.text("pool").map(|(text, at)| (reference(&text), at)) {
+        Some((pool, at)) if !pools.contains_key(&pool) => {
+            report.error(at, format!("there is no buffer pool `{pool}`"), "paste the table BUFFER_POOL as well");
+            None
+        }
+        Some((pool, _)) => pools.get(&pool).copied().flatten(),
+        None => None,
+    };
+    let fixed = fields.number("static_th", report).map(|(bytes, _)| bytes);
+    let dynamic = fields.text("dynamic_th");
+    if let Some((action, at)) = fields.text("packet_discard_action").filter(|(action, _)| action != "drop") {
+        notes.add(
+            Level::Unsupported,
+            at,
+            format!("`{name}`: packets that are cut short ({action}) in place of drops"),
+            None,
+        );
+    }
+    for key in ["xon", "xoff", "xon_offset", "headroom_type"] {
+        let _ = fields.take(key);
+    }
+    fields.unknown(&mut notes);
+    if let Some((text, at)) = dynamic {
+        let exponent = text.parse::<i32>().ok().filter(|n| (-16..=16).contains(n));
+        let Some(exponent) = exponent else {
+            report.error(
+                at,
+                format!("`dynamic_th` of `{name}` is `{text}`"),
+                "it is the exponent of 2, such as -3 or 3",
+            );
+            return Buffer { limit: None, notes };
+        };
+        // With a = 2^n alone in a pool of B bytes a queue comes to rest at a·(B - q) = q.
+        let part = 1u128 << exponent.unsigned_abs();
+        let times = if exponent < 0 { 1 } else { part };
+        let limit = pool.map(|pool| {
+            let shared = u128::from(pool) * times / (1 + part);
+            own.saturating_add(u64::try_from(shared).unwrap_or(u64::MAX))
+        });
+        let taken = limit
+            .map_or_else(String::new, |limit| format!(": {limit} B, its limit where only this queue fills, are taken"));
+        let message = format!("`{name}`: a limit that moves with what is free of the memory is not simulated{taken}");
+        notes.add(Level::Unsupported, at, message, Some("write static_th to judge a limit that stays"));
+        return Buffer { limit, notes };
+    }
+    let limit = match (fixed, pool) {
+        // `saibuffer.h`: 0 is no limit for the shared use.
+        (Some(0) | None, pool) => pool,
+        (Some(bytes), pool) => Some(own.saturating_add(bytes).min(pool.unwrap_or(u64::MAX))),
+    };
+    if fixed.is_none() {
+        notes.add(
+            Level::Assumed,
+            row.at,
+            format!("`{name}` states no threshold: a queue may take the whole pool"),
+            None,
+        );
+    }
+    Buffer { limit, notes }
+}
+
+/// A map of small numbers, such as DSCP_TO_TC_MAP.
+pub(super) fn map(row: &Entry, most_key: u8, most_value: u8, report: &mut Report) -> Map {
+    let mut made = Map::new();
+    for entry in row.node.entries() {
+        let key = entry.key.trim().parse::<u8>().ok().filter(|key| *key <= most_key);
+        let value = entry.node.scalar().and_then(|text| text.parse::<u8>().ok()).filter(|value| *value <= most_value);
+        match (key, value) {
+            (Some(key), Some(value)) => drop(made.insert(key, (value, entry.at))),
+            _ => {
+                let message = format!("a line of the map `{}` is out of range", row.key);
+                let advice = format!("keys are 0 to {most_key}, values 0 to {most_value}");
+                report.error(entry.at, message, &advice);
+            }
+        }
+    }
+    made
+}
+
+/// The name that a field refers to: `scheduler.0`, or `[SCHEDULER|scheduler.0]` in older versions.
+pub(super) fn reference(text: &str) -> String {
+    let inner = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
+    inner.map_or(text, |inner| inner.split_once('|').map_or(inner, |(_, name)| name)).trim().to_owned()
+}
+
+/// Both numbers of `3-4`, or the number of `3` twice.
+pub(super) fn range(text: &str, most: u8) -> Option<(u8, u8)> {
+    let (low, high) = text.split_once('-').unwrap_or((text, text));
+    let (low, high) = (low.trim().parse().ok()?, high.trim().parse().ok()?);
+    (low <= high && high <= most).then_some((low, high))
+}

@@ -1,0 +1,114 @@
+//! Whole numbers in a script: `$((…))`, and what `expr` and `seq` print.
+
+use std::collections::BTreeMap;
+
+/// Deepest parentheses of an arithmetic expression.
+const DEEPEST: usize = 32;
+
+/// What a command prints whose output is known here: `seq FIRST LAST`, for two numbers of which few lie between, and `expr`
+/// with whole numbers.
+pub(super) fn output(command: &str, variables: &BTreeMap<String, String>) -> Option<String> {
+    let words: Vec<&str> = command.split_whitespace().collect();
+    match words.as_slice() {
+        ["seq", last] => count("1", last),
+        ["seq", first, last] => count(first, last),
+        // The shell would take `*` and parentheses for its own: they are written with `\` or in quotes.
+        ["expr", rest @ ..] => {
+            let plain: String = rest.join(" ").chars().filter(|c| !matches!(c, '\\' | '\'' | '"')).collect();
+            evaluate(&plain, variables).map(|value| value.to_string())
+        }
+        _ => None,
+    }
+}
+
+/// The value of an arithmetic expression.
+pub(super) fn evaluate(text: &str, variables: &BTreeMap<String, String>) -> Option<i64> {
+    let tokens = tokens(text, variables)?;
+    let mut position = 0;
+    let value = sum(&tokens, &mut position, 0)?;
+    (position == tokens.len()).then_some(value)
+}
+
+/// The whole numbers from the first to the last, with spaces between; at most 100.
+pub(super) fn count(first: &str, last: &str) -> Option<String> {
+    let (first, last) = (first.parse::<i32>().ok()?, last.parse::<i32>().ok()?);
+    let few = i64::from(last) - i64::from(first) < 100 && first <= last;
+    few.then(|| (first..=last).map(|n| n.to_string()).collect::<Vec<_>>().join(" "))
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Token {
+    Number(i64),
+    Sign(char),
+}
+
+fn tokens(text: &str, variables: &BTreeMap<String, String>) -> Option<Vec<Token>> {
+    let mut found = Vec::new();
+    let mut rest = text.trim_start();
+    while let Some(first) = rest.chars().next() {
+        if first.is_ascii_alphanumeric() || first == '_' || first == '$' {
+            let body = rest.trim_start_matches(['$', '{']);
+            let end = body.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(body.len());
+            let (word, after) = body.split_at_checked(end)?;
+            let value =
+                if word.starts_with(|c: char| c.is_ascii_digit()) { word } else { variables.get(word)?.as_str() };
+            found.push(Token::Number(value.trim().parse().ok()?));
+            rest = after.strip_prefix('}').unwrap_or(after).trim_start();
+        } else if "+-*/%()".contains(first) {
+            found.push(Token::Sign(first));
+            rest = rest.get(1..)?.trim_start();
+        } else {
+            return None;
+        }
+    }
+    Some(found)
+}
+
+fn sum(tokens: &[Token], position: &mut usize, depth: usize) -> Option<i64> {
+    let mut value = product(tokens, position, depth)?;
+    while let Some(Token::Sign(sign @ ('+' | '-'))) = tokens.get(*position).copied() {
+        *position += 1;
+        let next = product(tokens, position, depth)?;
+        value = if sign == '+' { value.checked_add(next)? } else { value.checked_sub(next)? };
+    }
+    Some(value)
+}
+
+fn product(tokens: &[Token], position: &mut usize, depth: usize) -> Option<i64> {
+    let mut value = factor(tokens, position, depth)?;
+    while let Some(Token::Sign(sign @ ('*' | '/' | '%'))) = tokens.get(*position).copied() {
+        *position += 1;
+        let next = factor(tokens, position, depth)?;
+        value = match sign {
+            '*' => value.checked_mul(next)?,
+            '/' => value.checked_div(next)?,
+            _ => value.checked_rem(next)?,
+        };
+    }
+    Some(value)
+}
+
+fn factor(tokens: &[Token], position: &mut usize, depth: usize) -> Option<i64> {
+    let mut negative = false;
+    loop {
+        let token = tokens.get(*position).copied()?;
+        *position += 1;
+        let value = match token {
+            Token::Sign('-') => {
+                negative = !negative;
+                continue;
+            }
+            Token::Number(value) => value,
+            Token::Sign('(') if depth < DEEPEST => {
+                let value = sum(tokens, position, depth + 1)?;
+                if tokens.get(*position) != Some(&Token::Sign(')')) {
+                    return None;
+                }
+                *position += 1;
+                value
+            }
+            Token::Sign(_) => return None,
+        };
+        return if negative { value.checked_neg() } else { Some(value) };
+    }
+}

@@ -1,0 +1,122 @@
+//! `tc qdisc … netem`: delay, loss and rate.
+
+use super::args::{Args, Trouble};
+use super::qdisc::Kind;
+use super::units;
+use crate::Report;
+use crate::ir::{Limit, Netem, Queue};
+
+/// Packets that it holds by default (`q_netem.c`).
+const LIMIT: u64 = 1000;
+/// Certainty, in millionths.
+const ALL: u32 = 1_000_000;
+
+/// What follows `netem` (tc-netem(8)). What is not simulated is reported, each with its place.
+pub(super) fn read(args: &mut Args<'_>, report: &mut Report) -> Result<Kind, Trouble> {
+    let (mut made, mut limit) = (Netem::default(), LIMIT);
+    let left = "it is left out";
+    loop {
+        let at = args.at();
+        if args.is("limit") {
+            limit = args.number()?;
+        } else if args.is("delay") || args.is("latency") {
+            made.delay = args.time()?;
+            if is_number(args) {
+                made.jitter = args.time()?;
+                correlation(args, "delays", report)?;
+            }
+        } else if args.is("distribution") {
+            let name = args.word("distribution")?;
+            match name.text.as_str() {
+                "uniform" => made.normal = false,
+                "normal" => made.normal = true,
+                other => report.unsupported(
+                    name.at,
+                    format!("delays with the distribution `{other}`: they are uniform here"),
+                    Some("uniform and normal are simulated"),
+                ),
+            }
+        } else if args.is("loss") || args.is("drop") {
+            if args.is("gemodel") {
+                let enter = probability(args)?;
+                // `netem_parse_opt`: r is 1 - p, 1 - h is 1 and 1 - k is 0 where they are not stated.
+                let mut found = [enter, ALL - enter, ALL, 0];
+                for value in found.iter_mut().skip(1) {
+                    if !is_number(args) {
+                        break;
+                    }
+                    *value = probability(args)?;
+                }
+                (made.bursts, made.loss) = (Some(found), 0);
+            } else if args.is("state") {
+                while is_number(args) {
+                    let _ = args.take();
+                }
+                report.unsupported(at, "loss by the model of four states", Some("loss gemodel is simulated"));
+            } else {
+                let _ = args.is("random");
+                (made.loss, made.bursts) = (probability(args)?, None);
+                correlation(args, "losses", report)?;
+            }
+        } else if args.is("ecn") {
+            made.ecn = true;
+        } else if args.is("rate") {
+            made.rate = Some(args.rate()?).filter(|rate| *rate > 0);
+            let mut numbers = Vec::new();
+            while is_number(args) {
+                numbers.push(args.signed()?);
+            }
+            if numbers.iter().any(|n| *n != 0) {
+                report.unsupported(at, "overhead and cells of a rate of netem", Some(left));
+            }
+        } else if let Some(word) = args
+            .peek()
+            .filter(|word| matches!(word.text.as_str(), "corrupt" | "duplicate" | "reorder" | "gap" | "slot"))
+        {
+            let _ = args.take();
+            let mut none = true;
+            while is_number(args) {
+                let value = args.word("value")?;
+                none &= value.text.trim_end_matches('%').parse::<f64>() == Ok(0.0);
+            }
+            if word.text == "slot" {
+                while args.is("distribution") || args.is("packets") || args.is("bytes") || is_number(args) {
+                    let _ = args.take();
+                }
+                none = false;
+            }
+            if !none {
+                report.unsupported(at, format!("`{}` of netem", word.text), Some(left));
+            }
+        } else if args.is("seed") {
+            let _ = args.word("seed")?;
+            report.ignored(at, "draws have seeds of their own");
+        } else {
+            break;
+        }
+    }
+    Ok(Kind::Leaf { queue: Queue::Netem(made), limit: Some(Limit::Packets(limit.max(1))), shape: None })
+}
+
+fn is_number(args: &Args<'_>) -> bool {
+    args.peek().is_some_and(|word| word.text.starts_with(|c: char| c.is_ascii_digit() || c == '.' || c == '-'))
+}
+
+/// A percentage, with or without its sign.
+fn probability(args: &mut Args<'_>) -> Result<u32, Trouble> {
+    let word = args.word("percentage")?;
+    let found = units::percent(word.text.trim_end_matches('%')).filter(|part| *part <= ALL);
+    found.ok_or_else(|| Trouble::wrong(word.at, format!("`{}` is no percentage", word.text), "write it such as 1.5%"))
+}
+
+/// The correlation of a draw with the last one.
+fn correlation(args: &mut Args<'_>, of: &str, report: &mut Report) -> Result<(), Trouble> {
+    if !is_number(args) {
+        return Ok(());
+    }
+    let at = args.at();
+    if probability(args)? > 0 {
+        report.unsupported(at, format!("{of} that depend on the last one: each is drawn for itself here"), None);
+    }
+    Ok(())
+}

@@ -1,0 +1,470 @@
+"""A traffic table for each Cisco sample of `crates/router/tests/mqc`, and its outcome by hand.
+
+Bandwidths share what priority leaves in their proportion; a class-default without one has what is not reserved
+(docs/mechanisms/class-based.md). Shapers, policers and shares count 14 B of Ethernet or 4 B of HDLC; the line
+carries 38 B or 7 B more than layer 3.
+"""
+
+from judging import KBIT, MBIT, Case, Refused, on_atm, on_ethernet, on_serial, shaped
+
+__all__ = ["MQC"]
+
+# 1000 Mbit/s less 90 Mbit/s of 1000 B with Ethernet's 38, for three classes of 1500 B.
+RATIO = on_ethernet(1000 * MBIT - 90 * MBIT * 1038 / 1000) / 13
+# 1000 Mbit/s less 150 of 1000 B; guarantees of 5, 40, 1 and 25 % share the rest.
+CAMPUS = on_ethernet(1000 * MBIT - 150 * MBIT * 1038 / 1000) / 71
+# 10 Gbit/s less 900 Mbit/s of 1000 B and 1200 of 9000 B, for guarantees of 4, 10 and 25 %.
+TWELVE = on_ethernet(10_000 * MBIT - 900 * MBIT * 1038 / 1000 - 1200 * MBIT * 9038 / 9000, 9000) / 39
+# 155 Mbit/s less 50 of 1000 B with HDLC's 7, for 30, 5 and 25 %.
+CORE = on_serial(155 * MBIT - 50 * MBIT * 1007 / 1000) / 60
+# 0.9 Mbit/s at layer 3 less 160 kbit/s; 128 kbit/s against the 900 - 256 - 128 of class-default.
+DSL = (900 - 160) * KBIT / (128 + 516)
+# 768 kbit/s less a call and the control traffic; 384 against the 768 - 128 - 384 - 32 of class-default.
+VIDEO = on_serial(768 * KBIT - 80 * KBIT * 207 / 200 - 30 * KBIT * 507 / 500) / (384 + 224)
+# Priority passes 20 % of `bandwidth 10000`, and the line is of 100 Mbit/s whatever that says.
+ABBREVIATED = shaped(2 * MBIT, 200)
+NESTED = on_ethernet(100 * MBIT - 8 * MBIT * 1038 / 1000) / 90
+LIMITS = on_ethernet(1000 * MBIT) / 100
+PRECEDENCE = on_atm(34 * MBIT) / 100
+
+MQC: dict[str, tuple[Case | Refused, ...]] = {
+    "abbreviations": (
+        # Two unequal flows of class-default have equal shares: it is a fair queue.
+        Case(
+            rows="calls ef 80k 200 count=40\na 0 80M 1500\nb 0 60M 1500",
+            gets={
+                "calls": ABBREVIATED,
+                "a": on_ethernet(100 * MBIT - ABBREVIATED * 238 / 200) / 2,
+                "b": on_ethernet(100 * MBIT - ABBREVIATED * 238 / 200) / 2,
+            },
+        ),
+    ),
+    "acl-by-name-and-number": (
+        # Mail is denied by list 150 before its code point is looked at, so it is in class-default.
+        Case(
+            rows="""\
+                server 0 50M 1500 protocol=tcp src=10.10.0.7 dst=10.9.9.9 sport=445 dport=4000
+                app    0 50M 1500 protocol=tcp src=10.8.8.8 dst=10.0.0.5 sport=4000 dport=2000
+                mail af21 90M 1500 protocol=tcp src=10.8.8.8 dst=10.0.0.5 sport=4000 dport=25""",
+            gets={"server": on_ethernet(20 * MBIT), "app": on_ethernet(20 * MBIT), "mail": on_ethernet(60 * MBIT)},
+        ),
+    ),
+    "acl-sequence-numbers": (
+        # The entry for port 2000 is taken away again. A packet of a call waits for one of 1500 B and three other calls.
+        Case(
+            rows="""\
+                rtp    0 80k 200 count=4 protocol=udp src=10.0.0.1 dst=10.1.0.1 sport=9 dport=16400
+                skinny 0 1M 1500 protocol=tcp src=10.0.0.1 dst=10.1.0.1 sport=9 dport=2000
+                web    0 3M 1500 protocol=tcp src=10.0.0.1 dst=10.1.0.1 sport=9 dport=80""",
+            gets={"skinny+web": on_serial(2.048 * MBIT - 320 * KBIT * 207 / 200)},
+            whole="rtp",
+            within={"rtp": (1507 + 4 * 207) * 8 / 2.048e6 + 1e-4},
+        ),
+    ),
+    "branch-hierarchical-shaping": (
+        # Calls need 1.027 of 1.5 Mbit/s; 40 and 60 % of what remains of the shaper.
+        Case(
+            rows="calls ef 80k 200 count=12\norders af31 5M 1500\nweb 0 5M 1500",
+            gets={
+                "orders": shaped(0.4 * (5 * MBIT - 960 * KBIT * 214 / 200)),
+                "web": shaped(0.6 * (5 * MBIT - 960 * KBIT * 214 / 200)),
+            },
+            whole="calls",
+        ),
+    ),
+    "campus-access-uplink": (
+        Case(
+            rows="""\
+                voice ef 150M 1000
+                signals cs3 100M 1500
+                orders af21 600M 1500
+                play cs1 100M 1500
+                web 0 400M 1500""",
+            gets={"signals": 5 * CAMPUS, "orders": 40 * CAMPUS, "play": CAMPUS, "web": 25 * CAMPUS},
+            whole="voice",
+            duration="300ms",
+            exact=0.03,
+        ),
+    ),
+    "campus-distribution-12-class": (
+        # Packets of 9000 B.
+        Case(
+            rows="""\
+                voice ef 900M 1000
+                calls cs4 1200M 9000
+                bulk af11 2000M 9000
+                orders af21 4000M 9000
+                web 0 6000M 9000""",
+            gets={"bulk": 4 * TWELVE, "orders": 10 * TWELVE, "web": 25 * TWELVE},
+            whole="voice calls",
+            duration="80ms",
+            exact=0.03,
+        ),
+    ),
+    "dsl-upstream-shaping": (
+        Case(
+            rows="calls ef 80k 200 count=2 match=rtp\nshell 0 500k 1000 match=ssh\nweb 0 2M 1000 match=http",
+            gets={"shell": 128 * DSL, "web": 516 * DSL},
+            whole="calls",
+            options={"overhead": "none"},
+        ),
+    ),
+    "ecn-wred": (
+        # Half each; packets that cannot bear marks are dropped.
+        Case(
+            rows="bulk af11 80M 1500\nweb 0 80M 1500",
+            gets={"bulk": on_ethernet(50 * MBIT), "web": on_ethernet(50 * MBIT)},
+        ),
+    ),
+    "error-bandwidth-and-priority": (Refused(("class `VOICE` has both bandwidth and priority",)),),
+    "error-cycle": (Refused(("class map `A` contains itself", "class map `B` contains itself")),),
+    "error-input-queueing": (Refused(("class `A` queues, and the policy is for input",)),),
+    "error-missing-names": (
+        Refused(
+            (
+                "no class map `GHOST`",
+                "no policy map `NOWHERE`",
+                "no access list `199`",
+                "no policy map `Q`",
+            )
+        ),
+    ),
+    "error-mixed-units": (Refused(("class `B` counts in percent and class `A` in kbit/s",)),),
+    "error-oversubscribed-kbps": (Refused(("reserve 150 % of 2000000 bit/s",)),),
+    "error-oversubscribed": (Refused(("reserve 120 % of 100000000 bit/s",)),),
+    "error-syntax": (
+        Refused(
+            (
+                "`af99` is no code point",
+                "`64` is no code point",
+                "`9` is no precedence",
+                "code point is missing",
+                "`200` is no percentage",
+                "percentage is missing",
+                "`lots` is no rate in bit/s",
+                "a queue limit of nothing",
+                "name of the class is missing",
+                "port is missing",
+                "255.0.0.0 looks like a network mask",
+                "20 is above 10",
+                "name of the interface is missing",
+            )
+        ),
+    ),
+    "error-too-deep": (Refused(("`L4` stands more than 3 levels deep",)),),
+    "error-wred": (
+        Refused(
+            (
+                "class `A` has random-detect without bandwidth or shape",
+                "class `V` has priority and random-detect",
+                "the minimum threshold 50 is above the maximum 40",
+            )
+        ),
+    ),
+    "flat-indentation": (
+        Case(
+            rows="calls ef 80k 200 count=20\nweb 0 120M 1500",
+            gets={
+                "calls": shaped(1 * MBIT, 200),
+                "web": on_ethernet(100 * MBIT - shaped(1 * MBIT, 200) * 238 / 200),
+            },
+        ),
+    ),
+    "hub-per-branch-shapers": (
+        # Branch 1: 428 of 500 kbit/s of priority. Branch 3: 3.424 Mbit/s where 2.5 are. Behind 2 Mbit/s a packet of a
+        # call waits for one of 1500 B and four calls.
+        Case(
+            rows="""\
+                voice-1 ef 80k 200 count=5 dst=10.1.0.9
+                bulk-1 0 4M 1500 dst=10.1.0.9
+                bulk-2 0 4M 1500 dst=10.2.0.9
+                voice-3 ef 80k 200 count=40 dst=10.3.0.9
+                bulk-3 0 20M 1500 dst=10.3.0.9""",
+            gets={
+                "bulk-1": shaped(2 * MBIT - 400 * KBIT * 214 / 200),
+                "bulk-2": shaped(2 * MBIT),
+                "voice-3": shaped(2.5 * MBIT, 200),
+                "bulk-3": shaped(7.5 * MBIT),
+            },
+            whole="voice-1",
+            within={"voice-1": (1514 + 5 * 214) * 8 / 2e6 + 1e-3},
+        ),
+    ),
+    "legacy-fifo": (
+        # One queue: both lose alike, and a packet waits for 60 of 1500 B.
+        Case(
+            rows="a ef 400k 1500 model=poisson\nb 0 800k 1500 model=poisson",
+            gets={"a+b": on_serial(512 * KBIT)},
+            waits={"a": (58 * 1507 * 8 / 512e3, 61 * 1507 * 8 / 512e3)},
+            duration="60s",
+        ),
+    ),
+    "legacy-interface-wred": (
+        # 4.5 % more than the line: between its thresholds precedence 5 has a tenth of the others' probability, and a
+        # later start.
+        Case(
+            rows="high cs5 600k 1500 model=poisson\nlow 0 1M 1500 model=poisson",
+            gets={"high+low": on_serial(1536 * KBIT)},
+            loses_less=(("high", "low", 0.5),),
+            duration="100s",
+        ),
+    ),
+    "legacy-priority-list-limits": (
+        # A query waits for one packet of 500 B.
+        Case(
+            rows="""\
+                dns 0 64k 500 protocol=udp src=10.0.0.1 dst=10.1.0.1 sport=9 dport=53
+                web 0 200k 500 protocol=tcp src=10.0.0.1 dst=10.1.0.1 sport=9 dport=80""",
+            gets={"web": on_serial(128 * KBIT - 64 * KBIT * 507 / 500, 500)},
+            whole="dns",
+            within={"dns": 2 * 507 * 8 / 128e3 + 1e-4},
+            duration="60s",
+        ),
+    ),
+    "legacy-priority-list": (
+        # High and medium are served; normal has the rest of 512 kbit/s; low starves.
+        Case(
+            rows="""\
+                rtp    0 64k 200 count=4 protocol=udp src=10.0.0.1 dst=10.1.0.1 sport=9 dport=16400
+                telnet 0 100k 100 protocol=tcp src=10.0.0.1 dst=10.1.0.1 sport=9 dport=23
+                web    0 300k 1500 protocol=tcp src=10.0.0.1 dst=10.1.0.1 sport=9 dport=80
+                ftp    0 300k 1500 protocol=tcp src=10.0.0.1 dst=10.1.0.1 sport=9 dport=21""",
+            gets={"web": on_serial(512 * KBIT - 256 * KBIT * 207 / 200 - 100 * KBIT * 107 / 100), "ftp": 0},
+            whole="rtp telnet",
+            duration="60s",
+        ),
+    ),
+    "legacy-wfq-ethernet": (
+        # The hold queue of 40 is full before a conversation has its 64: whatever arrives then is refused, so both lose
+        # alike.
+        Case(
+            rows="a 0 12M 1500 model=poisson\nb cs5 3M 1500 model=poisson",
+            gets={"a": 0.8 * on_ethernet(10 * MBIT), "b": 0.2 * on_ethernet(10 * MBIT)},
+            exact=0.03,
+            options={"rate": "10Mbit/s"},
+        ),
+    ),
+    "legacy-wfq": (
+        # Weights of precedence plus one: 1 to 6.
+        Case(
+            rows="a 0 200k 500\nb cs5 400k 500",
+            gets={"a": on_serial(256 * KBIT, 500) / 7, "b": on_serial(256 * KBIT, 500) * 6 / 7},
+            duration="60s",
+        ),
+    ),
+    "marking-edge": (
+        # Marks alone: one queue, in which all lose alike.
+        Case(
+            rows="""\
+                web 0 60M 1500 protocol=tcp dport=80 application=http model=poisson
+                mail 0 30M 1500 protocol=tcp dport=25 application=smtp model=poisson
+                other af11 40M 1500 protocol=udp dport=9 application=none model=poisson""",
+            gets={
+                "web": on_ethernet(100 * MBIT) * 6 / 13,
+                "mail": on_ethernet(100 * MBIT) * 3 / 13,
+                "other": on_ethernet(100 * MBIT) * 4 / 13,
+            },
+            exact=0.04,
+        ),
+    ),
+    "mpls-pe-core": (
+        # The label decides, whatever the code point of voice; of the others both agree, so random-detect has no doubt.
+        Case(
+            rows="""\
+                voice 0 50M 1000 exp=5
+                orders cs3 100M 1500 exp=3
+                control cs6 20M 1500 exp=6
+                web 0 60M 1500 exp=0""",
+            gets={"orders": 30 * CORE, "control": 5 * CORE, "web": 25 * CORE},
+            whole="voice",
+            duration="1s",
+            exact=0.03,
+        ),
+    ),
+    "mpls-pe-imposition": (Refused(("no interface with a policy for what it sends",)),),
+    "mpls-vpn-ce-child": (
+        Case(
+            rows="voice ef 14M 1000\nvideo af41 60M 1500\nbulk 0 80M 1500",
+            gets={
+                "video": shaped(100 * MBIT - 14 * MBIT * 1014 / 1000) * 35 / 85,
+                "bulk": shaped(100 * MBIT - 14 * MBIT * 1014 / 1000) * 50 / 85,
+            },
+            whole="voice",
+        ),
+    ),
+    "nested-class-maps": (
+        # What goes to the ports of RTP is voice whatever its code point; AF31 that is no voice has 40, class-default 50
+        # %.
+        Case(
+            rows="""\
+                rtp af31 8M 1000 protocol=udp sport=9 dport=16400
+                orders af31 80M 1500 protocol=tcp sport=9 dport=80
+                web 0 80M 1500 protocol=tcp sport=9 dport=80""",
+            gets={"orders": 40 * NESTED, "web": 50 * NESTED},
+            whole="rtp",
+        ),
+    ),
+    "no-forms": (
+        # AF42 is taken out of the class again, the shaper off class-default.
+        Case(
+            rows="a af41 2M 1500\nb af42 2M 1500",
+            gets={"a": 0.4 * on_serial(2.048 * MBIT), "b": 0.6 * on_serial(2.048 * MBIT)},
+        ),
+    ),
+    "pasted-policy-without-interface": (
+        Case(
+            rows="calls ef 80k 200 count=30\nweb 0 12M 1500",
+            gets={"calls": 2 * MBIT, "web": 8 * MBIT},
+            options={"rate": "10Mbit/s"},
+        ),
+    ),
+    "policer-lines": (
+        # AF11 is only marked; what exceeds 1 Mbit/s of the others is dropped although the line is nearly idle.
+        Case(
+            rows="bulk af11 20M 1500\nweb 0 5M 1500",
+            gets={"web": shaped(1 * MBIT)},
+            whole="bulk",
+        ),
+    ),
+    "policer-two-rates": (
+        Case(
+            rows="a ef 3M 1500 model=poisson\nb 0 3M 1500 model=poisson",
+            gets={"a+b": shaped(4 * MBIT)},
+            within={"a": 5e-3},
+        ),
+    ),
+    "precedence-wred": (
+        Case(
+            rows="gold cs3 30M 1500\nsilver cs1 30M 1500\nweb 0 30M 1500",
+            gets={"gold": 40 * PRECEDENCE, "silver": 20 * PRECEDENCE, "web": 40 * PRECEDENCE},
+        ),
+    ),
+    "queue-limits": (
+        # 10, 10, 10 and 70 %. Full queues wait 128 packets; 50 ms of 100 Mbit/s, which are 412 of 1514 B; 50 of
+        # af31, all that the class has, before its 100,000 B are full.
+        Case(
+            rows="a af11 200M 1500\nb af21 200M 1500\nc af31 200M 1500\nweb 0 800M 1500",
+            gets={"a": 10 * LIMITS, "b": 10 * LIMITS, "c": 10 * LIMITS, "web": 70 * LIMITS},
+            waits={
+                "a": (126 * 12000 / (10 * LIMITS), 129 * 12000 / (10 * LIMITS)),
+                "b": (408 * 12000 / (10 * LIMITS), 413 * 12000 / (10 * LIMITS)),
+                "c": (48 * 12000 / (10 * LIMITS), 51 * 12000 / (10 * LIMITS)),
+            },
+            duration="250ms",
+            settled="150ms",
+        ),
+    ),
+    "reference-v": (
+        # Table 1 of the gallery's edge-configs at 100 Mbit/s: EF has its 15 %; 35, 20, 20 and 10 % share the other 85.
+        Case(
+            rows="voice ef 14M 1500\nvideo af41 40M 1500\ncrit af31 30M 1500\nother af21 30M 1500\nbulk af11 20M 1500",
+            gets={
+                "video": shaped(100 * MBIT - 14 * MBIT * 1514 / 1500) * 35 / 85,
+                "crit": shaped(100 * MBIT - 14 * MBIT * 1514 / 1500) * 20 / 85,
+                "other": shaped(100 * MBIT - 14 * MBIT * 1514 / 1500) * 20 / 85,
+                "bulk": shaped(100 * MBIT - 14 * MBIT * 1514 / 1500) * 10 / 85,
+            },
+            whole="voice",
+        ),
+    ),
+    "remaining-ratio": (
+        Case(
+            rows="voice ef 90M 1000\nvideo af41 800M 1500\norders af31 400M 1500\nweb 0 200M 1500",
+            gets={"video": 9 * RATIO, "orders": 3 * RATIO, "web": RATIO},
+            whole="voice",
+            duration="250ms",
+            exact=0.03,
+        ),
+    ),
+    "running-config": (
+        # 81 Mbit/s where 33 are: the policer acts, for the line is full.
+        Case(
+            rows="voice ef 80M 1000\nweb 0 100M 1500",
+            gets={
+                "voice": shaped(33 * MBIT, 1000),
+                "web": on_ethernet(100 * MBIT - shaped(33 * MBIT, 1000) * 1038 / 1000),
+            },
+        ),
+    ),
+    "session-log": (
+        Case(
+            rows="calls ef 80k 200 count=4\na 0 3M 1500\nb 0 2M 1500",
+            gets={
+                "a": on_serial(2.048 * MBIT - 320 * KBIT * 207 / 200) / 2,
+                "b": on_serial(2.048 * MBIT - 320 * KBIT * 207 / 200) / 2,
+            },
+            whole="calls",
+        ),
+    ),
+    "several-interfaces": (
+        # One call needs 81.6 kbit/s: `priority 64` is too little, `priority 640` enough.
+        Case(
+            rows="call ef 80k 200\nweb 0 500k 1500",
+            gets={
+                "call": shaped(64 * KBIT, 200, 4),
+                "web": on_serial(256 * KBIT - shaped(64 * KBIT, 200, 4) * 207 / 200),
+            },
+            duration="40s",
+            options={"interface": "Serial0/0"},
+        ),
+        Case(
+            rows="calls ef 80k 200 count=7\nweb 0 3M 1500",
+            gets={"web": on_serial(2.048 * MBIT - 560 * KBIT * 207 / 200)},
+            whole="calls",
+            options={"interface": "Serial0/1"},
+        ),
+    ),
+    "shape-peak-and-percent": (
+        # Peak shaping without bursts: Be = Bc, twice 20 % (Cisco IOS QoS Command Reference).
+        Case(
+            rows="bulk af11 80M 1500\nweb 0 80M 1500",
+            gets={"bulk": shaped(40 * MBIT), "web": shaped(50 * MBIT)},
+        ),
+    ),
+    "two-priority-levels": (
+        # `police` acts whether there is congestion or not; 30 % are of `bandwidth 50000`. The line of 1 Gbit/s holds
+        # the rest.
+        Case(
+            rows="voice ef 2M 200\nvideo af41 30M 1000\nweb 0 100M 1500",
+            gets={"voice": shaped(1 * MBIT, 200), "video": shaped(15 * MBIT, 1000)},
+            whole="web",
+        ),
+    ),
+    "unsupported-features": (
+        Case(
+            rows="call ef 80k 200\nweb 0 3M 1500",
+            gets={"web": on_serial(1.544 * MBIT - 80 * KBIT * 207 / 200)},
+            whole="call",
+            open=(
+                "`netflow-sampler` in a class",
+                "`compress` in a class",
+                "`queue-list` has no counterpart",
+                "`frame-relay traffic-shaping`",
+                "`custom-queue-list`",
+                "`rate-limit`",
+            ),
+        ),
+    ),
+    "wan-edge-768k-video": (
+        Case(
+            rows="call ef 80k 200\nvideo af41 1M 1500\ncontrol cs3 30k 500\nweb 0 1M 1500",
+            gets={"video": 384 * VIDEO, "web": 224 * VIDEO},
+            whole="call control",
+            duration="40s",
+        ),
+    ),
+    "wan-edge-t1-voice": (
+        # Six calls of G.729, 60 B each 20 ms: 153.6 of 168 kbit/s. The set-up has 7.28 of 8 kbit/s.
+        Case(
+            rows="""\
+                calls 0 24k 60 count=6 protocol=udp src=10.0.0.1 dst=10.1.0.1 sport=9 dport=16400
+                setup 0 7k 100 protocol=tcp src=10.0.0.1 dst=10.1.0.1 sport=9 dport=1720
+                web 0 2M 1500 protocol=tcp src=10.0.0.1 dst=10.1.0.1 sport=9 dport=80""",
+            gets={"web": on_serial(1.544 * MBIT - 144 * KBIT * 67 / 60 - 7 * KBIT * 107 / 100)},
+            whole="calls setup",
+            within={"calls": (1507 + 6 * 67) * 8 / 1.544e6 + 1e-4},
+            duration="20s",
+        ),
+    ),
+}
+"""By the sample's name."""

@@ -1,0 +1,236 @@
+"""Policies on an unmodified Linux kernel and on Tailback, side by side: throughput, loss and delay of groups of flows.
+
+    python validation/linux/compare.py [--policies REGEX] [--seeds 5] [--kernel PROGRAM] [--out FOLDER] [--page PAGE]
+
+Each policy is imported, exported as a script of tc, and that script runs as it is in a guest with sources of the same
+sizes, rates and rhythms (guest.py). It is compared with `tailback run` of the scenario of that script and, where the
+policy was written in another language, of the scenario that was exported. Nothing is fitted. The table is written as
+Markdown and JSON, with `--page` also into the page's marked region. What the kernel has answered is kept in the folder
+and not asked again. Exit code 1 when something is outside the tolerances that is not among the policy's `known`, whose
+reasons docs/validation-linux.md gives.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import math
+import os
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import guest
+from guest import Group, GuestError, Kernel, Outcome, Run
+from policies import POLICIES, Policy
+
+import tailback as tb
+from tailback.router import export_configuration, import_configuration
+from tailback.stats import Interval, mean_interval
+
+BEGIN, END = "<!-- validation/linux/compare.py writes from here -->", "<!-- to here -->"
+WARMUP_S, DURATION_S = 4, 24
+LINE = "10Gbit/s"
+"""Rate of the line behind the policy in the scenario: a veth pair has none, and 1.2 us per packet count for nothing."""
+METRICS = ("throughput_bps", "loss", "mean_s", "p99_s")
+TOLERANCE = 0.1
+"""Of the kernel's value: the requirement."""
+LEAST = {"throughput_bps": 0.0, "loss": 0.002, "mean_s": 1e-4, "p99_s": 1e-4}
+"""Differences that never count: 0.2 points of loss, 0.1 ms of delay (a packet of 1500 B takes 1.2 ms at 10 Mbit/s)."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A policy, ready to be run on either side."""
+
+    policy: Policy
+    script: str
+    groups: Sequence[Group]
+    scenarios: Mapping[str, tb.Scenario]
+    """What is predicted: by `script`, and by `policy` where that was written in another language."""
+    remarks: Sequence[str]
+    """What the export approximated."""
+
+
+@dataclass
+class Row:
+    """One group of flows under one policy: intervals over the seeds."""
+
+    policy: str
+    predicted_by: str
+    group: str
+    kernel: dict[str, Interval]
+    ours: dict[str, Interval]
+    outside: list[str] = field(default_factory=list)
+
+
+def prepare(policy: Policy) -> Prepared:
+    """Import, export, and import what was exported."""
+    options = {"traffic": policy.traffic, "rate": LINE, "overhead": "ethernet", "duration": f"{DURATION_S}s"}
+    found = import_configuration(policy.language, policy.text, **options)
+    written = found.check().set(warmup=f"{WARMUP_S}s")
+    if found.not_simulated:
+        raise ValueError(f"{policy.name}: {found.not_simulated[0]}")
+    made = export_configuration("tc", written, name="eth1")
+    refused = [notice for notice in made.notices if notice.level in ("error", "unsupported")]
+    if refused:
+        raise ValueError(f"{policy.name}: {refused[0]}")
+    again = import_configuration("tc", made.text, **options).check().set(warmup=f"{WARMUP_S}s")
+    scenarios = {"script": again}
+    if policy.language != "tc":
+        scenarios["policy"] = written
+    remarks = [notice.message for notice in made.notices if notice.level == "warning"]
+    return Prepared(policy, made.text, guest.groups(written), scenarios, remarks)
+
+
+def predicted(scenario: tb.Scenario, groups: Iterable[Group], seeds: int) -> dict[str, list[Outcome]]:
+    """Run the scenario on Tailback."""
+    reports = tb.run(scenario, replications=seeds).reports
+    return {
+        group.name: [
+            Outcome(
+                offered_bps=report.offered_bps(group.name),
+                throughput_bps=report.throughput_bps(group.name),
+                loss=report.loss(group.name),
+                mean_s=report.mean_delay_s(group.name),
+                p99_s=_p99_s(report, group.name),
+            )
+            for report in reports
+        ]
+        for group in groups
+    }
+
+
+def _p99_s(report: tb.Report, group: str) -> float:
+    if report.throughput_bps(group) == 0:
+        return math.nan
+    return report.variation(group)["delay"].get("p99_s") or math.nan
+
+
+def measured(kernel: Kernel, run: Run, answers: Path) -> dict[str, Outcome]:
+    """Ask the kernel, or look up what it answered before."""
+    sources = [
+        path.read_text(encoding="utf-8") for path in sorted(guest.HERE.iterdir()) if path.suffix in (".c", ".sh")
+    ]
+    question = "\n".join([*sources, run.script, run.case(), str((run.warmup_s, run.duration_s))])
+    answer = answers / f"{hashlib.sha256(question.encode()).hexdigest()[:32]}.json"
+    if not answer.exists():
+        found = kernel.run(run, answer.with_suffix(".log"))
+        answer.write_text(json.dumps({name: asdict(one) for name, one in found.items()}), encoding="utf-8")
+    return {name: Outcome(**one) for name, one in json.loads(answer.read_text(encoding="utf-8")).items()}
+
+
+def close(metric: str, kernel: float, ours: float) -> bool:
+    """The tolerances."""
+    if math.isnan(kernel) or math.isnan(ours):
+        return math.isnan(kernel) == math.isnan(ours)
+    return abs(ours - kernel) <= max(TOLERANCE * kernel, LEAST[metric])
+
+
+def compare(policy: str, by: str, group: str, kernel: Sequence[Outcome], ours: Sequence[Outcome]) -> Row:
+    """Compare means."""
+
+    def intervals(outcomes: Sequence[Outcome]) -> dict[str, Interval]:
+        return {metric: mean_interval([getattr(one, metric) for one in outcomes], 0.95) for metric in METRICS}
+
+    row = Row(policy, by, group, intervals(kernel), intervals(ours))
+    row.outside = [metric for metric in METRICS if not close(metric, row.kernel[metric].mean, row.ours[metric].mean)]
+    return row
+
+
+def _cell(metric: str, kernel: Interval, ours: Interval) -> str:
+    scale = {"throughput_bps": 1e-6, "loss": 100, "mean_s": 1e3, "p99_s": 1e3}[metric]
+    digits = {"throughput_bps": 3, "loss": 2, "mean_s": 2, "p99_s": 2}[metric]
+
+    def told(interval: Interval) -> str:
+        if math.isnan(interval.mean):
+            return "none"
+        half = (interval.hi - interval.lo) / 2
+        return f"{scale * interval.mean:.{digits}f} ± {scale * half:.{digits}f}"
+
+    return f"{told(kernel)} / {told(ours)}"
+
+
+def table(rows: Sequence[Row]) -> str:
+    """Lay the rows out, kernel / Tailback in each cell."""
+    lines = [
+        "| policy | predicted by | flows | throughput, Mbit/s | loss % | mean delay, ms | 99 % delay, ms | outside |",
+        "|---|---|---|---:|---:|---:|---:|---|",
+    ]
+    for row in rows:
+        cells = [_cell(metric, row.kernel[metric], row.ours[metric]) for metric in METRICS]
+        outside = ", ".join(metric.rpartition("_")[0] or metric for metric in row.outside)
+        lines.append(f"| {row.policy} | {row.predicted_by} | {row.group} | {' | '.join(cells)} | {outside} |")
+    return "\n".join(lines) + "\n"
+
+
+def rewrite(page: Path, region: str) -> None:
+    """Replace the page's marked region."""
+    before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
+    _, _, after = rest.partition(END)
+    page.write_text(f"{before}{BEGIN}\n\n{region}\n{END}{after}", encoding="utf-8")
+
+
+def main() -> int:
+    """Run all policies."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--policies", default="", help="only those whose name matches this regular expression")
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--out", type=Path, default=Path("out/validation"))
+    parser.add_argument("--kernel", type=Path, help="what build_kernel.sh made; default: OUT/kernel/linux")
+    parser.add_argument("--page", type=Path, help="a page whose marked region the table replaces; needs all policies")
+    options = parser.parse_args()
+    if options.page and options.policies:
+        parser.error("--page needs all policies")
+    answers = options.out / "linux"
+    kernel = Kernel.found(options.kernel or options.out / "kernel" / "linux", answers)
+    if isinstance(kernel, str):
+        print(f"skipped: {kernel}")
+        return 0
+    prepared = [prepare(policy) for policy in POLICIES if re.search(options.policies, policy.name)]
+    seeds = range(1, options.seeds + 1)
+    rows: list[Row] = []
+    failed = False
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        asked = {
+            one.policy.name: [
+                pool.submit(measured, kernel, Run(one.script, one.groups, seed, WARMUP_S, DURATION_S), answers)
+                for seed in seeds
+            ]
+            for one in prepared
+        }
+        for one in prepared:
+            try:
+                theirs = [run.result() for run in asked[one.policy.name]]
+            except GuestError as error:
+                print(f"{one.policy.name}: {error}", file=sys.stderr)
+                failed = True
+                continue
+            for by, scenario in one.scenarios.items():
+                ours = predicted(scenario, one.groups, options.seeds)
+                for group in one.groups:
+                    name = group.name
+                    row = compare(one.policy.name, by, name, [run[name] for run in theirs], ours[name])
+                    failed |= any(f"{name} {metric}" not in one.policy.known for metric in row.outside)
+                    rows.append(row)
+                    print(table(rows[-1:]).splitlines()[-1], flush=True)
+    options.out.mkdir(parents=True, exist_ok=True)
+    (options.out / "linux.md").write_text(table(rows), encoding="utf-8")
+    (options.out / "linux.json").write_text(
+        json.dumps([asdict(row) for row in rows], indent=1) + "\n", encoding="utf-8"
+    )
+    values = len(METRICS) * len(rows)
+    inside = values - sum(len(row.outside) for row in rows)
+    told = f"{inside} of {values} values are inside the tolerances ({options.seeds} seeds)"
+    print(told)
+    if options.page:
+        rewrite(options.page, f"{told}.\n\n{table(rows)}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

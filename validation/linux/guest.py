@@ -1,0 +1,250 @@
+"""A scenario's flows through a policy of a Linux kernel that runs as a program, in virtual time.
+
+`Kernel.run` gives the policy's script to the kernel as it is, with sources of the sizes, rates and rhythms of the
+scenario's flows, and says of each group what arrived. The guest's clock stands still while it works, so neither the
+speed nor the load of this machine is in a result (arch/um/kernel/time.c, `time-travel=inf-cpu`).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import tailback as tb
+from tailback import _native
+
+HERE = Path(__file__).resolve().parent
+PORT = 5001
+"""Where the sink listens."""
+START_S = 5
+"""When sources start, by the guest's clock: all are ready by then."""
+DRAIN_S = 5
+"""How long the sink is watched after the sources have stopped: what is not there by then is lost."""
+RECORD = np.dtype(
+    [
+        ("time_ns", "<i8"),
+        ("source", "<u4"),
+        ("number", "<u4"),
+        ("port", "<u2"),
+        ("id", "<u2"),
+        ("bytes", "<u2"),
+        ("payload", "<u2"),
+    ]
+)
+"""A packet as `struct record` of traffic.c writes it."""
+_CODE_POINTS = {"va": 44, "ef": 46, "default": 0} | {f"cs{n}": 8 * n for n in range(8)}
+_CODE_POINTS |= {f"af{n}{m}": 8 * n + 2 * m for n in range(1, 5) for m in range(1, 4)}
+
+
+@dataclass(frozen=True)
+class Group:
+    """Flows that are alike, of one source host."""
+
+    name: str
+    model: str
+    """`cbr`, `poisson` or `tcp`."""
+    code_point: int
+    count: int
+    bytes: int
+    """Length of a packet with its IP header."""
+    rate_bps: float = 0
+    """Of each flow, at layer 3; 0 for TCP."""
+    wander: float = 0
+    """Fraction of an interval by which each is longer or shorter at most, uniformly."""
+    congestion_control: str = "reno"
+    rtt_s: float = 0
+    """Round trip without queues."""
+
+    def command(self, seed: int, end_s: float) -> str:
+        """Arguments of the traffic program."""
+        tos = self.code_point << 2
+        if self.model == "tcp":
+            mss = self.bytes - 40
+            own = f"{self.count} {self.congestion_control} {mss} 1 {seed}"
+        else:
+            own = f"{self.count} {self.bytes} {self.rate_bps:.0f} {self.model} {self.wander:g} {seed}"
+        return f"{self.model if self.model == 'tcp' else 'udp'} 10.9.0.2 {PORT} {tos} {own} {START_S} {end_s:g}"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a group's packets that were born between warm-up and end."""
+
+    offered_bps: float
+    """Sent. Payload of TCP, else all of layer 3, as Tailback counts them."""
+    throughput_bps: float
+    """Arrived by the end."""
+    loss: float
+    mean_s: float
+    """Mean delay of the packets that arrived."""
+    p99_s: float
+
+
+def code_point(text: str) -> int:
+    """Return the number of a code point such as `ef` or `12`."""
+    found = _CODE_POINTS.get(text.lower())
+    return int(text) if found is None else found
+
+
+def groups(scenario: tb.Scenario) -> list[Group]:
+    """Return the scenario's groups of flows; raises ValueError where the guest has no such sources."""
+    document = json.loads(scenario.native.to_json())
+    delays = {
+        next(iter(link["between"])): _native.parse_duration(link.get("delay", "0s")) * 1e-12
+        for link in document["links"]
+    }
+    return [_group(flow, 2 * delays.get(flow["from"], 0.0)) for flow in document["flows"]]
+
+
+def _group(flow: Mapping[str, Any], rtt_s: float) -> Group:
+    source = flow["source"]
+    kind = source["kind"]
+    own = {"name": flow["name"], "code_point": code_point(str(flow.get("dscp", 0))), "count": flow.get("count", 1)}
+    if kind == "bulk":
+        transport = flow["transport"]
+        segment, header = (_native.parse_bytes(transport[key]) for key in ("segment", "header"))
+        control = transport["congestion-control"]["kind"]
+        return Group(model="tcp", bytes=segment + header, congestion_control=control, rtt_s=rtt_s, **own)
+    if kind not in ("cbr", "poisson") or source.get("jitter") or source.get("interval"):
+        raise ValueError(f"the guest has no source such as {source}")
+    return Group(
+        model=kind,
+        bytes=_native.parse_bytes(source["packet"]),
+        rate_bps=_native.parse_rate(source["rate"]),
+        wander=source.get("wander", 0),
+        rtt_s=rtt_s,
+        **own,
+    )
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a policy."""
+
+    script: str
+    """Commands of tc for the device eth1."""
+    groups: Sequence[Group]
+    seed: int
+    warmup_s: float
+    duration_s: float
+    """With the warm-up."""
+
+    def case(self) -> str:
+        """Return the script of the guest's init: see guest.sh."""
+        end_s = START_S + self.duration_s
+        lines = [f"source_host {i} {group.rtt_s * 1e6:.0f}us" for i, group in self._numbered()]
+        lines = [line.replace(" 0us", " 0") for line in lines]
+        lines.append("policy /run/case/policy.sh")
+        lines.append(f"launch sink record eth0 in /run/case/arrived {end_s + DRAIN_S:g}")
+        lines += [f"launch source{i} record eth0 out /run/case/sent-{i} {end_s:g}" for i, _ in self._numbered()]
+        lines += [f"launch source{i} {group.command(1000 * self.seed + i, end_s)}" for i, group in self._numbered()]
+        return "\n".join(lines) + "\n"
+
+    def _numbered(self) -> Iterator[tuple[int, Group]]:
+        return ((i, group) for i, group in enumerate(self.groups, 1))
+
+    def outcomes(self, folder: Path) -> dict[str, Outcome]:
+        """Read what the guest has recorded."""
+        arrived = np.fromfile(folder / "arrived", RECORD)
+        return {
+            group.name: outcome(
+                np.fromfile(folder / f"sent-{i}", RECORD), arrived, group, self.warmup_s, self.duration_s
+            )
+            for i, group in self._numbered()
+        }
+
+
+def outcome(sent: Any, arrived: Any, group: Group, warmup_s: float, duration_s: float) -> Outcome:
+    """Join what a group sent with what arrived anywhere: `sent` and `arrived` are arrays of `RECORD`."""
+    # Both sides have the header fields that tell a packet from all others: of TCP each retransmission has another `id`.
+    keys = ["source", "port", "number", "id"]
+    born_s = sent["time_ns"] * 1e-9 - START_S
+    born = sent[(born_s >= warmup_s) & (born_s < duration_s)]
+    at = dict(zip(_rows(arrived, keys), arrived["time_ns"].tolist(), strict=True))
+    times = np.array([at.get(key, -1) for key in _rows(born, keys)])
+    if len(born) == 0:
+        return Outcome(0, 0, math.nan, math.nan, math.nan)
+    length = born["payload" if group.model == "tcp" else "bytes"].astype(float)
+    got = times >= 0
+    in_time = got & (times * 1e-9 - START_S < duration_s)
+    measured_s = duration_s - warmup_s
+    # The scenario has half of the round trip on the way there, the guest all of it on the way back.
+    delays = (times[in_time] - born["time_ns"][in_time]) * 1e-9 + group.rtt_s / 2
+    return Outcome(
+        offered_bps=8 * float(length.sum()) / measured_s,
+        throughput_bps=8 * float(length[in_time].sum()) / measured_s,
+        loss=1 - float(got.mean()),
+        mean_s=float(delays.mean()) if len(delays) else math.nan,
+        p99_s=float(np.quantile(delays, 0.99, method="inverted_cdf")) if len(delays) else math.nan,
+    )
+
+
+def _rows(records: Any, keys: Sequence[str]) -> Iterator[tuple[int, ...]]:
+    return zip(*(records[key].tolist() for key in keys), strict=True)
+
+
+class GuestError(Exception):
+    """The guest did not do what it was told."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel that build_kernel.sh made, and the program that traffic.c is."""
+
+    program: Path
+    traffic: Path
+
+    @classmethod
+    def found(cls, program: Path, build: Path) -> Kernel | str:
+        """Compile what is needed; a sentence where something is missing."""
+        for tool, package in (("gcc", "gcc"), ("tc", "iproute2"), ("ip", "iproute2")):
+            if shutil.which(tool) is None:
+                return f"needs `{tool}` (Debian package {package})"
+        if not os.access(program, os.X_OK):
+            return f"needs the kernel {program}: `make kernel` builds it (some 10 minutes)"
+        build.mkdir(parents=True, exist_ok=True)
+        traffic = build / "traffic"
+        command = ["gcc", "-O2", "-Wall", "-Wextra", "-Werror", str(HERE / "traffic.c"), "-o", str(traffic), "-lm"]
+        made = subprocess.run(command, capture_output=True, text=True, check=False)
+        return cls(program.resolve(), traffic) if made.returncode == 0 else f"traffic.c: {made.stderr}"
+
+    def run(self, run: Run, keep: Path | None = None) -> dict[str, Outcome]:
+        """Run a policy; `keep` is a folder for the guest's log."""
+        with tempfile.TemporaryDirectory(prefix="tailback-guest-") as name:
+            folder = Path(name)
+            (folder / "case.sh").write_text(run.case(), encoding="utf-8")
+            (folder / "policy.sh").write_text(run.script, encoding="utf-8")
+            shutil.copy(self.traffic, folder / "traffic")
+            command = [str(self.program), "mem=512M", "rootfstype=hostfs", "rootflags=/", "ro", "quiet"]
+            command += [f"init={HERE / 'guest.sh'}", f"case={folder}", f"uml_dir={folder}/uml"]
+            command += ["con=null", "con0=null,fd:1", "time-travel=inf-cpu"]
+            try:
+                told = subprocess.run(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    capture_output=True,
+                    text=True,
+                    errors="replace",
+                    timeout=1800,
+                    check=False,
+                ).stdout
+            finally:
+                logs = [folder / "guest.log", folder / "policy.log"]
+                log = "".join(path.read_text(encoding="utf-8") for path in logs if path.exists())
+                if keep is not None:
+                    keep.write_text(log, encoding="utf-8")
+            failed = folder / "failed"
+            if failed.exists() or not (folder / "done").exists():
+                reason = failed.read_text(encoding="utf-8") if failed.exists() else told[-2000:]
+                raise GuestError(f"{reason}\n{log}")
+            return run.outcomes(folder)
