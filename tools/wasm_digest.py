@@ -39,6 +39,29 @@ MECHANISMS: dict[str, dict[str, str]] = {
     "fill-rate": {"detection": '{ kind = "fill-rate" }'},
     "mac": {"signal": '{ kind = "mac", quanta = 1000 }'},
 }
+# Disciplines of which a bare kind does nothing, or drops all, with classes and figures of their own.
+CLASSFUL: dict[str, dict[str, str]] = {
+    "class-based": {
+        "classes": '[{ match = { class = 0 }, priority = { rate = "20%", burst = "3kB" } },'
+        ' { match = { class = 1 }, bandwidth = "30%" }]'
+    },
+    "hfsc": {
+        "default": '"rest"',
+        "classes": '[{ name = "all", ls = { m2 = "9Mbit/s" }, ul = { m2 = "9Mbit/s" } },'
+        ' { name = "first", parent = "all", match = { class = 0 }, ls = { m2 = "1Mbit/s" },'
+        ' rt = { m1 = "4Mbit/s", d = "5ms", m2 = "1Mbit/s" } },'
+        ' { name = "rest", parent = "all", ls = { m2 = "7Mbit/s" } }]',
+    },
+    "htb": {
+        "default": '"rest"',
+        "classes": '[{ name = "all", rate = "9Mbit/s" },'
+        ' { name = "first", parent = "all", match = { class = 0 }, rate = "1Mbit/s", ceil = "9Mbit/s" },'
+        ' { name = "rest", parent = "all", rate = "7Mbit/s", ceil = "8Mbit/s", prio = 1 }]',
+    },
+    "netem": {"delay": '"2ms"', "jitter": '"1ms"', "loss": "0.01"},
+    "shaper": {"rate": '"8Mbit/s"'},
+    "wrr": {"classes": "[{ match = { class = 0 }, weight = 3 }]"},
+}
 
 
 def read(path: Path) -> _native.Scenario:
@@ -69,6 +92,7 @@ def scenarios() -> list[tuple[str, _native.Scenario]]:
     for name in json.loads(_native.names())["disciplines"]:
         # Without back-pressure, since not every discipline can stop what a mechanism asks it to.
         changes = [("backpressure.scope", "none"), ("network.discipline.kind", name)]
+        changes += [(f"network.discipline.{key}", value) for key, value in CLASSFUL.get(name, {}).items()]
         found.append((f"every kind, {name}", every_kind.with_set(changes)))
         try:
             marking = every_kind.with_set([*changes, ("network.discipline.ecn", "true")])
