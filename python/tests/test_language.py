@@ -1,0 +1,65 @@
+"""The lint of comments and pages finds what it is for."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+LINT = ROOT / "tools" / "language.py"
+BAD = {
+    "question.rs": "/// Whether it is full.\npub fn full() {}\n",
+    "value.rs": "/// None has a limit of its own.\npub struct Limit;\n",
+    "phrase.rs": "fn f() {\n    // It tells the port so.\n}\n",
+    "second-line.rs": "/// Number of packets\n/// of so many bytes.\npub struct Count;\n",
+    "docstring.py": '"""What this is."""\n',
+    "comment.py": "# Whoever comes first.\nx = 1\n",
+    "page.md": "# Page\n\nIt goes by size.\n",
+}
+GOOD = {
+    "value.rs": "/// `None`: no limit. The word `whoever` is quoted.\npub struct Limit;\n",
+    "later.rs": "/// `true` if it is full, whether or not it is stopped.\npub fn full() {}\n",
+    "code.rs": 'fn f() {\n    let text = "so many"; // counted\n}\n',
+    "code.py": '"""Text."""\n\nx = "whoever"\n',
+    "page.md": '# Page\n\n```sh\nwhoever\n```\n\nThe command `whoever` and "so many" are quoted.\n',
+}
+
+
+def lint(*paths: Path) -> subprocess.CompletedProcess[str]:
+    """Run the lint."""
+    return subprocess.run([sys.executable, str(LINT), *map(str, paths)], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_is_not_used_is_found_with_its_place(name: str, tmp_path: Path) -> None:
+    """Each form in its place ends the lint with 1 and one line that names the file."""
+    path = tmp_path / name
+    path.write_text(BAD[name], encoding="utf-8")
+    done = lint(path)
+    assert done.returncode == 1
+    assert f"{name}:" in done.stdout
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_code_and_quotations_are_left_alone(name: str, tmp_path: Path) -> None:
+    """Code, literals and words within a sentence are no findings."""
+    path = tmp_path / name
+    path.write_text(GOOD[name], encoding="utf-8")
+    done = lint(path)
+    assert (done.stdout, done.returncode) == ("", 0)
+
+
+def test_what_has_been_gone_over_stays_clean() -> None:
+    """The directories that the lint lists have no finding."""
+    done = lint()
+    assert (done.stdout, done.returncode) == ("", 0)
+
+
+def test_a_missing_path_is_an_error(tmp_path: Path) -> None:
+    """A path that does not exist is not an empty one."""
+    done = lint(tmp_path / "absent")
+    assert done.returncode != 0
+    assert "there is no" in done.stderr

@@ -1,0 +1,115 @@
+"""Checks the language of comments, docstrings and pages: tools/language.py [PATH...]; without a path, what has been gone over.
+
+The words come from docs/glossary.md, table "Words that are not used". Code, strings and `literals` are not looked at.
+Ends with 1 if something is found, and says where.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+GLOSSARY = ROOT / "docs" / "glossary.md"
+# Gone over so far; what is added here stays clean.
+CHECKED: tuple[str, ...] = ("docs/glossary.md",)
+# A doc comment opens with what the item is, not with a question.
+OPENINGS = re.compile(r"(What|Whether|None|Who|Whose|How|Nobody|Nothing)\b(?!:)")
+SUFFIXES = {".rs", ".py", ".md"}
+
+# A place, and a paragraph there; `opens` if it is the beginning of a doc comment.
+Paragraph = tuple[int, bool, str]
+
+
+def banned() -> list[tuple[re.Pattern[str], str]]:
+    """Return the expressions of the glossary's table, each with what stands in its place."""
+    section = GLOSSARY.read_text(encoding="utf-8").split("## Words that are not used", 1)[1].split("\n## ", 1)[0]
+    rows = [line.strip("|").split("|") for line in section.splitlines() if line.startswith("| ")]
+    return [
+        (
+            re.compile(rf"\b(?:{'|'.join(re.escape(form.strip()) for form in left.split(';'))})\b", re.IGNORECASE),
+            right.strip(),
+        )
+        for left, right, *_ in rows[1:]
+    ]
+
+
+def rust(text: str) -> Iterator[Paragraph]:
+    """Yield the comments of a Rust source."""
+    first, words, kind = 0, [], ""
+    for number, line in enumerate([*text.splitlines(), ""], start=1):
+        found = re.match(r"\s*(///|//!|//)(?!/)\s?(.*)", line)
+        if found and found[1] == kind:
+            words.append(found[2])
+            continue
+        if words:
+            yield first, kind != "//", " ".join(words)
+        first, kind, words = (number, found[1], [found[2]]) if found else (0, "", [])
+
+
+def python(text: str) -> Iterator[Paragraph]:
+    """Yield the docstrings and the comments of a Python source."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            words = ast.get_docstring(node)
+            if words:
+                yield node.body[0].lineno, True, " ".join(words.split())
+    for number, line in enumerate(text.splitlines(), start=1):
+        found = re.match(r"\s*#(?!!)\s?(.*)", line)
+        if found:
+            yield number, False, found[1]
+
+
+def markdown(text: str) -> Iterator[Paragraph]:
+    """Yield the lines of a page, but for blocks of code and the tables of words that are not used."""
+    fenced = listed = False
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.startswith("```"):
+            fenced = not fenced
+        if line.startswith("## "):
+            listed = line == "## Words that are not used"
+        if not fenced and not listed:
+            yield number, False, line
+
+
+READERS = {".rs": rust, ".py": python, ".md": markdown}
+
+
+def complaints(path: Path) -> Iterator[str]:
+    """Yield what is wrong in a file, each with its place."""
+    words = banned()
+    for number, opens, paragraph in READERS[path.suffix](path.read_text(encoding="utf-8")):
+        prose = re.sub(r"`[^`]*`|\"[^\"]*\"|\]\([^)]*\)", "``", paragraph)
+        found = OPENINGS.match(prose) if opens else None
+        if found:
+            yield f"{path}:{number}: a doc comment opens with `{found[0]}`; say what the item is, or does: {paragraph[:60]}"
+        for form, cure in words:
+            hit = form.search(prose)
+            if hit:
+                yield f"{path}:{number}: `{hit[0]}`; write {cure}: {paragraph[max(0, hit.start() - 30) : hit.end() + 30]}"
+
+
+def files(paths: list[str]) -> Iterator[Path]:
+    """Yield the files below the paths."""
+    for name in paths:
+        path = ROOT / name
+        if not path.exists():
+            sys.exit(f"there is no {path}")
+        found = sorted(each for each in path.rglob("*") if each.is_file()) if path.is_dir() else [path]
+        yield from (each for each in found if each.suffix in SUFFIXES and "target" not in each.parts)
+
+
+def main() -> None:
+    """Check the paths and say what is found."""
+    found = [complaint for path in files(sys.argv[1:] or list(CHECKED)) for complaint in complaints(path)]
+    for complaint in found:
+        print(complaint.removeprefix(f"{ROOT}/"))
+    if found:
+        sys.exit(f"{len(found)} places")
+
+
+if __name__ == "__main__":
+    main()
