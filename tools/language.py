@@ -1,4 +1,4 @@
-"""Checks the language of comments, docstrings and pages: tools/language.py [PATH...]; without a path, what has been gone over.
+"""Checks the language of comments, docstrings and pages: tools/language.py [PATH...]; without a path, all of CHECKED.
 
 The words come from docs/glossary.md, table "Words that are not used". Code, strings and `literals` are not looked at.
 Ends with 1 if something is found, and says where.
@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 GLOSSARY = ROOT / "docs" / "glossary.md"
-# Gone over so far; what is added here stays clean.
+# Clean so far; they stay so.
 CHECKED: tuple[str, ...] = ("docs/glossary.md",)
 # A doc comment opens with what the item is, not with a question.
 OPENINGS = re.compile(r"(What|Whether|None|Who|Whose|How|Nobody|Nothing)\b(?!:)")
@@ -28,13 +28,11 @@ def banned() -> list[tuple[re.Pattern[str], str]]:
     """Return the expressions of the glossary's table, each with what stands in its place."""
     section = GLOSSARY.read_text(encoding="utf-8").split("## Words that are not used", 1)[1].split("\n## ", 1)[0]
     rows = [line.strip("|").split("|") for line in section.splitlines() if line.startswith("| ")]
-    return [
-        (
-            re.compile(rf"\b(?:{'|'.join(re.escape(form.strip()) for form in left.split(';'))})\b", re.IGNORECASE),
-            right.strip(),
-        )
-        for left, right, *_ in rows[1:]
-    ]
+    found = []
+    for left, right, *_ in rows[1:]:
+        forms = "|".join(re.escape(form.strip()) for form in left.split(";"))
+        found.append((re.compile(rf"\b(?:{forms})\b", re.IGNORECASE), right.strip()))
+    return found
 
 
 def rust(text: str) -> Iterator[Paragraph]:
@@ -79,17 +77,18 @@ READERS = {".rs": rust, ".py": python, ".md": markdown}
 
 
 def complaints(path: Path) -> Iterator[str]:
-    """Yield what is wrong in a file, each with its place."""
+    """Yield the findings in a file, each with its place."""
     words = banned()
     for number, opens, paragraph in READERS[path.suffix](path.read_text(encoding="utf-8")):
+        place = f"{path}:{number}"
         prose = re.sub(r"`[^`]*`|\"[^\"]*\"|\]\([^)]*\)", "``", paragraph)
         found = OPENINGS.match(prose) if opens else None
         if found:
-            yield f"{path}:{number}: a doc comment opens with `{found[0]}`; say what the item is, or does: {paragraph[:60]}"
+            yield f"{place}: a doc comment opens with `{found[0]}`; name the item, or its action: {paragraph[:60]}"
         for form, cure in words:
             hit = form.search(prose)
             if hit:
-                yield f"{path}:{number}: `{hit[0]}`; write {cure}: {paragraph[max(0, hit.start() - 30) : hit.end() + 30]}"
+                yield f"{place}: `{hit[0]}`; write {cure}: {prose[max(0, hit.start() - 30) : hit.end() + 30]}"
 
 
 def files(paths: list[str]) -> Iterator[Path]:
