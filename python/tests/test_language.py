@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tailback import _native
+from tailback.frames import TABLES
 
 ROOT = Path(__file__).resolve().parents[2]
 LINT = ROOT / "tools" / "language.py"
@@ -63,3 +68,30 @@ def test_a_missing_path_is_an_error(tmp_path: Path) -> None:
     done = lint(tmp_path / "absent")
     assert done.returncode != 0
     assert "there is no" in done.stderr
+
+
+def terms() -> set[str]:
+    """Return the keys and columns that the glossary names."""
+    text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8").split("## Words that are not used")[0]
+    rows = [line for line in text.splitlines() if line.startswith("| ")]
+    return {name for row in rows for name in re.findall(r"`([^`]+)`", row.rsplit("|", 2)[1])}
+
+
+def keys(schema: object) -> set[str]:
+    """Return the keys of a document, from its JSON Schema."""
+    if isinstance(schema, dict):
+        return set(schema.get("properties", {})).union(*map(keys, schema.values()))
+    if isinstance(schema, list):
+        return set().union(*map(keys, schema))
+    return set()
+
+
+def test_the_glossary_has_each_key_and_each_column_and_no_other() -> None:
+    """A name of a column there stands for those with a statistic or a unit behind it."""
+    listed = terms()
+    known = keys(json.loads(_native.schema()))
+    columns = {column for table in TABLES.values() for column in table}
+    assert known <= listed, sorted(known - listed)
+    named = {column: {name for name in listed if column == name or column.startswith(f"{name}_")} for column in columns}
+    assert all(named.values()), [column for column, names in named.items() if not names]
+    assert listed <= known.union(*named.values()), sorted(listed - known.union(*named.values()))

@@ -1,5 +1,7 @@
 //! What a study document may say, and what its author is told otherwise.
 
+use serde_json::Value;
+use tailback_random::Rng;
 use tailback_scenario::{DesignKind, Scale, Study};
 
 const RIGHT: &str = r#"study = 1
@@ -80,6 +82,21 @@ fn a_right_study_is_read_with_its_defaults() {
     assert_eq!((range.scale, range.steps, range.digits), (Scale::Log, Some(3), 4));
     assert_eq!(document.until.as_ref().unwrap().relative.0, 0.1);
     assert_eq!(Study::from_json(&study.to_json()).unwrap().document(), document);
+}
+
+/// The value as `str::parse` rounds it, which is the nearest double, and the shortest text that stands for it.
+#[test]
+fn numbers_of_a_study_in_json_are_the_nearest_doubles() {
+    let mut rng = Rng::named(1, "digits");
+    for text in ["9.2233720368540854036e+24".to_owned()].into_iter().chain((0..2_000).map(|_| {
+        let number = f64::from_bits(rng.bits());
+        format!("{:.20e}", if number.is_finite() { number } else { 0.5 })
+    })) {
+        let nearest: f64 = text.parse().unwrap();
+        let json = format!(r#"{{"study":1,"scenario":"a.toml","set":{{"run.warmup":{text}}}}}"#);
+        let read: Value = serde_json::from_str(&Study::from_json(&json).unwrap().to_json()).unwrap();
+        assert_eq!(read["set"]["run.warmup"].as_f64().unwrap().to_bits(), nearest.to_bits(), "{text}");
+    }
 }
 
 #[test]

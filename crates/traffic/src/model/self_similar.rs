@@ -37,7 +37,7 @@ pub struct SelfSimilar {
     /// left. Of no effect with "batch". Default 1500 B.
     #[serde(default = "default_packet")]
     pub packet: Size,
-    /// Shape of the Pareto burst sizes, above 1 and at most 10. Default 1.4 (H = 0.8).
+    /// Shape of the Pareto burst sizes, 1.01 to 10. Default 1.4 (H = 0.8).
     #[serde(default = "default_shape")]
     pub alpha_size: f64,
     /// Shape of the Pareto lengths of off periods (with "batch", of the gaps between bursts), above 1
@@ -67,6 +67,10 @@ fn default_truncation() -> Truncation {
 /// the bytes in a tenth of a second and in a second vary about as much as in measured Ethernet traffic.
 const DEFAULT_PEAK: u64 = 50;
 
+/// Smallest shape of burst sizes. The burst that a source is in at the start is found by rejection, which takes about
+/// 1/(shape − 1) draws; measurements are above it (1.05 to 1.6; M. Crovella and A. Bestavros, ToN 5(6), 1997).
+const LEAST_SHAPE: f64 = 1.01;
+
 impl SelfSimilar {
     /// Whether the parameters make sense together.
     pub fn check(&self) -> Result<(), Invalid> {
@@ -76,7 +80,7 @@ impl SelfSimilar {
             return Err(Invalid::new("sources", format!("{} is out of range; write 1 to 1000000", self.sources)));
         }
         check::spacing("rate", self.burst.0 * u64::from(self.sources), self.rate)?;
-        check::above("alpha-size", self.alpha_size, 1.0, 10.0)?;
+        check::within("alpha-size", self.alpha_size, LEAST_SHAPE, 10.0)?;
         check::above("alpha-gap", self.alpha_gap, 1.0, 10.0)?;
         if self.truncate.bytes() <= self.burst.0 {
             let advice =
