@@ -130,7 +130,8 @@ def test_the_tests_that_pages_name_exist() -> None:
     assert not missing, missing
 
 
-def test_the_first_scenario_is_the_file_beside_it() -> None:
-    file = (ROOT / "docs" / "examples" / "merge.toml").read_text(encoding="utf-8")
+@pytest.mark.parametrize(("example", "lines"), [("dumbbell.toml", 12), ("merge.toml", 12)])
+def test_the_scenarios_of_the_front_page_are_files(example: str, lines: int) -> None:
+    file = (ROOT / "docs" / "examples" / example).read_text(encoding="utf-8")
     assert f"```toml\n{file}```" in (ROOT / "README.md").read_text(encoding="utf-8")
-    assert len(file.splitlines()) == 12
+    assert len(file.splitlines()) == lines

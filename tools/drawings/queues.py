@@ -4,17 +4,35 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from drawings.common import (
-    bottleneck,
-    figure,
-    interval,
-)
+from drawings.common import BLUE, DOCS, RED, bottleneck, figure, first, interval, queue_kb, series
 from tailback import Scenario, discipline, kind, plot, source
 from tailback.kinds import DisciplineKind
 from tailback.scenario import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+@figure
+def dumbbell() -> Figure:
+    """The queue of docs/examples/dumbbell.toml, as a FIFO and under CoDel."""
+    text = (DOCS / "examples" / "dumbbell.toml").read_text(encoding="utf-8")
+    drawn = plot.new(1, 1, width=8.4, height=2.6)
+    (axes,) = drawn.axes
+    for name, words, colour in (("drop-tail", "FIFO", RED), ("codel", "CoDel", BLUE)):
+        scenario = Scenario.from_toml(text).set({"switches.left.discipline.kind": name, "run.sample": "100ms"})
+        report = first(scenario)
+        found = series(report)
+        # 10 Mbit/s send 1.25 kB in a millisecond.
+        delays = [kilobytes / 1.25 for kilobytes in queue_kb(found, "left->right")]
+        call = 1e3 * report.mean_delay_s("call")
+        label = f"{words}: one-way delay of the call {call:.0f} ms"
+        axes.plot(found["time_s"], delays, color=colour, linewidth=1.0, label=label)
+    with plot.style():
+        plot.finish(axes, x="time (s)", y="queue (ms)")
+        axes.set_xlim(0, 60)
+        axes.legend(loc="center right")
+    return drawn
 
 
 @figure

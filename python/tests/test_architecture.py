@@ -1,0 +1,47 @@
+"""The drawing of the crates in docs/architecture.md is that of their manifests."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+CRATES = {
+    path.parent.name: tomllib.loads(path.read_text(encoding="utf-8"))
+    for path in sorted((ROOT / "crates").glob("*/Cargo.toml"))
+}
+
+
+def drawn() -> list[str]:
+    """Return the crates of the drawing, from the bottom up."""
+    block = PAGE.split("```")[1].split("python/tailback/")[0]
+    # Only the arrows: descriptions stand behind three spaces.
+    arrows = re.sub(r"\s{3,}(?=[a-z])[^←\n]*$", "", block, flags=re.MULTILINE)
+    return re.findall(rf"\b(?:{'|'.join(CRATES)})\b", arrows)
+
+
+def dependencies(crate: str) -> set[str]:
+    """Return the crates of ours that one depends on."""
+    return {name.removeprefix("tailback-") for name in CRATES[crate]["dependencies"] if name.startswith("tailback-")}
+
+
+def test_each_crate_is_drawn() -> None:
+    assert set(drawn()) == set(CRATES)
+
+
+@pytest.mark.parametrize("crate", CRATES)
+def test_a_crate_depends_only_on_those_drawn_above_it(crate: str) -> None:
+    order = list(dict.fromkeys(drawn()))
+    assert dependencies(crate) <= set(order[: order.index(crate)])
+
+
+def test_the_files_that_the_page_names_exist() -> None:
+    rows = PAGE.split("## The rooms", 1)[1].split("## Packets", 1)[0]
+    named = re.findall(r"`([a-z_]+/?(?:[a-z_]+\.rs|[a-z_]+/)?(?:\.rs)?)`", rows)
+    files = [name for name in named if name.endswith((".rs", "/"))]
+    assert len(files) > 20
+    assert [name for name in files if not (ROOT / "crates" / "sim" / "src" / name).exists()] == []
