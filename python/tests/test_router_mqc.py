@@ -239,6 +239,16 @@ def test_a_qos_group_of_the_input_policy_decides_the_class():
     assert report_of(found).loss("calls") == 0
 
 
+def test_what_an_input_policer_always_writes_decides_the_class_in_which_a_packet_leaves():
+    # Below the rate of the policer all packets conform; above it the others are marked alike, so none is dropped there.
+    marking = "  police cir 100000 conform-action set-dscp-transmit ef exceed-action set-dscp-transmit ef"
+    text = BRANCH.replace("  set dscp ef", f"{marking} violate-action set-dscp-transmit ef")
+    found = read(text, BRANCH_TABLE)
+    assert class_of(found, "calls") == "VOICE"
+    # 320 kbit/s of calls are within the 400 kbit/s of VOICE; the rest has 1.5 Mbit/s for a line of 1 Mbit/s.
+    assert report_of(found).loss("calls") == 0
+
+
 def test_an_unread_line_of_the_input_policy_leaves_the_verdict_open():
     text = BRANCH.replace("  set dscp ef", "  set dscp ef\n  set colour blue")
     found = read(text, BRANCH_TABLE.replace("600kbit/s", "60kbit/s").replace("900kbit/s", "90kbit/s"))
