@@ -22,9 +22,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from tailback.gallery.claims import WORDS
 from tailback.gallery.registry import EXPERIMENTS, GROUPS
-from tailback.gallery.scoreboard import measured_text, number
+from tailback.reproduction.scoreboard import measured_text, number
+from tailback.study.experiment.claims import WORDS
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "results"
 LARGEST_DRAWING = 150_000

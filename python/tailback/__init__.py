@@ -16,17 +16,17 @@ from typing import cast
 
 from tailback import _native
 from tailback._native import Cancel
-from tailback.compare import compare
 from tailback.errors import Cancelled, ExecutorError, OutputError, RunError, ScenarioError, TailbackError, UsageError
-from tailback.measures import Estimate, Measure
-from tailback.report import Report
-from tailback.result import Result
-from tailback.running import Interrupted, run
+from tailback.results.intervals import Interval
+from tailback.results.metrics import Estimate, Measure
+from tailback.results.report import Report
+from tailback.run.result import Result
+from tailback.run.simulate import Interrupted, run
 from tailback.scenario import Precision, Scenario, discipline, kind, load, source, tcp
-from tailback.stats import Interval
+from tailback.scenario.warnings import ScenarioWarning
 from tailback.study import FailedRuns, Failure, Study, Sweep
-from tailback.sweep import open_sweep, sweep
-from tailback.warning import ScenarioWarning
+from tailback.study.compare import compare
+from tailback.study.sweep import open_sweep, sweep
 
 __version__ = _native.version
 

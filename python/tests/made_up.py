@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from tailback.gallery import Axis, Claim, Experiment, Figure, Metric, Point, Profile, Results
-from tailback.gallery.results import Sample
+from tailback.study.experiment import Axis, Claim, Experiment, Figure, Metric, Point, Profile, Results
+from tailback.study.experiment.results import Sample
 
 __all__ = ["results"]
 

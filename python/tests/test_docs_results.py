@@ -12,9 +12,10 @@ from typing import ClassVar
 
 import pytest
 
-from tailback.gallery import Axis, Claim, Experiment, Figure, Metric, Point, Profile, Results, Settings, figures, grid
-from tailback.gallery import metrics as m
-from tailback.gallery.reproduce import reproduce
+from tailback.plotting import experiment as figures
+from tailback.reproduction.reproduce import reproduce
+from tailback.study.experiment import Axis, Claim, Experiment, Figure, Metric, Point, Profile, Results, Settings, grid
+from tailback.study.experiment import metrics as m
 
 ROOT = Path(__file__).resolve().parents[2]
 MERGE = Path(__file__).with_name("merge.toml").read_text()

@@ -16,29 +16,18 @@ from typing import ClassVar
 import pytest
 
 from tailback.errors import UsageError
-from tailback.gallery import (
-    Axis,
-    Claim,
-    Experiment,
-    Figure,
-    Metric,
-    Point,
-    Profile,
-    Results,
-    Settings,
-    figures,
-    grid,
-    provenance,
-)
-from tailback.gallery import metrics as m
-from tailback.gallery.claims import Kind
-from tailback.gallery.design import HOPS_PER_CPU_S
-from tailback.gallery.provenance import digest
 from tailback.gallery.registry import EVERY, EXPERIMENTS, GROUPS, ON_REQUEST, experiment, select
-from tailback.gallery.reproduce import reproduce
-from tailback.gallery.runner import plan, run
-from tailback.parallel import Pool
+from tailback.plotting import experiment as figures
+from tailback.reproduction import provenance
+from tailback.reproduction.provenance import digest
+from tailback.reproduction.reproduce import reproduce
+from tailback.run.pool import Pool
 from tailback.scenario import Scenario
+from tailback.study.experiment import Axis, Claim, Experiment, Figure, Metric, Point, Profile, Results, Settings, grid
+from tailback.study.experiment import metrics as m
+from tailback.study.experiment.claims import Kind
+from tailback.study.experiment.design import HOPS_PER_CPU_S
+from tailback.study.experiment.runner import plan, run
 
 PAGE = """# Small
 
@@ -310,11 +299,11 @@ def test_the_digest_of_an_experiment_is_that_of_its_runs_in_order() -> None:
 def test_the_commit_is_that_of_the_sources_and_says_if_they_differ(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    package = tmp_path / "python" / "tailback" / "__init__.py"
-    package.parent.mkdir(parents=True)
-    package.touch()
+    module = tmp_path / "python" / "tailback" / "reproduction" / "provenance.py"
+    module.parent.mkdir(parents=True)
+    module.touch()
     (tmp_path / "Cargo.lock").touch()
-    monkeypatch.setattr("tailback.__file__", str(package))
+    monkeypatch.setattr(provenance, "__file__", str(module))
 
     def git(*arguments: str) -> str:
         who = ("-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false")
@@ -335,7 +324,7 @@ def test_the_commit_is_that_of_the_sources_and_says_if_they_differ(
         # A page that is not a source changes nothing; a source does.
         (tmp_path / "README.md").write_text("new")
         assert named() == head
-        package.write_text("new = 1")
+        module.write_text("new = 1")
         assert named() == f"{head}+"
     finally:
         provenance.commit.cache_clear()

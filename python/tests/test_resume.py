@@ -14,12 +14,12 @@ from typing import ClassVar
 import pytest
 
 from tailback.errors import OutputError
-from tailback.gallery import Axis, Claim, Experiment, Figure, Metric, Point, Profile, Results, Settings, grid
-from tailback.gallery import metrics as m
-from tailback.gallery.reproduce import reproduce
-from tailback.gallery.runner import run
-from tailback.gallery.store import FILE, Store
-from tailback.parallel import Pool
+from tailback.reproduction.reproduce import reproduce
+from tailback.run.pool import Pool
+from tailback.study.experiment import Axis, Claim, Experiment, Figure, Metric, Point, Profile, Results, Settings, grid
+from tailback.study.experiment import metrics as m
+from tailback.study.experiment.runner import run
+from tailback.study.experiment.store import FILE, Store
 
 MERGE = Path(__file__).with_name("merge.toml").read_text()
 CHILD = """
@@ -140,7 +140,7 @@ def test_another_seed_and_another_program_are_not_taken_for_this_one(
         # Seeds from 3 on: all but the last two are there, of which the first had no trace to keep.
         study = run(experiment, "full", pool, only={point}, seed=3, store=store)
         assert study.resumed == len(study.samples[point]) - 3
-    monkeypatch.setattr("tailback.gallery.store.engine", lambda: "another")
+    monkeypatch.setattr("tailback.study.experiment.store.engine", lambda: "another")
     with Store(tmp_path, experiment) as store, Pool(1) as pool:
         assert run(experiment, "full", pool, only={point}, store=store).resumed == 0
 

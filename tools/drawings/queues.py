@@ -9,9 +9,10 @@ from drawings.common import (
     figure,
     interval,
 )
-from tailback import Scenario, discipline, kind, plot, source
-from tailback.kinds import DisciplineKind
+from tailback import Scenario, discipline, kind, source
+from tailback.plotting import plot
 from tailback.scenario import Table
+from tailback.scenario.kinds import DisciplineKind
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

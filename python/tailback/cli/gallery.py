@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
     from click.shell_completion import CompletionItem
 
-    from tailback.executors import ExecutorName
-    from tailback.gallery.design import ProfileName
-    from tailback.gallery.reproduce import Reproduction
-    from tailback.gallery.runner import Study
+    from tailback.reproduction.reproduce import Reproduction
+    from tailback.run.executors import ExecutorName
+    from tailback.study.experiment.design import ProfileName
+    from tailback.study.experiment.runner import Study
 
 __all__ = ["reproduce"]
 
@@ -81,7 +81,7 @@ def reproduce(
     killed and called again with the same --out, goes on where it was.
     """
     from tailback.gallery.registry import select
-    from tailback.gallery.reproduce import reproduce as reproduce_all
+    from tailback.reproduction.reproduce import reproduce as reproduce_all
 
     chosen = select(what)
     name: ProfileName = "full" if profile == "full" else "quick"
@@ -125,13 +125,13 @@ def _teller(experiments: int) -> Callable[[Study, int], None]:
         resumed = f", {study.resumed} of them from before" if study.resumed else ""
         print_note(f"{number} of {experiments}: {study.experiment.id}: {counts} ({effort}{resumed})")
 
-    from tailback.gallery.runner import words
+    from tailback.study.experiment.runner import words
 
     return tell
 
 
 def _print(found: Reproduction) -> None:
-    from tailback.gallery.scoreboard import measured_text
+    from tailback.reproduction.scoreboard import measured_text
 
     screen = console()
     board = [

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tailback.parallel import Progress
+from tailback.run.pool import Progress
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from tailback.cost import Cost
+    from tailback.run.cost import Cost
     from tailback.scenario import Scenario
-    from tailback.warning import ScenarioWarning
+    from tailback.scenario.warnings import ScenarioWarning
 
 __all__ = [
     "console",
@@ -124,8 +124,8 @@ def print_note(message: str) -> None:
 
 def print_cost(costs: Sequence[Cost], replications: int, threads: int | None, *, adaptive: bool, as_json: bool) -> None:
     """Print what so many replications would take, from trials; with `adaptive` there may be more of them."""
-    from tailback.cost import spoken
-    from tailback.executors import default_threads
+    from tailback.run.cost import spoken
+    from tailback.run.executors import default_threads
 
     at_once = min(default_threads() if threads is None else threads, replications)
     each = sum(cost.cpu_s for cost in costs) / len(costs)

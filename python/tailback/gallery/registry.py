@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from importlib import import_module
 
 from tailback.errors import UsageError
-from tailback.gallery.design import Experiment
+from tailback.study.experiment.design import Experiment
 
 __all__ = ["EVERY", "EXPERIMENTS", "GROUPS", "ON_REQUEST", "experiment", "select"]
 

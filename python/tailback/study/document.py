@@ -16,12 +16,12 @@ from typing import Any, cast
 from tailback import _native
 from tailback.build import engine
 from tailback.errors import ScenarioError, UsageError
-from tailback.measures import METRICS, advice_on
+from tailback.results.metrics import METRICS, advice_on
 from tailback.scenario import Scenario, Value, Variant, copied, load, read_document, toml_value
+from tailback.scenario.warnings import ScenarioWarning
 from tailback.study.design import points
 from tailback.study.results import Setting
 from tailback.study.warnings import before
-from tailback.warning import ScenarioWarning
 
 __all__ = ["Cell", "Study", "Until", "is_study", "logarithmic"]
 

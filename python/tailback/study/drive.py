@@ -10,15 +10,15 @@ from contextlib import nullcontext, suppress
 from pathlib import Path
 
 from tailback.errors import OutputError, RunError
-from tailback.measures import measures
-from tailback.parallel import Done, Failed, Pool, Progress, Task
-from tailback.report import Report
-from tailback.stats import mean_interval, paired_differences
+from tailback.results.intervals import mean_interval, paired_differences
+from tailback.results.metrics import measures
+from tailback.results.report import Report
+from tailback.run.pool import Done, Failed, Pool, Progress, Task
+from tailback.scenario.warnings import ScenarioWarning
 from tailback.study.document import Cell, Study, Until, logarithmic
 from tailback.study.results import Failure, Run, Sweep
 from tailback.study.store import Key, Store, read_manifest, read_runs
 from tailback.study.warnings import after
-from tailback.warning import ScenarioWarning
 
 __all__ = ["drive", "read"]
 

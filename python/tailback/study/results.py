@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from tailback import _native
 from tailback.errors import RunError
-from tailback.measures import Estimate, Measure, estimates, resolution
-from tailback.rundir import write_file
+from tailback.results.directory import write_file
+from tailback.results.formatting import headline, html_table, quantity
+from tailback.results.intervals import Interval, mean_interval, paired_differences
+from tailback.results.metrics import Estimate, Measure, estimates, resolution
 from tailback.scenario import Value
-from tailback.shown import headline, html_table, quantity
-from tailback.stats import Interval, mean_interval, paired_differences
-from tailback.study.quantities import quantities
-from tailback.warning import ScenarioWarning
+from tailback.scenario.quantities import quantities
+from tailback.scenario.warnings import ScenarioWarning
 
 if TYPE_CHECKING:
     import polars as pl

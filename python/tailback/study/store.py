@@ -23,13 +23,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from tailback import stored
 from tailback.errors import OutputError
-from tailback.measures import METRICS, Measure
-from tailback.rundir import MANIFEST as RUN_MANIFEST
-from tailback.rundir import check_writable, write_file, writing
+from tailback.results import sealed as stored
+from tailback.results.directory import MANIFEST as RUN_MANIFEST
+from tailback.results.directory import check_writable, write_file, writing
+from tailback.results.metrics import METRICS, Measure
+from tailback.scenario.warnings import ScenarioWarning
 from tailback.study.results import Failure, Run
-from tailback.warning import ScenarioWarning
 
 if TYPE_CHECKING:
     import polars as pl

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tailback.warning import ScenarioWarning, accepted, gather, made, read
+from tailback.scenario.warnings import ScenarioWarning, accepted, gather, made, read
 
 if TYPE_CHECKING:
     from tailback.study.document import Cell, Study

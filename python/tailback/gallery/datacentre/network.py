@@ -5,10 +5,11 @@ from __future__ import annotations
 from math import nan
 from typing import cast
 
-from tailback.gallery.design import Settings
-from tailback.gallery.metrics import Metric
-from tailback.report import CongestionPointRow, LimitersRow, Report
+from tailback.results.report import Report
+from tailback.results.rows import CongestionPointRow, LimitersRow
 from tailback.scenario import Value
+from tailback.study.experiment.design import Settings
+from tailback.study.experiment.metrics import Metric
 
 __all__ = [
     "BOTTLENECK",

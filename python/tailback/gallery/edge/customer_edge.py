@@ -13,17 +13,17 @@ from importlib import resources
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from tailback.fluid import max_min
-from tailback.gallery import metrics as m
-from tailback.gallery.design import Experiment, Settings
-from tailback.gallery.metrics import Metric
-from tailback.report import Report
+from tailback.bounds.fluid import max_min
+from tailback.results.report import Report
 from tailback.scenario import Value
+from tailback.study.experiment import metrics as m
+from tailback.study.experiment.design import Experiment, Settings
+from tailback.study.experiment.metrics import Metric
 
 if TYPE_CHECKING:
-    from tailback.gallery.claims import Condition
-    from tailback.gallery.quantity import Quantity
-    from tailback.gallery.results import Results
+    from tailback.study.experiment.claims import Condition
+    from tailback.study.experiment.quantity import Quantity
+    from tailback.study.experiment.results import Results
 
 __all__ = [
     "BOTTLENECK",

@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
-    from tailback.gallery.design import AxisValue
-    from tailback.plot import Scale
-    from tailback.stats import Interval
+    from tailback.plotting.plot import Scale
+    from tailback.results.intervals import Interval
+    from tailback.study.experiment.design import AxisValue
 
 Columns = Mapping[str, Mapping[str, "Interval"]]
 """By what is measured (a colour), then by column."""
@@ -26,7 +26,7 @@ def columns(
     width: float = 5.6,
 ) -> Drawing:
     """Draw bars in groups: a panel each, in it a group for each column and a bar for each thing measured."""
-    from tailback import plot
+    from tailback.plotting import plot
 
     figure = plot.new(len(panels), sharey=True, width=width, height=3.8)
     for index, (axes, (title, series)) in enumerate(zip(figure.axes, panels.items(), strict=True)):
@@ -67,7 +67,7 @@ def _colours(labels: Sequence[str]) -> Sequence[str]:
     import matplotlib as mpl
     from matplotlib.colors import to_hex
 
-    from tailback import plot
+    from tailback.plotting import plot
 
     if not all(label[:3] in _SHADES and label[3:].isdigit() for label in labels):
         return plot.COLOURS

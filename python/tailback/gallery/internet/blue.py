@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tailback.gallery.design import Settings
 from tailback.gallery.internet import dumbbell
 from tailback.scenario import Table
+from tailback.study.experiment.design import Settings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from tailback.gallery.quantity import Quantity
+    from tailback.study.experiment.quantity import Quantity
 
 __all__ = ["BLUE", "RED", "curves", "freeze_s", "settings"]
 
@@ -57,7 +57,7 @@ def curves(axes: Axes, of: Callable[[str], Quantity], names: list[str], x: str) 
     from matplotlib import colormaps
     from matplotlib.colors import to_hex
 
-    from tailback import plot
+    from tailback.plotting import plot
 
     for index, name in enumerate(names):
         kin = RED if name in RED else BLUE

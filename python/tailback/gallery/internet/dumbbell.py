@@ -10,11 +10,12 @@ from itertools import pairwise
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from tailback.gallery.design import AxisValue, Settings
-from tailback.gallery.figures import Figure
-from tailback.gallery.metrics import Metric
-from tailback.report import PortSeries, Report
+from tailback.plotting.experiment import Figure
+from tailback.results.report import Report
+from tailback.results.rows import PortSeries
 from tailback.scenario import Value
+from tailback.study.experiment.design import AxisValue, Settings
+from tailback.study.experiment.metrics import Metric
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -160,7 +161,7 @@ def offered_rate(found: Trace, every: int) -> tuple[list[float], list[float]]:
 
 def draw_queue(axes: Axes, found: Trace, levels: Mapping[str, float], *, ink: str, title: str = "") -> None:
     """Draw the queue and RED's average of it; levels are dashed lines with their names right of the panel."""
-    from tailback import plot
+    from tailback.plotting import plot
 
     times, series = found
     with plot.style():
@@ -180,7 +181,7 @@ def draw_queues(
     lines: Mapping[str, Trace], levels: Mapping[str, float] | Sequence[Mapping[str, float]], *, top: float = 105
 ) -> Drawing:
     """Draw queues below each other, with levels in common or of each."""
-    from tailback import plot
+    from tailback.plotting import plot
 
     figure = plot.new(1, len(lines), width=8.0, height=2.3, sharex=True, sharey=True)
     for index, (axes, (title, found)) in enumerate(zip(figure.axes, lines.items(), strict=True)):

@@ -5,9 +5,9 @@ Which of these are taken decides many of the thesis' results; `internet-1999` ha
 
 from __future__ import annotations
 
-from tailback.gallery.design import AxisValue, Settings
 from tailback.gallery.internet import subtcp
 from tailback.scenario import Table
+from tailback.study.experiment.design import AxisValue, Settings
 
 __all__ = [
     "ACTIVE",

@@ -8,10 +8,10 @@ from __future__ import annotations
 from statistics import fmean
 from typing import Literal
 
-from tailback.gallery.design import AxisValue, Settings
-from tailback.gallery.metrics import Metric
-from tailback.report import Report
+from tailback.results.report import Report
 from tailback.scenario import Value
+from tailback.study.experiment.design import AxisValue, Settings
+from tailback.study.experiment.metrics import Metric
 
 __all__ = [
     "CAPACITY",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tailback.gallery.design import Settings
 from tailback.gallery.internet import dumbbell
 from tailback.scenario import Table
+from tailback.study.experiment.design import Settings
 
 __all__ = [
     "ADAPTIVE",

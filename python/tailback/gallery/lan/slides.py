@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from tailback.gallery import Figure, Quantity
-from tailback.gallery import figures as fig
+from tailback.plotting import experiment as fig
+from tailback.study.experiment import Figure, Quantity
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing

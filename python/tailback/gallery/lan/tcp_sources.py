@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tailback.gallery import Axis, Metric, Point, Settings, grid
-from tailback.gallery import metrics as m
-from tailback.report import Report
+from tailback.results.report import Report
+from tailback.study.experiment import Axis, Metric, Point, Settings, grid
+from tailback.study.experiment import metrics as m
 
 __all__ = ["AXES", "BURSTS", "CONTROLLED", "ENDLESS", "LINE_MBPS", "METRICS", "MODES", "points", "settings"]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tailback.gallery import AxisValue
 from tailback.scenario import Table
+from tailback.study.experiment import AxisValue
 
 __all__ = ["BATCHES", "READINGS", "SELF_SIMILAR", "UNIFORM", "UNIFORM_FIXED", "data_source"]
 

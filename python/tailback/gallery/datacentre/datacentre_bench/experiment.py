@@ -6,7 +6,10 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from tailback.gallery import (
+from tailback.plotting import experiment as fig
+from tailback.results.report import Report
+from tailback.scenario import Value
+from tailback.study.experiment import (
     Axis,
     AxisValue,
     Claim,
@@ -20,10 +23,7 @@ from tailback.gallery import (
     Settings,
     grid,
 )
-from tailback.gallery import figures as fig
-from tailback.gallery import metrics as m
-from tailback.report import Report
-from tailback.scenario import Value
+from tailback.study.experiment import metrics as m
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -252,7 +252,7 @@ class Bench(Experiment):
 
 
 def _draw_shares(incast: Results) -> Drawing:
-    from tailback import plot
+    from tailback.plotting import plot
 
     figure = plot.new(1, 2, width=7.6, height=3.0, sharex=True)
     index, rates = figure.axes

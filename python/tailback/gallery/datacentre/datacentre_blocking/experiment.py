@@ -6,7 +6,11 @@ from collections.abc import Iterable
 from fnmatch import fnmatch
 from math import nan
 
-from tailback.gallery import (
+from tailback.gallery.datacentre.network import POLICIES
+from tailback.plotting import experiment as fig
+from tailback.results.report import Report
+from tailback.scenario import Value
+from tailback.study.experiment import (
     Axis,
     Claim,
     Experiment,
@@ -19,11 +23,7 @@ from tailback.gallery import (
     Settings,
     grid,
 )
-from tailback.gallery import figures as fig
-from tailback.gallery import metrics as m
-from tailback.gallery.datacentre.network import POLICIES
-from tailback.report import Report
-from tailback.scenario import Value
+from tailback.study.experiment import metrics as m
 
 EDGES = "es*->core"
 CONGESTED = "core->ed1"

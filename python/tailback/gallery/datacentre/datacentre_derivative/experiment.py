@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from statistics import pstdev
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from tailback.gallery import (
+from tailback.results.report import Report
+from tailback.results.rows import CongestionPointRow
+from tailback.study.experiment import (
     Axis,
     Claim,
     Experiment,
@@ -19,8 +21,7 @@ from tailback.gallery import (
     Settings,
     grid,
 )
-from tailback.gallery import metrics as m
-from tailback.report import CongestionPointRow, Report
+from tailback.study.experiment import metrics as m
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -149,7 +150,7 @@ class Derivative(Experiment):
 
 
 def _draw(results: Results) -> Drawing:
-    from tailback import plot
+    from tailback.plotting import plot
 
     gains = [str(value) for value in results["deviation"].values_of("gain")]
     figure = plot.new(len(gains), 2, width=5.0, height=2.4, sharey=True)

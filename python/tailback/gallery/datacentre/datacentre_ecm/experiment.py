@@ -7,7 +7,8 @@ from functools import reduce
 from operator import and_
 from typing import TYPE_CHECKING
 
-from tailback.gallery import (
+from tailback.results.report import Report
+from tailback.study.experiment import (
     Axis,
     Claim,
     Experiment,
@@ -20,8 +21,7 @@ from tailback.gallery import (
     Settings,
     grid,
 )
-from tailback.gallery.quantity import Quantity
-from tailback.report import Report
+from tailback.study.experiment.quantity import Quantity
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -158,7 +158,7 @@ def _at(results: Results, links: int, others: int) -> Quantity:
 
 
 def _draw(results: Results) -> Drawing:
-    from tailback import plot
+    from tailback.plotting import plot
 
     found = results["long"]
     counts = [int(value) for value in found.values_of("others")]

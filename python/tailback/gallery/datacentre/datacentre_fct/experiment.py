@@ -6,7 +6,12 @@ import math
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from tailback.gallery import (
+from tailback.gallery.datacentre.datacentre_bench.experiment import STEP
+from tailback.plotting import experiment as fig
+from tailback.results.report import Report
+from tailback.results.rows import ApplicationRow, SizeSlowdownRow
+from tailback.scenario import Value
+from tailback.study.experiment import (
     Axis,
     AxisValue,
     Claim,
@@ -20,11 +25,7 @@ from tailback.gallery import (
     Settings,
     grid,
 )
-from tailback.gallery import figures as fig
-from tailback.gallery import metrics as m
-from tailback.gallery.datacentre.datacentre_bench.experiment import STEP
-from tailback.report import ApplicationRow, Report, SizeSlowdownRow
-from tailback.scenario import Value
+from tailback.study.experiment import metrics as m
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -206,7 +207,7 @@ class CompletionTimes(Experiment):
 
 def _by_size(results: Results) -> Drawing:
     """One panel per statistic, a curve per control over the bins of size."""
-    from tailback import plot
+    from tailback.plotting import plot
 
     statistics = STATISTICS[1:]
     drawn = plot.new(len(statistics), sharey=True, width=4.0)

@@ -6,7 +6,10 @@ from collections.abc import Iterable
 from itertools import pairwise
 from statistics import pstdev
 
-from tailback.gallery import (
+from tailback.gallery.datacentre.network import idle
+from tailback.plotting import experiment as fig
+from tailback.results.report import Report
+from tailback.study.experiment import (
     Axis,
     Claim,
     Experiment,
@@ -19,10 +22,7 @@ from tailback.gallery import (
     Settings,
     grid,
 )
-from tailback.gallery import figures as fig
-from tailback.gallery import metrics as m
-from tailback.gallery.datacentre.network import idle
-from tailback.report import Report
+from tailback.study.experiment import metrics as m
 
 BOTTLENECK = "core->d"
 FRAME_US = 1538 * 8 / 10_000

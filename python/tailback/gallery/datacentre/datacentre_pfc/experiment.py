@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from tailback.gallery import (
+from tailback.plotting import experiment as fig
+from tailback.results.report import Report
+from tailback.scenario import Value
+from tailback.study.experiment import (
     Axis,
     AxisValue,
     Claim,
@@ -19,10 +22,7 @@ from tailback.gallery import (
     Settings,
     grid,
 )
-from tailback.gallery import figures as fig
-from tailback.gallery import metrics as m
-from tailback.report import Report
-from tailback.scenario import Value
+from tailback.study.experiment import metrics as m
 
 RING, STORM = "ring", "storm"
 REMEDIES: dict[AxisValue, dict[AxisValue, dict[str, Value]]] = {

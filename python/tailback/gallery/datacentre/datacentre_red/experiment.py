@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tailback.gallery import (
+from tailback.gallery.datacentre.network import (
+    WAITS_US,
+    edge_settings,
+    idle,
+    latency,
+    mean_limited,
+    policy,
+    tps,
+)
+from tailback.plotting import experiment as fig
+from tailback.scenario import Value
+from tailback.study.experiment import (
     Axis,
     AxisValue,
     Claim,
@@ -17,18 +28,7 @@ from tailback.gallery import (
     Settings,
     grid,
 )
-from tailback.gallery import figures as fig
-from tailback.gallery import metrics as m
-from tailback.gallery.datacentre.network import (
-    WAITS_US,
-    edge_settings,
-    idle,
-    latency,
-    mean_limited,
-    policy,
-    tps,
-)
-from tailback.scenario import Value
+from tailback.study.experiment import metrics as m
 
 MANAGEMENTS = ("none", "simple", "RED", "RED, adapted")
 PAIR = ("simple", "RED")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tailback.gallery import Results
 from tailback.gallery.datacentre.network import POLICIES, trace
+from tailback.study.experiment import Results
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
-    from tailback.stats import Interval
+    from tailback.results.intervals import Interval
 
 __all__ = ["buffers", "choices", "order", "table"]
 
@@ -21,7 +21,7 @@ Paper = Mapping[str, Sequence[float]]
 
 def table(chosen: Results, paper_rows: Paper) -> Drawing:
     """The slides' table, a panel per column."""
-    from tailback import plot
+    from tailback.plotting import plot
 
     figure = plot.new(3, 3, width=4.0, height=2.6)
     for axes, (name, paper) in zip(figure.axes, paper_rows.items(), strict=True):
@@ -50,7 +50,7 @@ def _reach(found: Interval) -> list[list[float]]:
 
 def order(over: Results, paper_rows: Paper) -> Drawing:
     """One panel per kind of connection, a row per combination, a colour per policy."""
-    from tailback import plot
+    from tailback.plotting import plot
 
     figure = plot.new(2, 1, width=5.6, height=1.2 + 0.36 * len(over.samples) / len(POLICIES), sharey=True)
     for axes, name in zip(figure.axes, ("bulk_tps", "onoff_tps"), strict=True):
@@ -77,7 +77,7 @@ def order(over: Results, paper_rows: Paper) -> Drawing:
 
 def buffers(chosen: Results) -> Drawing:
     """Queues and rates over time, a row per policy."""
-    from tailback import plot
+    from tailback.plotting import plot
 
     figure = plot.new(2, len(POLICIES), width=5.2, height=2.0, sharex=True)
     for row, name in enumerate(POLICIES):
@@ -103,7 +103,7 @@ def buffers(chosen: Results) -> Drawing:
 
 def choices(results: Results, paper_rows: Paper) -> Drawing:
     """The ratio of throughputs, a row per choice."""
-    from tailback import plot
+    from tailback.plotting import plot
 
     figure = plot.new(1, 1, width=7.0, height=4.2)
     axes = figure.axes[0]

@@ -8,20 +8,6 @@ from itertools import product
 from operator import and_
 from typing import ClassVar
 
-from tailback.gallery import (
-    Axis,
-    Claim,
-    Experiment,
-    Figure,
-    Metric,
-    Point,
-    Profile,
-    ProfileName,
-    Results,
-    Settings,
-)
-from tailback.gallery import metrics as m
-from tailback.gallery.claims import Condition
 from tailback.gallery.datacentre.datacentre_seed import drawings
 from tailback.gallery.datacentre.network import (
     BOTTLENECK,
@@ -36,9 +22,23 @@ from tailback.gallery.datacentre.network import (
     tps,
     transactions,
 )
-from tailback.gallery.quantity import Quantity
-from tailback.report import Report
+from tailback.results.report import Report
 from tailback.scenario import Value
+from tailback.study.experiment import (
+    Axis,
+    Claim,
+    Experiment,
+    Figure,
+    Metric,
+    Point,
+    Profile,
+    ProfileName,
+    Results,
+    Settings,
+)
+from tailback.study.experiment import metrics as m
+from tailback.study.experiment.claims import Condition
+from tailback.study.experiment.quantity import Quantity
 
 PAPER = {
     "bulk_tps": (67.17, 63.00, 61.83, 59.17),

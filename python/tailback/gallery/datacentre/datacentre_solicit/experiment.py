@@ -7,7 +7,8 @@ from itertools import pairwise
 from math import nan
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from tailback.gallery import (
+from tailback.results.report import Report
+from tailback.study.experiment import (
     Axis,
     Claim,
     Experiment,
@@ -20,7 +21,6 @@ from tailback.gallery import (
     Settings,
     grid,
 )
-from tailback.report import Report
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -188,7 +188,7 @@ class Solicit(Experiment):
 
 
 def _draw(results: Results) -> Drawing:
-    from tailback import plot
+    from tailback.plotting import plot
 
     curves = (("on", CHOSEN, "on, Rsolicit 1 Gbit/s"), ("on", SMALL, "on, 100 Mbit/s"), ("off", CHOSEN, "off"))
     figure = plot.new(1, 2, width=5.6, height=3.6)

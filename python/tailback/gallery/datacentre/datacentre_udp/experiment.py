@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tailback.gallery import (
+from tailback.gallery.datacentre.network import (
+    BOTTLENECK,
+    POLICIES,
+    WAITS_US,
+    latency,
+    limiters,
+    mean_limited,
+    policy,
+    tps,
+)
+from tailback.plotting import experiment as fig
+from tailback.results.report import Report
+from tailback.study.experiment import (
     Axis,
     Claim,
     Experiment,
@@ -17,19 +29,7 @@ from tailback.gallery import (
     Settings,
     grid,
 )
-from tailback.gallery import figures as fig
-from tailback.gallery import metrics as m
-from tailback.gallery.datacentre.network import (
-    BOTTLENECK,
-    POLICIES,
-    WAITS_US,
-    latency,
-    limiters,
-    mean_limited,
-    policy,
-    tps,
-)
-from tailback.report import Report
+from tailback.study.experiment import metrics as m
 
 
 def _most_udp(report: Report) -> float:

@@ -7,7 +7,11 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from tailback.gallery import (
+from tailback.gallery.edge import customer_edge as ce
+from tailback.gallery.edge import drawings
+from tailback.plotting import experiment as fig
+from tailback.results.intervals import Interval
+from tailback.study.experiment import (
     Axis,
     AxisValue,
     Claim,
@@ -21,11 +25,7 @@ from tailback.gallery import (
     Settings,
     grid,
 )
-from tailback.gallery import figures as fig
-from tailback.gallery import metrics as m
-from tailback.gallery.edge import customer_edge as ce
-from tailback.gallery.edge import drawings
-from tailback.stats import Interval
+from tailback.study.experiment import metrics as m
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -572,7 +572,7 @@ def _draw(usual: Results, metrics: Mapping[str, str], y: str, insides: Sequence[
 
 
 def _draw_table(usual: Results) -> Drawing:
-    from tailback import plot
+    from tailback.plotting import plot
 
     v = usual.where(configuration=WRED, inside=NONE)
     figure = plot.new(width=7.0)

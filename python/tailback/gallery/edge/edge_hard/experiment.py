@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tailback.gallery import Axis, Claim, Figure, Point, Profile, ProfileName, Results, Settings, grid
-from tailback.gallery import figures as fig
-from tailback.gallery import metrics as m
 from tailback.gallery.edge import customer_edge as ce
+from tailback.plotting import experiment as fig
 from tailback.scenario import Value
+from tailback.study.experiment import Axis, Claim, Figure, Point, Profile, ProfileName, Results, Settings, grid
+from tailback.study.experiment import metrics as m
 
 HARD, SHARED = "hard sub-bands", "iii CBWFQ"
 VIDEO = (35, 30, 20, 10, 1)

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Literal
 
-from tailback.gallery import Axis, Claim, Figure, Metric, Point, Profile, ProfileName, Results, Settings, grid
-from tailback.gallery import figures as fig
 from tailback.gallery.edge import customer_edge as ce
-from tailback.report import Report
+from tailback.plotting import experiment as fig
+from tailback.results.report import Report
+from tailback.study.experiment import Axis, Claim, Figure, Metric, Point, Profile, ProfileName, Results, Settings, grid
 
 BLIND, AWARE = "one profile", "a profile for what does not conform"
 RESERVED = (0.5, 1.0, 1.5, 2.0)

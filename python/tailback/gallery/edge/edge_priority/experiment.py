@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tailback.gallery import Axis, Claim, Figure, Point, Profile, ProfileName, Results, Settings, grid
-from tailback.gallery import figures as fig
 from tailback.gallery.edge import customer_edge as ce
+from tailback.plotting import experiment as fig
 from tailback.scenario import Value
+from tailback.study.experiment import Axis, Claim, Figure, Point, Profile, ProfileName, Results, Settings, grid
 
 PQ, LLQ = "PQ", "iv LLQ"
 VOICE = (15, 30, 60, 90, 110)

@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tailback.gallery import Axis, Claim, Condition, Figure, Point, Profile, ProfileName, Results, Settings, grid
-from tailback.gallery import figures as fig
-from tailback.gallery import metrics as m
 from tailback.gallery.edge import customer_edge as ce
+from tailback.plotting import experiment as fig
+from tailback.study.experiment import (
+    Axis,
+    Claim,
+    Condition,
+    Figure,
+    Point,
+    Profile,
+    ProfileName,
+    Results,
+    Settings,
+    grid,
+)
+from tailback.study.experiment import metrics as m
 
 FIFO, CBWFQ, LLQ, WRED = "i FIFO", "iii CBWFQ", "iv LLQ", "v WRED"
 LOADS = (0, 25, 50, 75, 100, 150, 200)

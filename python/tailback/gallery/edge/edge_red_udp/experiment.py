@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tailback.gallery import Axis, Claim, Figure, Point, Profile, ProfileName, Results, Settings, grid
-from tailback.gallery import figures as fig
 from tailback.gallery.edge import customer_edge as ce
+from tailback.plotting import experiment as fig
+from tailback.study.experiment import Axis, Claim, Figure, Point, Profile, ProfileName, Results, Settings, grid
 
 TAIL, RED = "tail drop", "RED"
 LIMITS = (16, 32, 64, 128, 256)

@@ -6,7 +6,11 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, cast
 
 from tailback import service_levels
-from tailback.gallery import (
+from tailback.gallery.edge import customer_edge as ce
+from tailback.plotting import experiment as fig
+from tailback.results.report import Report
+from tailback.service_levels import Target
+from tailback.study.experiment import (
     Axis,
     AxisValue,
     Claim,
@@ -20,11 +24,7 @@ from tailback.gallery import (
     Settings,
     grid,
 )
-from tailback.gallery import figures as fig
-from tailback.gallery import metrics as m
-from tailback.gallery.edge import customer_edge as ce
-from tailback.report import Report
-from tailback.service_levels import Target
+from tailback.study.experiment import metrics as m
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -204,7 +204,7 @@ def _breaks(results: Results, name: str, at: float | None) -> Condition:
 
 
 def _draw(runs: dict[str, dict[str, list[tuple[float, float]]]]) -> Drawing:
-    from tailback import plot
+    from tailback.plotting import plot
 
     figure = plot.new(len(runs), sharey=True, width=4.6, height=3.2)
     for index, (axes, (load, classes)) in enumerate(zip(figure.axes, runs.items(), strict=True)):

@@ -7,25 +7,14 @@ from functools import partial
 from statistics import fmean, pstdev
 from typing import TYPE_CHECKING, cast
 
-from tailback.gallery import (
-    Axis,
-    Claim,
-    Figure,
-    Metric,
-    Point,
-    Profile,
-    ProfileName,
-    Results,
-    Settings,
-    grid,
-)
-from tailback.gallery import figures as fig
-from tailback.gallery import metrics as m
 from tailback.gallery.edge import customer_edge as ce
 from tailback.gallery.edge import drawings
-from tailback.gallery.synchronisation import backoff_shares, synchronisation_index
-from tailback.report import Report
+from tailback.plotting import experiment as fig
+from tailback.results.report import Report
+from tailback.results.synchronisation import backoff_shares, synchronisation_index
 from tailback.scenario import Value
+from tailback.study.experiment import Axis, Claim, Figure, Metric, Point, Profile, ProfileName, Results, Settings, grid
+from tailback.study.experiment import metrics as m
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -254,7 +243,7 @@ class Responsive(ce.AtTheEdge):
 
 
 def _draw(results: Results) -> Drawing:
-    from tailback import plot
+    from tailback.plotting import plot
 
     figure = plot.new(3, width=3.9, height=3.4)
     names = ALL
@@ -277,7 +266,7 @@ def _draw(results: Results) -> Drawing:
 
 
 def _draw_windows(kept: dict[str, Trace]) -> Drawing:
-    from tailback import plot
+    from tailback.plotting import plot
 
     figure = plot.new(1, len(kept), width=8.0, height=1.7, sharex=True, sharey=True)
     for index, (axes, (name, (times, windows))) in enumerate(zip(figure.axes, kept.items(), strict=True)):

@@ -6,11 +6,22 @@ from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tailback.fluid import max_min
-from tailback.gallery import Axis, Claim, Condition, Figure, Point, Profile, ProfileName, Results, Settings, grid
+from tailback.bounds.fluid import max_min
 from tailback.gallery.edge import customer_edge as ce
 from tailback.gallery.edge import drawings
 from tailback.scenario import Value
+from tailback.study.experiment import (
+    Axis,
+    Claim,
+    Condition,
+    Figure,
+    Point,
+    Profile,
+    ProfileName,
+    Results,
+    Settings,
+    grid,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -224,7 +235,7 @@ class Readings(ce.AtTheEdge):
 
 
 def _draw(results: Results, what: str, y: str) -> Drawing:
-    from tailback import plot
+    from tailback.plotting import plot
 
     shown = (ONE, HOLD, EQUAL, LONG_EQUAL, PRECEDENCE, DISTRIBUTED, TEXTBOOK, FIFO)
     figure = plot.new(4, 2, sharey=True, sharex=True, width=3.3, height=2.9)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tailback.gallery.design import Point, ProfileName, Settings
 from tailback.gallery.internet import blue, dumbbell, subtcp, testbed
 from tailback.gallery.internet.internet_e08.experiment import BUFFER_KB as TESTBED_KB
 from tailback.gallery.internet.internet_e08.experiment import MAX_KB, MIN_KB, PACKET_BYTES
@@ -18,6 +17,7 @@ from tailback.gallery.internet.internet_e15.queues import SFB
 from tailback.gallery.internet.internet_e15.queues import discipline as e15_queue
 from tailback.gallery.internet.senders import equivalent, sender, timers, workload
 from tailback.scenario import Value
+from tailback.study.experiment.design import Point, ProfileName, Settings
 
 __all__ = ["ANY", "ARMS", "FROZEN_S", "INTERVAL_S", "MANY", "STEPS", "Arm"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from tailback.gallery.claims import Claim
 from tailback.gallery.internet.internet_1999.headlines import Headline
 from tailback.gallery.internet.senders import FLOORS, ON_OFF, TIMERS, equivalent
-from tailback.stats import Interval
+from tailback.results.intervals import Interval
+from tailback.study.experiment.claims import Claim
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,7 +58,7 @@ def draw_numbers(rows: Rows) -> Drawing:
 def _table(rows: Rows, tall: float, text: object, size: float, *, one_line: bool) -> Drawing:
     from matplotlib.patches import Rectangle
 
-    from tailback import plot
+    from tailback.plotting import plot
 
     columns = [(floor, timers) for floor in FLOORS for timers in TIMERS]
     wide = 0.5 if one_line else _WIDE

@@ -6,7 +6,15 @@ from collections.abc import Callable, Iterable, Iterator
 from statistics import pstdev
 from typing import cast
 
-from tailback.gallery import (
+from tailback.gallery.internet.dumbbell import sampled
+from tailback.gallery.internet.internet_1999.arms import ANY, ARMS
+from tailback.gallery.internet.internet_1999.drawing import draw_numbers, draw_words
+from tailback.gallery.internet.internet_1999.headlines import HEADLINES, LATE, Headline
+from tailback.gallery.internet.internet_e15.fairness import covered_flows, starved_flows
+from tailback.gallery.internet.senders import FLOORS, TIMERS
+from tailback.results.report import Report
+from tailback.scenario import Scenario
+from tailback.study.experiment import (
     Axis,
     Claim,
     Experiment,
@@ -18,14 +26,6 @@ from tailback.gallery import (
     Results,
     Settings,
 )
-from tailback.gallery.internet.dumbbell import sampled
-from tailback.gallery.internet.internet_1999.arms import ANY, ARMS
-from tailback.gallery.internet.internet_1999.drawing import draw_numbers, draw_words
-from tailback.gallery.internet.internet_1999.headlines import HEADLINES, LATE, Headline
-from tailback.gallery.internet.internet_e15.fairness import covered_flows, starved_flows
-from tailback.gallery.internet.senders import FLOORS, TIMERS
-from tailback.report import Report
-from tailback.scenario import Scenario
 
 NAN = float("nan")
 STEP_S = 10.0

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import reduce
 from operator import and_
 
-from tailback.gallery.claims import Condition
 from tailback.gallery.internet.internet_1999.arms import STEPS
 from tailback.gallery.internet.senders import BSD, NONE, NS2, ON_OFF, PERSISTENT, RFC, THESIS, WORKLOADS, equivalent
-from tailback.gallery.results import Results
+from tailback.study.experiment.claims import Condition
+from tailback.study.experiment.results import Results
 
 __all__ = ["HEADLINES", "LATE", "Cell", "Headline"]
 

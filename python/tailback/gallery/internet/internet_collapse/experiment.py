@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from math import ceil, floor, fsum, sqrt
 from typing import TYPE_CHECKING, Any
 
-from tailback.gallery import (
+from tailback.gallery.internet import tcpmodel
+from tailback.results.report import Report
+from tailback.study.experiment import (
     Axis,
     Claim,
     Experiment,
@@ -19,8 +21,6 @@ from tailback.gallery import (
     Settings,
     grid,
 )
-from tailback.gallery.internet import tcpmodel
-from tailback.report import Report
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -364,7 +364,7 @@ def _timer_claim(timer: Results, ms: int) -> Claim:
 
 
 def _draw(results: Results) -> Drawing:
-    from tailback import plot
+    from tailback.plotting import plot
 
     figure = plot.new(2, 2, width=4.8, height=3.5, sharey=True)
     panels = (
@@ -381,7 +381,7 @@ def _draw(results: Results) -> Drawing:
 
 
 def _panel(axes: Axes, results: Results, case: str, senders: tuple[str, ...], label: str) -> None:
-    from tailback import plot
+    from tailback.plotting import plot
 
     words = {FIFO: "one queue", FAIR: "a queue for each flow"}
     for index, sender in enumerate(senders):

@@ -6,7 +6,12 @@ from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
-from tailback.gallery import (
+from tailback.gallery.internet import dumbbell
+from tailback.gallery.internet.dumbbell import BOTTLENECK, Trace
+from tailback.plotting import experiment as fig
+from tailback.results.report import Report
+from tailback.results.synchronisation import backoff_shares, mean_share, synchronisation_index
+from tailback.study.experiment import (
     Axis,
     AxisValue,
     Claim,
@@ -22,13 +27,8 @@ from tailback.gallery import (
     Settings,
     grid,
 )
-from tailback.gallery import figures as fig
-from tailback.gallery import metrics as m
-from tailback.gallery.claims import Check
-from tailback.gallery.internet import dumbbell
-from tailback.gallery.internet.dumbbell import BOTTLENECK, Trace
-from tailback.gallery.synchronisation import backoff_shares, mean_share, synchronisation_index
-from tailback.report import Report
+from tailback.study.experiment import metrics as m
+from tailback.study.experiment.claims import Check
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -219,7 +219,7 @@ def _near_saw_tooth(used: Quantity) -> Condition:
 
 
 def _one(found: Trace) -> Drawing:
-    from tailback import plot
+    from tailback.plotting import plot
 
     times, lines = found
     figure = plot.new(1, 2, width=8.0, height=2.4, sharex=True)
@@ -241,7 +241,7 @@ def _one(found: Trace) -> Drawing:
 
 
 def _many(by_queue: dict[str, Trace]) -> Drawing:
-    from tailback import plot
+    from tailback.plotting import plot
 
     figure = plot.new(2, 2, width=5.6, height=2.4, sharex=True, sharey="row")
     for column, (name, (times, lines)) in enumerate(by_queue.items()):
@@ -258,7 +258,7 @@ def _many(by_queue: dict[str, Trace]) -> Drawing:
 
 
 def _utilisation(equal: Results) -> Drawing:
-    from tailback import plot
+    from tailback.plotting import plot
 
     figure = plot.new(width=7.0)
     (axes,) = figure.axes

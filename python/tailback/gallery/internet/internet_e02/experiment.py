@@ -5,11 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import cast
 
-from tailback.gallery import Axis, Claim, Experiment, Figure, Point, Profile, ProfileName, Results, Settings, grid
-from tailback.gallery import figures as fig
-from tailback.gallery import metrics as m
 from tailback.gallery.internet import dumbbell
 from tailback.gallery.internet.dumbbell import BOTTLENECK
+from tailback.plotting import experiment as fig
+from tailback.study.experiment import (
+    Axis,
+    Claim,
+    Experiment,
+    Figure,
+    Point,
+    Profile,
+    ProfileName,
+    Results,
+    Settings,
+    grid,
+)
+from tailback.study.experiment import metrics as m
 
 DROP_TAIL, RED = "drop-tail", "RED"
 DECK_SOURCES, USUAL_KB = 64, 80

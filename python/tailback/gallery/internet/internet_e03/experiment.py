@@ -8,7 +8,10 @@ from functools import reduce
 from operator import and_
 from typing import TYPE_CHECKING, cast
 
-from tailback.gallery import (
+from tailback.gallery.internet import dumbbell
+from tailback.gallery.internet.dumbbell import BOTTLENECK
+from tailback.plotting import experiment as fig
+from tailback.study.experiment import (
     Axis,
     Claim,
     Condition,
@@ -22,10 +25,7 @@ from tailback.gallery import (
     Settings,
     grid,
 )
-from tailback.gallery import figures as fig
-from tailback.gallery import metrics as m
-from tailback.gallery.internet import dumbbell
-from tailback.gallery.internet.dumbbell import BOTTLENECK
+from tailback.study.experiment import metrics as m
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -191,7 +191,7 @@ def _doubling(loss: Quantity, sources: Sequence[int], low: float, high: float) -
 
 
 def _against_model(by_queue: Mapping[str, Results]) -> Drawing:
-    from tailback import plot
+    from tailback.plotting import plot
 
     figure = plot.new(2, sharey=True)
     for index, (axes, (name, results)) in enumerate(zip(figure.axes, by_queue.items(), strict=True)):

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, cast
 
-from tailback.gallery import (
+from tailback.gallery.internet import dumbbell
+from tailback.gallery.internet.dumbbell import BOTTLENECK, Trace
+from tailback.gallery.internet.internet_e05.equilibrium import MAX_KB, MIN_KB, marked, needed, resting_queue
+from tailback.results.report import Report
+from tailback.study.experiment import (
     Axis,
     Claim,
     Condition,
@@ -20,12 +24,8 @@ from tailback.gallery import (
     Settings,
     grid,
 )
-from tailback.gallery import metrics as m
-from tailback.gallery.claims import Check
-from tailback.gallery.internet import dumbbell
-from tailback.gallery.internet.dumbbell import BOTTLENECK, Trace
-from tailback.gallery.internet.internet_e05.equilibrium import MAX_KB, MIN_KB, marked, needed, resting_queue
-from tailback.report import Report
+from tailback.study.experiment import metrics as m
+from tailback.study.experiment.claims import Check
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -234,7 +234,7 @@ def _near_rest(average: Quantity) -> Condition:
 
 
 def _four(kept: Mapping[tuple[float, int], Trace]) -> Drawing:
-    from tailback import plot
+    from tailback.plotting import plot
 
     figure = plot.new(2, 2, width=5.6, height=2.7, sharex=True, sharey=True)
     for index, (axes, (max_p, sources)) in enumerate(zip(figure.axes, CASES, strict=True)):
@@ -247,7 +247,7 @@ def _four(kept: Mapping[tuple[float, int], Trace]) -> Drawing:
 
 
 def _equilibrium(short: Results) -> Drawing:
-    from tailback import plot
+    from tailback.plotting import plot
 
     figure = plot.new(width=6.6, height=4.2)
     (axes,) = figure.axes
@@ -284,7 +284,7 @@ def _equilibrium(short: Results) -> Drawing:
 
 
 def _examples(aggressive: Trace, conservative: Trace) -> Drawing:
-    from tailback import plot
+    from tailback.plotting import plot
 
     figure = plot.new(2, 2, width=5.6, height=2.5, sharex="col", sharey="row")
     titles = (f"aggressive, {FEW} sources, long path", f"conservative, {MANY} sources")
@@ -308,7 +308,7 @@ def _examples(aggressive: Trace, conservative: Trace) -> Drawing:
 
 def _events(axes: Axes, near: Trace) -> None:
     """Ticks above the queue where packets were marked and dropped."""
-    from tailback import plot
+    from tailback.plotting import plot
 
     times, series = near
     for name, height, ink in (("marked", 124, plot.COLOURS[2]), ("dropped", 112, plot.COLOURS[1])):

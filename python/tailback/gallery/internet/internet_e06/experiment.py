@@ -7,11 +7,22 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
-from tailback.gallery import Axis, Claim, Experiment, Figure, Point, Profile, ProfileName, Results, Settings, grid
-from tailback.gallery import figures as fig
-from tailback.gallery import metrics as m
 from tailback.gallery.internet import dumbbell
 from tailback.gallery.internet.dumbbell import BOTTLENECK, Trace
+from tailback.plotting import experiment as fig
+from tailback.study.experiment import (
+    Axis,
+    Claim,
+    Experiment,
+    Figure,
+    Point,
+    Profile,
+    ProfileName,
+    Results,
+    Settings,
+    grid,
+)
+from tailback.study.experiment import metrics as m
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing

@@ -6,7 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from statistics import fmean
 from typing import TYPE_CHECKING, cast
 
-from tailback.gallery import (
+from tailback.gallery.internet import dumbbell
+from tailback.gallery.internet.dumbbell import BOTTLENECK, Trace
+from tailback.results.intervals import Interval
+from tailback.results.report import Report
+from tailback.scenario import Value
+from tailback.study.experiment import (
     Axis,
     Claim,
     Experiment,
@@ -18,12 +23,7 @@ from tailback.gallery import (
     Results,
     Settings,
 )
-from tailback.gallery import metrics as m
-from tailback.gallery.internet import dumbbell
-from tailback.gallery.internet.dumbbell import BOTTLENECK, Trace
-from tailback.report import Report
-from tailback.scenario import Value
-from tailback.stats import Interval
+from tailback.study.experiment import metrics as m
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -230,7 +230,7 @@ def _shaded(figure: Drawing) -> Drawing:
 
 
 def _draw_max_p(lines: dict[str, Trace]) -> Drawing:
-    from tailback import plot
+    from tailback.plotting import plot
 
     figure = plot.new(width=8.0, height=3.6)
     (axes,) = figure.axes
@@ -253,7 +253,7 @@ def _top(interval: Interval, metric: str) -> float:
 
 
 def _bars(results: Results) -> Drawing:
-    from tailback import plot
+    from tailback.plotting import plot
 
     figure = plot.new(3, width=4.0, height=3.4)
     names = list(DETECTION)

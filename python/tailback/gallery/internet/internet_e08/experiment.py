@@ -8,7 +8,12 @@ from functools import reduce
 from operator import add, and_
 from typing import TYPE_CHECKING, cast
 
-from tailback.gallery import (
+from tailback.gallery.internet import dumbbell, testbed
+from tailback.gallery.internet.dumbbell import BOTTLENECK
+from tailback.plotting import experiment as fig
+from tailback.results.report import Report
+from tailback.scenario import Value
+from tailback.study.experiment import (
     Axis,
     Claim,
     Condition,
@@ -23,12 +28,7 @@ from tailback.gallery import (
     Settings,
     grid,
 )
-from tailback.gallery import figures as fig
-from tailback.gallery import metrics as m
-from tailback.gallery.internet import dumbbell, testbed
-from tailback.gallery.internet.dumbbell import BOTTLENECK
-from tailback.report import Report
-from tailback.scenario import Value
+from tailback.study.experiment import metrics as m
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -313,7 +313,7 @@ class Testbed(Experiment):
 
 def _draw_freeze(results: Results) -> Drawing:
     """Utilisation over the freeze, by number of connections, with two kinds of hosts."""
-    from tailback import plot
+    from tailback.plotting import plot
 
     figure = plot.new(2, sharey=True)
     for axes, hosts in zip(figure.axes, (BSD, MODERN), strict=True):
@@ -341,7 +341,7 @@ def _draw_freeze(results: Results) -> Drawing:
 
 
 def _draw_max_p(results: Results) -> Drawing:
-    from tailback import plot
+    from tailback.plotting import plot
 
     figure = plot.new(2, width=4.8, sharey=True)
     for axes, path in zip(figure.axes, (LAN, LONG), strict=True):

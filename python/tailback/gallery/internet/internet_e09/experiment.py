@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, cast
 
-from tailback.gallery import (
+from tailback.results.report import Report
+from tailback.scenario import Table
+from tailback.study.experiment import (
     Axis,
     AxisValue,
     Claim,
@@ -19,8 +21,6 @@ from tailback.gallery import (
     Settings,
     grid,
 )
-from tailback.report import Report
-from tailback.scenario import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -126,7 +126,7 @@ class Growth(Experiment):
 
 
 def _draw(kept: dict[tuple[AxisValue, int], Series]) -> Drawing:
-    from tailback import plot
+    from tailback.plotting import plot
 
     figure = plot.new(2, sharey=True)
     for axes, n in zip(figure.axes, (10, 100), strict=True):

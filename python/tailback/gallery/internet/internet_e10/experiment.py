@@ -6,7 +6,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tailback.gallery import (
+from tailback.gallery.internet import dumbbell, subtcp
+from tailback.gallery.internet.subtcp import ADAPTIVE, BACKOFF, BOUNDED, DROP_TAIL, RED, RED_ECN, RULE, SUBTCP, TCP
+from tailback.gallery.internet.subtcp import NS2 as NS2_TCP
+from tailback.plotting import experiment as fig
+from tailback.study.experiment import (
     Axis,
     Claim,
     Experiment,
@@ -18,14 +22,10 @@ from tailback.gallery import (
     Settings,
     grid,
 )
-from tailback.gallery import figures as fig
-from tailback.gallery import metrics as m
-from tailback.gallery.internet import dumbbell, subtcp
-from tailback.gallery.internet.subtcp import ADAPTIVE, BACKOFF, BOUNDED, DROP_TAIL, RED, RED_ECN, RULE, SUBTCP, TCP
-from tailback.gallery.internet.subtcp import NS2 as NS2_TCP
+from tailback.study.experiment import metrics as m
 
 if TYPE_CHECKING:
-    from tailback.gallery.quantity import Quantity
+    from tailback.study.experiment.quantity import Quantity
 
 T1, T3 = "1.5 Mbit/s", "45 Mbit/s"
 X = 10

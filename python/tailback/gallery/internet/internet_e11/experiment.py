@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from tailback.gallery import (
+from tailback.gallery.internet import subtcp
+from tailback.gallery.internet.subtcp import ADAPTIVE, BACKOFF, BOUNDED, DROP_TAIL, RED, RED_ECN, RULE, SUBTCP, TCP
+from tailback.gallery.internet.subtcp import NS2 as NS2_TCP
+from tailback.study.experiment import (
     Axis,
     Claim,
     Experiment,
@@ -17,10 +20,7 @@ from tailback.gallery import (
     Results,
     Settings,
 )
-from tailback.gallery import metrics as m
-from tailback.gallery.internet import subtcp
-from tailback.gallery.internet.subtcp import ADAPTIVE, BACKOFF, BOUNDED, DROP_TAIL, RED, RED_ECN, RULE, SUBTCP, TCP
-from tailback.gallery.internet.subtcp import NS2 as NS2_TCP
+from tailback.study.experiment import metrics as m
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -176,7 +176,7 @@ def _words(hosts: str) -> str:
 
 
 def _bars(rows: Mapping[str, tuple[Quantity, Quantity]]) -> Drawing:
-    from tailback import plot
+    from tailback.plotting import plot
 
     figure = plot.new(2, sharey=True, height=5.0)
     with plot.style():

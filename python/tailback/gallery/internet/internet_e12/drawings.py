@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tailback.gallery.design import AxisValue
 from tailback.gallery.internet.blue import curves
 from tailback.gallery.internet.senders import FLOORS, ON_OFF, PERSISTENT
-from tailback.gallery.results import Results
+from tailback.study.experiment.design import AxisValue
+from tailback.study.experiment.results import Results
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -31,7 +31,7 @@ def _kb(ms: Any) -> Any:
 
 def draw_losses(results: Results, names: list[str], *, linear: bool) -> Drawing:
     """Return loss over the buffer, a panel per number of connections; linear where nothing is near zero."""
-    from tailback import plot
+    from tailback.plotting import plot
 
     figure = plot.new(2, sharey=not linear, height=4.0)
     for axes, sources in zip(figure.axes, SOURCES, strict=True):
@@ -56,7 +56,7 @@ def draw_losses(results: Results, names: list[str], *, linear: bool) -> Drawing:
 
 def draw_headline(results: Results, rows: Sequence[tuple[str, str, str, int]]) -> Drawing:
     """Return the two runs of the headline over the number of sources: persistent, and on/off."""
-    from tailback import plot
+    from tailback.plotting import plot
 
     figure = plot.new(2, sharey=True, height=4.2)
     for axes, load in zip(figure.axes, (PERSISTENT, ON_OFF), strict=True):
@@ -101,7 +101,7 @@ def draw_headline(results: Results, rows: Sequence[tuple[str, str, str, int]]) -
 
 def draw_trade_off(by_rule: Mapping[str, Results]) -> Drawing:
     """Return loss over mean queueing delay."""
-    from tailback import plot
+    from tailback.plotting import plot
 
     figure = plot.new(2, sharey=True, height=4.0)
     for axes, sources in zip(figure.axes, SOURCES, strict=True):
@@ -129,7 +129,7 @@ def draw_trade_off(by_rule: Mapping[str, Results]) -> Drawing:
 
 def draw_fairness(by_rule: Mapping[str, Results]) -> Drawing:
     """Return Jain's index over the buffer."""
-    from tailback import plot
+    from tailback.plotting import plot
 
     figure = plot.new(2, sharey=True, height=4.0)
     for axes, sources in zip(figure.axes, SOURCES, strict=True):
@@ -151,7 +151,7 @@ def draw_fairness(by_rule: Mapping[str, Results]) -> Drawing:
 
 def _one_legend(figure: Drawing) -> None:
     """Put the curves' names right of the panels, each once."""
-    from tailback import plot
+    from tailback.plotting import plot
 
     found: dict[str, Any] = {}
     for axes in figure.axes:

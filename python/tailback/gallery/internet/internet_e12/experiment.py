@@ -6,21 +6,6 @@ from collections.abc import Iterable
 from functools import reduce
 from operator import and_
 
-from tailback.gallery import (
-    Axis,
-    Claim,
-    Condition,
-    Experiment,
-    Figure,
-    Metric,
-    Point,
-    Profile,
-    ProfileName,
-    Results,
-    Settings,
-    grid,
-)
-from tailback.gallery import metrics as m
 from tailback.gallery.internet import blue
 from tailback.gallery.internet.blue import BLUE, RED, freeze_s
 from tailback.gallery.internet.internet_e12.drawings import (
@@ -45,7 +30,22 @@ from tailback.gallery.internet.senders import (
     timers,
     workload,
 )
-from tailback.gallery.quantity import Quantity, Selector
+from tailback.study.experiment import (
+    Axis,
+    Claim,
+    Condition,
+    Experiment,
+    Figure,
+    Metric,
+    Point,
+    Profile,
+    ProfileName,
+    Results,
+    Settings,
+    grid,
+)
+from tailback.study.experiment import metrics as m
+from tailback.study.experiment.quantity import Quantity, Selector
 
 DROP = "no ECN"
 """In place of a rule for echoes: there are none."""

@@ -8,7 +8,12 @@ from itertools import pairwise
 from statistics import fmean, pstdev
 from typing import TYPE_CHECKING, cast
 
-from tailback.gallery import (
+from tailback.gallery.internet import blue, subtcp
+from tailback.gallery.internet.blue import BLUE
+from tailback.gallery.internet.dumbbell import offered_rate, sampled
+from tailback.gallery.internet.dumbbell import trace as queue_trace
+from tailback.results.report import Report
+from tailback.study.experiment import (
     Axis,
     AxisValue,
     Claim,
@@ -23,12 +28,7 @@ from tailback.gallery import (
     Settings,
     grid,
 )
-from tailback.gallery import metrics as m
-from tailback.gallery.internet import blue, subtcp
-from tailback.gallery.internet.blue import BLUE
-from tailback.gallery.internet.dumbbell import offered_rate, sampled
-from tailback.gallery.internet.dumbbell import trace as queue_trace
-from tailback.report import Report
+from tailback.study.experiment import metrics as m
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -297,7 +297,7 @@ def _capital(words: str) -> str:
 
 
 def _over_time(kept: dict[str, dict[str, Series]], what: str, y: str, top: float) -> Drawing:
-    from tailback import plot
+    from tailback.plotting import plot
 
     figure = plot.new(1, len(kept), width=8.0, height=2.5, sharex=True, sharey=True)
     for index, (axes, (name, series)) in enumerate(zip(figure.axes, kept.items(), strict=True)):
@@ -314,7 +314,7 @@ def _over_time(kept: dict[str, dict[str, Series]], what: str, y: str, top: float
 
 
 def _ideal(kept: dict[str, dict[str, Series]]) -> Drawing:
-    from tailback import plot
+    from tailback.plotting import plot
 
     figure = plot.new(2, 2, width=5.2, height=2.4, sharex=True, sharey="row")
     for column, (name, series) in enumerate(kept.items()):
@@ -336,7 +336,7 @@ def _ideal(kept: dict[str, dict[str, Series]]) -> Drawing:
 
 def _steps(results: Results) -> Drawing:
     """Deviation of queue and probability over the connections, a column per sender."""
-    from tailback import plot
+    from tailback.plotting import plot
 
     figure = plot.new(len(FLOORS), 2, width=3.4, height=2.6, sharex=True, sharey="row")
     for row, (name, y) in enumerate((("q_sd", "queue (kB)"), ("p_sd", "probability"))):

@@ -6,7 +6,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tailback.gallery import (
+from tailback.gallery.internet import dumbbell, testbed
+from tailback.plotting import experiment as fig
+from tailback.scenario import Value
+from tailback.study.experiment import (
     Axis,
     AxisValue,
     Claim,
@@ -19,10 +22,7 @@ from tailback.gallery import (
     Settings,
     grid,
 )
-from tailback.gallery import figures as fig
-from tailback.gallery import metrics as m
-from tailback.gallery.internet import dumbbell, testbed
-from tailback.scenario import Value
+from tailback.study.experiment import metrics as m
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -237,7 +237,7 @@ class BlueTestbed(Experiment):
 
 
 def _draw_others(results: Results, metric: str, level: float) -> Drawing:
-    from tailback import plot
+    from tailback.plotting import plot
 
     figure = plot.new(3, 2, width=3.4, height=2.7, sharex=True, sharey=True)
     for place, (axes, hosts) in enumerate(zip(figure.axes, (BSD, *SENSITIVITY), strict=True)):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tailback.gallery import Point, Quantity, Results
 from tailback.gallery.internet.internet_e15.fairness import BACKOFF, NO_ECN, NS2, RFC3168, Y1999
 from tailback.gallery.internet.internet_e15.queues import FAIR, FLOOR, RED, SFB, SFQ_RED, SLIDE
+from tailback.study.experiment import Point, Quantity, Results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def draw_flows(kept: dict[str, tuple[list[float], float]]) -> Drawing:
     """The slide's three panels."""
-    from tailback import plot
+    from tailback.plotting import plot
 
     figure = plot.new(3, sharey=True, width=3.7, height=3.3)
     for index, (axes, (queue, (rates, other))) in enumerate(zip(figure.axes, kept.items(), strict=True)):
@@ -40,7 +40,7 @@ def draw_flows(kept: dict[str, tuple[list[float], float]]) -> Drawing:
 
 def _rows(axes: Axes, rows: Sequence[tuple[str, Quantity, float | None]], x: str, scale: float | None) -> None:
     """One row per label: a mean with its interval, and the slide's number."""
-    from tailback import plot
+    from tailback.plotting import plot
 
     with plot.style():
         for row, (_, quantity, slide) in enumerate(rows):
@@ -70,7 +70,7 @@ def _rows(axes: Axes, rows: Sequence[tuple[str, Quantity, float | None]], x: str
 
 def draw_table(at: Results) -> Drawing:
     """The slide's table as dots."""
-    from tailback import plot
+    from tailback.plotting import plot
 
     chosen = [(RED, NO_ECN)] + [(queue, how) for queue in (SFQ_RED, SFB) for how in (Y1999, RFC3168, NS2)]
     figure = plot.new(2, sharey=True, width=4.6, height=4.2)
@@ -87,7 +87,7 @@ def draw_table(at: Results) -> Drawing:
 
 def draw_variants(at: Results) -> Drawing:
     """What each variant of SFB lets through."""
-    from tailback import plot
+    from tailback.plotting import plot
 
     names = [name for name in at["tcp_lost"].values_of("queue") if str(name).startswith(SFB)]
     chosen = [
@@ -108,7 +108,7 @@ def draw_variants(at: Results) -> Drawing:
 
 def draw_floor(red: Results) -> Drawing:
     """RED's row over the floor of the timer."""
-    from tailback import plot
+    from tailback.plotting import plot
 
     figure = plot.new(2)
     for axes, name, side, title in zip(

@@ -5,19 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import cast
 
-from tailback.gallery import (
-    Axis,
-    Claim,
-    Experiment,
-    Figure,
-    Metric,
-    Point,
-    Profile,
-    ProfileName,
-    Results,
-    Settings,
-    grid,
-)
 from tailback.gallery.internet.internet_e15.drawings import draw_floor, draw_flows, draw_table, draw_variants
 from tailback.gallery.internet.internet_e15.fairness import (
     BACKOFF,
@@ -49,8 +36,21 @@ from tailback.gallery.internet.internet_e15.queues import (
     UNCOUNTED,
     discipline,
 )
-from tailback.gallery.quantity import Selector
-from tailback.report import Report
+from tailback.results.report import Report
+from tailback.study.experiment import (
+    Axis,
+    Claim,
+    Experiment,
+    Figure,
+    Metric,
+    Point,
+    Profile,
+    ProfileName,
+    Results,
+    Settings,
+    grid,
+)
+from tailback.study.experiment.quantity import Selector
 
 
 def _share(report: Report) -> float:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
-from tailback.gallery import Metric, Settings
 from tailback.gallery.internet.internet_e15.hashes import covered, draws
-from tailback.report import Report
+from tailback.results.report import Report
+from tailback.study.experiment import Metric, Settings
 
 __all__ = [
     "BACKOFF",

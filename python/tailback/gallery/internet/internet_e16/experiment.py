@@ -5,20 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, cast
 
-from tailback.gallery import (
-    Axis,
-    Claim,
-    Experiment,
-    Figure,
-    Metric,
-    Point,
-    Profile,
-    ProfileName,
-    Results,
-    Settings,
-    grid,
-)
-from tailback.gallery import metrics as m
 from tailback.gallery.internet.internet_e15.fairness import (
     BACKOFF,
     BOTTLENECK,
@@ -34,8 +20,22 @@ from tailback.gallery.internet.internet_e15.fairness import (
     starved_flows,
 )
 from tailback.gallery.internet.internet_e15.hashes import draws, formula, mean_covered, place
-from tailback.gallery.quantity import Selector
-from tailback.report import Report
+from tailback.results.report import Report
+from tailback.study.experiment import (
+    Axis,
+    Claim,
+    Experiment,
+    Figure,
+    Metric,
+    Point,
+    Profile,
+    ProfileName,
+    Results,
+    Settings,
+    grid,
+)
+from tailback.study.experiment import metrics as m
+from tailback.study.experiment.quantity import Selector
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -300,7 +300,7 @@ class Misclassification(Experiment):
 def _draw_flows(kept: dict[str, tuple[list[float], list[int]]]) -> Drawing:
     from statistics import median
 
-    from tailback import plot
+    from tailback.plotting import plot
 
     figure = plot.new(2, 2, sharey=True, sharex=True, width=5.2, height=2.7)
     for index, (axes, (title, (rates, covered))) in enumerate(zip(figure.axes, kept.items(), strict=True)):
@@ -340,7 +340,7 @@ def polluted(levels: int, others: Iterable[int]) -> dict[int, float]:
 
 
 def _draw_levels() -> Drawing:
-    from tailback import plot
+    from tailback.plotting import plot
 
     numbers, levels = (1, 4, 8, 16, 32), range(1, 9)
     drawn = {count: polluted(count, numbers) for count in levels}
@@ -361,7 +361,7 @@ def _draw_levels() -> Drawing:
 
 
 def _draw_formula(rfc: Results) -> Drawing:
-    from tailback import plot
+    from tailback.plotting import plot
 
     figure = plot.new()
     (axes,) = figure.axes

@@ -6,7 +6,19 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import TYPE_CHECKING, cast
 
-from tailback.gallery import (
+from tailback.gallery.internet.internet_e15.fairness import (
+    NS2,
+    RFC3168,
+    STARVED,
+    Y1999,
+    carried_rate,
+    lost_rate,
+    sender,
+    starved_flows,
+)
+from tailback.results.report import Report
+from tailback.scenario import Value
+from tailback.study.experiment import (
     Axis,
     Claim,
     Experiment,
@@ -19,20 +31,8 @@ from tailback.gallery import (
     Settings,
     grid,
 )
-from tailback.gallery import metrics as m
-from tailback.gallery.internet.internet_e15.fairness import (
-    NS2,
-    RFC3168,
-    STARVED,
-    Y1999,
-    carried_rate,
-    lost_rate,
-    sender,
-    starved_flows,
-)
-from tailback.gallery.quantity import Selector
-from tailback.report import Report
-from tailback.scenario import Value
+from tailback.study.experiment import metrics as m
+from tailback.study.experiment.quantity import Selector
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -334,7 +334,7 @@ class MovingHash(Experiment):
 def _draw_flows(kept: dict[str, list[float]]) -> Drawing:
     from statistics import median
 
-    from tailback import plot
+    from tailback.plotting import plot
 
     figure = plot.new(2, 2, sharey=True, sharex=True, width=5.2, height=2.7)
     for index, (axes, (title, rates)) in enumerate(zip(figure.axes, kept.items(), strict=True)):
@@ -352,7 +352,7 @@ def _draw_flows(kept: dict[str, list[float]]) -> Drawing:
 
 
 def _draw_reformed(lines: dict[str, tuple[list[float], list[float]]]) -> Drawing:
-    from tailback import plot
+    from tailback.plotting import plot
 
     figure = plot.new(width=7.0)
     (axes,) = figure.axes
@@ -370,7 +370,7 @@ def _draw_reformed(lines: dict[str, tuple[list[float], list[float]]]) -> Drawing
 
 
 def _draw_ablation(eight: Results) -> Drawing:
-    from tailback import plot
+    from tailback.plotting import plot
 
     names = (STATIC, MOVING, COLD, FAST, FROZEN)
     shown = (

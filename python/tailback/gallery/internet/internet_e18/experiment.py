@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, cast
 
-from tailback.gallery import (
+from tailback.gallery.internet import services
+from tailback.gallery.internet.dumbbell import BOTTLENECK, PORT
+from tailback.gallery.internet.services import COARSE_CLOCK, ERED, MODERN, RENO, RIO
+from tailback.plotting import experiment as fig
+from tailback.results.report import Report
+from tailback.scenario import Value
+from tailback.study.experiment import (
     Axis,
     Claim,
     Experiment,
@@ -17,14 +23,8 @@ from tailback.gallery import (
     Settings,
     grid,
 )
-from tailback.gallery import figures as fig
-from tailback.gallery import metrics as m
-from tailback.gallery.internet import services
-from tailback.gallery.internet.dumbbell import BOTTLENECK, PORT
-from tailback.gallery.internet.services import COARSE_CLOCK, ERED, MODERN, RENO, RIO
-from tailback.gallery.quantity import Selector
-from tailback.report import Report
-from tailback.scenario import Value
+from tailback.study.experiment import metrics as m
+from tailback.study.experiment.quantity import Selector
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -221,7 +221,7 @@ class Reservation(Experiment):
 
 def _draw_windows(results: Results) -> Drawing:
     """The window over 20 s, plain and fixed."""
-    from tailback import plot
+    from tailback.plotting import plot
 
     drawn = plot.new(1, 2, width=7.2, height=2.2, sharex=True, sharey=True)
     highest = 0.0

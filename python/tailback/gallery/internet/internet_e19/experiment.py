@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, cast
 
-from tailback.gallery import (
+from tailback.gallery.internet import services
+from tailback.gallery.internet.dumbbell import BOTTLENECK, PORT, Trace
+from tailback.gallery.internet.services import RIO, coloured
+from tailback.plotting import experiment as fig
+from tailback.results.report import Report
+from tailback.scenario import Value
+from tailback.study.experiment import (
     Axis,
     Claim,
     Experiment,
@@ -18,15 +24,9 @@ from tailback.gallery import (
     Settings,
     grid,
 )
-from tailback.gallery import figures as fig
-from tailback.gallery import metrics as m
-from tailback.gallery.claims import Condition
-from tailback.gallery.internet import services
-from tailback.gallery.internet.dumbbell import BOTTLENECK, PORT, Trace
-from tailback.gallery.internet.services import RIO, coloured
-from tailback.gallery.quantity import Selector
-from tailback.report import Report
-from tailback.scenario import Value
+from tailback.study.experiment import metrics as m
+from tailback.study.experiment.claims import Condition
+from tailback.study.experiment.quantity import Selector
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -242,7 +242,7 @@ def _rate(bps: float) -> float:
 
 def _draw(results: Results) -> Drawing:
     """The probabilities of both engines, in three cases."""
-    from tailback import plot
+    from tailback.plotting import plot
 
     drawn = plot.new(3, width=3.2, height=2.8, sharey=True)
     for axes, (case, target) in zip(drawn.axes, ((TWO, 3), (OVER, 6), (DETECTED, 6)), strict=True):

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, cast
 
-from tailback.gallery import (
+from tailback.gallery.internet import services
+from tailback.gallery.internet.dumbbell import BOTTLENECK, Trace
+from tailback.gallery.internet.services import coloured
+from tailback.plotting import experiment as fig
+from tailback.results.report import Report
+from tailback.scenario import Value
+from tailback.study.experiment import (
     Axis,
     Claim,
     Experiment,
@@ -18,14 +24,8 @@ from tailback.gallery import (
     Settings,
     grid,
 )
-from tailback.gallery import figures as fig
-from tailback.gallery import metrics as m
-from tailback.gallery.claims import Condition
-from tailback.gallery.internet import services
-from tailback.gallery.internet.dumbbell import BOTTLENECK, Trace
-from tailback.gallery.internet.services import coloured
-from tailback.report import Report
-from tailback.scenario import Value
+from tailback.study.experiment import metrics as m
+from tailback.study.experiment.claims import Condition
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -232,7 +232,7 @@ class IntegratedMarking(Experiment):
 
 def _draw_parts(results: Results) -> Drawing:
     """Stacked bars, by engine and flow."""
-    from tailback import plot
+    from tailback.plotting import plot
 
     drawn = plot.new(2, width=3.8, height=3.2, sharey=True)
     for axes, engine in zip(drawn.axes, (INTEGRATED, TRANSPARENT), strict=True):
@@ -261,7 +261,7 @@ def _mean(results: Results, name: str) -> float:
 
 def _draw_windows(results: Results) -> Drawing:
     """Both windows over 40 s."""
-    from tailback import plot
+    from tailback.plotting import plot
 
     drawn = plot.new(1, 1, width=7.2, height=2.8)
     (axes,) = drawn.axes

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from math import isnan
 from typing import TYPE_CHECKING
 
-from tailback.gallery import Results
 from tailback.gallery.internet.internet_e15.queues import FAIR
+from tailback.study.experiment import Results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,7 +45,7 @@ def _rows(axes: Axes, labels: Sequence[str], x: str) -> None:
 
 def _dots(axes: Axes, r: Results, name: str, queues: Sequence[str], groups: Sequence[int]) -> None:
     """A mean with its interval in each row that has one."""
-    from tailback import plot
+    from tailback.plotting import plot
 
     for point, found in r[name].intervals():
         row = queues.index(str(point["queue"]))
@@ -62,7 +62,7 @@ def _from_zero(axes: Axes) -> None:
 
 def draw_isolation(r: Results, queues: Sequence[str], groups: Sequence[int]) -> Drawing:
     """What the flow gets, and what TCP suffers."""
-    from tailback import plot
+    from tailback.plotting import plot
 
     shown = (
         ("cbr_carried", "non-responsive\ncarried (Mbit/s)"),
@@ -86,7 +86,7 @@ def draw_isolation(r: Results, queues: Sequence[str], groups: Sequence[int]) -> 
 
 def draw_cost(results: Results, queues: Sequence[str], groups: Sequence[int], fair: float) -> Drawing:
     """Buffer, queue and state."""
-    from tailback import plot
+    from tailback.plotting import plot
 
     r = results.where(size=1)
     figure = plot.new(3, sharey=True, width=3.1, height=6.2)

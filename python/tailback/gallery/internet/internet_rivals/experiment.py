@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tailback.gallery import (
+from tailback.gallery.internet.internet_e15.fairness import (
+    BOTTLENECK,
+    RATE,
+    TCP,
+    carried_rate,
+    lost_rate,
+    starved_flows,
+)
+from tailback.gallery.internet.internet_e15.hashes import draws, formula, mean_covered
+from tailback.gallery.internet.internet_e15.queues import FAIR, RED, SFB, SFQ_RED, discipline
+from tailback.gallery.internet.internet_rivals.drawings import draw_cost, draw_isolation
+from tailback.results.report import Report
+from tailback.scenario import Value
+from tailback.study.experiment import (
     Axis,
     Claim,
     Experiment,
@@ -17,20 +30,7 @@ from tailback.gallery import (
     Settings,
     grid,
 )
-from tailback.gallery import metrics as m
-from tailback.gallery.internet.internet_e15.fairness import (
-    BOTTLENECK,
-    RATE,
-    TCP,
-    carried_rate,
-    lost_rate,
-    starved_flows,
-)
-from tailback.gallery.internet.internet_e15.hashes import draws, formula, mean_covered
-from tailback.gallery.internet.internet_e15.queues import FAIR, RED, SFB, SFQ_RED, discipline
-from tailback.gallery.internet.internet_rivals.drawings import draw_cost, draw_isolation
-from tailback.report import Report
-from tailback.scenario import Value
+from tailback.study.experiment import metrics as m
 
 FAIR_GOODPUT = TCP * FAIR * 960 / 1000
 """Of all TCP flows together if each flow has its fair share, in payload, Mbit/s."""

@@ -7,9 +7,9 @@ from itertools import groupby
 from math import inf, isnan
 from typing import TYPE_CHECKING
 
-from tailback.gallery import Results
 from tailback.gallery.internet import tcpmodel
 from tailback.gallery.internet.internet_scoreboard.rows import OFF, ON, board
+from tailback.study.experiment import Results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,7 +48,7 @@ def draw(results: Results, connections: int, needed: Needed) -> Drawing:
     """Draw the scores of all rows at one load."""
     from matplotlib.lines import Line2D
 
-    from tailback import plot
+    from tailback.plotting import plot
 
     heights, titles = places()
     last = max(heights.values())

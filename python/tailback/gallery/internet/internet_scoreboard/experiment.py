@@ -5,7 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from tailback.gallery import (
+from tailback.gallery.internet import dumbbell, tcpmodel
+from tailback.gallery.internet.internet_scoreboard import rows
+from tailback.gallery.internet.internet_scoreboard.drawing import draw
+from tailback.gallery.internet.internet_scoreboard.rows import OFF, ON, board
+from tailback.results.report import Report
+from tailback.study.experiment import (
     Axis,
     AxisValue,
     Claim,
@@ -20,12 +25,7 @@ from tailback.gallery import (
     Results,
     Settings,
 )
-from tailback.gallery import metrics as m
-from tailback.gallery.internet import dumbbell, tcpmodel
-from tailback.gallery.internet.internet_scoreboard import rows
-from tailback.gallery.internet.internet_scoreboard.drawing import draw
-from tailback.gallery.internet.internet_scoreboard.rows import OFF, ON, board
-from tailback.report import Report
+from tailback.study.experiment import metrics as m
 
 RATE = 10e6
 """Of the bottleneck, bit/s."""

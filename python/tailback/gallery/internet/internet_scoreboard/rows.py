@@ -9,9 +9,9 @@ from functools import cache
 from typing import Any
 
 from tailback import _native
-from tailback.gallery.design import Settings
 from tailback.gallery.internet import blue, dumbbell, subtcp
 from tailback.scenario import Value
+from tailback.study.experiment.design import Settings
 
 __all__ = [
     "ADAPTIVE",

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tailback.gallery import Axis, Claim, Experiment, Figure, Point, Profile, ProfileName, Results, Settings, grid
-from tailback.gallery import figures as fig
-from tailback.gallery import metrics as m
 from tailback.gallery.lan.slides import Slide, on_one_scale
 from tailback.gallery.lan.traffic_models import BATCHES, READINGS, SELF_SIMILAR, UNIFORM, data_source
+from tailback.plotting import experiment as fig
+from tailback.study.experiment import (
+    Axis,
+    Claim,
+    Experiment,
+    Figure,
+    Point,
+    Profile,
+    ProfileName,
+    Results,
+    Settings,
+    grid,
+)
+from tailback.study.experiment import metrics as m
 
 TRAFFIC = (UNIFORM, *READINGS)
 

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from tailback.gallery import (
+from tailback.gallery.lan.slides import Slide, on_one_scale
+from tailback.gallery.lan.traffic_models import BATCHES, READINGS, SELF_SIMILAR, UNIFORM, data_source
+from tailback.plotting import experiment as fig
+from tailback.results.report import Report
+from tailback.study.experiment import (
     Axis,
     AxisValue,
     Claim,
@@ -21,12 +25,8 @@ from tailback.gallery import (
     Settings,
     grid,
 )
-from tailback.gallery import figures as fig
-from tailback.gallery import metrics as m
-from tailback.gallery.claims import Check
-from tailback.gallery.lan.slides import Slide, on_one_scale
-from tailback.gallery.lan.traffic_models import BATCHES, READINGS, SELF_SIMILAR, UNIFORM, data_source
-from tailback.report import Report
+from tailback.study.experiment import metrics as m
+from tailback.study.experiment.claims import Check
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -268,7 +268,7 @@ def _near_oracle(loss: Quantity) -> Condition:
 
 
 def _draw_oracle(loss: Quantity) -> Drawing:
-    from tailback import plot
+    from tailback.plotting import plot
 
     figure = plot.new()
     (axes,) = figure.axes

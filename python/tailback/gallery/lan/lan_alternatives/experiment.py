@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tailback.gallery import Axis, Claim, Experiment, Figure, Point, Profile, ProfileName, Results, Settings, grid
-from tailback.gallery import figures as fig
-from tailback.gallery import metrics as m
-from tailback.gallery.quantity import Selector
+from tailback.plotting import experiment as fig
 from tailback.scenario import Table
+from tailback.study.experiment import (
+    Axis,
+    Claim,
+    Experiment,
+    Figure,
+    Point,
+    Profile,
+    ProfileName,
+    Results,
+    Settings,
+    grid,
+)
+from tailback.study.experiment import metrics as m
+from tailback.study.experiment.quantity import Selector
 
 MISMATCH, BACKBONE, SOURCE = "A.2 rate mismatch", "C.2 backbone", "C.3 source"
 FILES = {MISMATCH: "mismatch.toml", BACKBONE: "backbone.toml", SOURCE: "source.toml"}

@@ -5,12 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from tailback.gallery import Axis, Claim, Experiment, Figure, Point, Profile, ProfileName, Results, Settings, grid
-from tailback.gallery import figures as fig
-from tailback.gallery import metrics as m
 from tailback.gallery.lan.slides import Slide, on_one_scale
-from tailback.gallery.quantity import Selector
+from tailback.plotting import experiment as fig
 from tailback.scenario import Table
+from tailback.study.experiment import (
+    Axis,
+    Claim,
+    Experiment,
+    Figure,
+    Point,
+    Profile,
+    ProfileName,
+    Results,
+    Settings,
+    grid,
+)
+from tailback.study.experiment import metrics as m
+from tailback.study.experiment.quantity import Selector
 
 MECHANISMS = ("none", "plain", "class")
 RESOLUTION = 0.05

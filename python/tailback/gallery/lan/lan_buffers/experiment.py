@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, cast
 
-from tailback.gallery import (
+from tailback.bounds.headroom import headroom
+from tailback.plotting import experiment as fig
+from tailback.results.report import Report
+from tailback.results.rows import SeriesData
+from tailback.study.experiment import (
     Axis,
     Claim,
     Experiment,
@@ -18,11 +22,8 @@ from tailback.gallery import (
     Settings,
     grid,
 )
-from tailback.gallery import figures as fig
-from tailback.gallery import metrics as m
-from tailback.gallery.quantity import Selector
-from tailback.headroom import headroom
-from tailback.report import Report, SeriesData
+from tailback.study.experiment import metrics as m
+from tailback.study.experiment.quantity import Selector
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -200,7 +201,7 @@ def _all(report: Report) -> float:
 
 
 def _draw(kept: dict[str, Trace]) -> Drawing:
-    from tailback import plot
+    from tailback.plotting import plot
 
     times, queues = kept["plain"]
     total = [max(levels) for levels in zip(*list(queues.values())[1:], strict=True)]

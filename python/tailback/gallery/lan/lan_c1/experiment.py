@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tailback.gallery import (
+from tailback.gallery.lan.slides import Slide, on_one_scale
+from tailback.plotting import experiment as fig
+from tailback.study.experiment import (
     Axis,
     AxisValue,
     Claim,
@@ -17,10 +19,8 @@ from tailback.gallery import (
     Settings,
     grid,
 )
-from tailback.gallery import figures as fig
-from tailback.gallery import metrics as m
-from tailback.gallery.lan.slides import Slide, on_one_scale
-from tailback.gallery.quantity import Selector
+from tailback.study.experiment import metrics as m
+from tailback.study.experiment.quantity import Selector
 
 BACKPRESSURE: dict[AxisValue, Settings] = {
     "none": {"backpressure.scope": "none"},

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tailback.gallery import Claim, Experiment, Figure, Point, Profile, ProfileName, Results, Settings
-from tailback.gallery import figures as fig
 from tailback.gallery.lan import tcp_sources as tcp
+from tailback.plotting import experiment as fig
+from tailback.study.experiment import Claim, Experiment, Figure, Point, Profile, ProfileName, Results, Settings
 
 
 class BackboneWithTcp(Experiment):

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tailback.gallery import (
+from tailback.gallery.lan.slides import Slide, on_one_scale
+from tailback.plotting import experiment as fig
+from tailback.results.report import Report
+from tailback.study.experiment import (
     Axis,
     AxisValue,
     Claim,
@@ -18,11 +21,8 @@ from tailback.gallery import (
     Settings,
     grid,
 )
-from tailback.gallery import figures as fig
-from tailback.gallery import metrics as m
-from tailback.gallery.lan.slides import Slide, on_one_scale
-from tailback.gallery.quantity import Selector
-from tailback.report import Report
+from tailback.study.experiment import metrics as m
+from tailback.study.experiment.quantity import Selector
 
 MECHANISMS = ("none", "plain", "destination")
 UNLIMITED = "none, unlimited buffers"

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from tailback.gallery import (
+from tailback.plotting import experiment as fig
+from tailback.results.report import Report
+from tailback.study.experiment import (
     Axis,
     Claim,
     Experiment,
@@ -18,14 +20,12 @@ from tailback.gallery import (
     Settings,
     grid,
 )
-from tailback.gallery import figures as fig
-from tailback.gallery import metrics as m
-from tailback.report import Report
+from tailback.study.experiment import metrics as m
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
-    from tailback.plot import Scale
+    from tailback.plotting.plot import Scale
 
 MECHANISMS = ("none", "plain", "class", "destination", "class-destination")
 KINDS = {"voice": 0, "video": 1, "bursts": 2, "web": 2, "upload": 2}
@@ -195,7 +195,7 @@ class ExtendedLan(Experiment):
 
 def _groups(results: Results, metrics: Sequence[str], labels: Sequence[str], y: str, y_scale: Scale) -> Drawing:
     """A group of marks per metric, a mark per mechanism."""
-    from tailback import plot
+    from tailback.plotting import plot
 
     figure = plot.new(width=8.0, height=3.8)
     axes = figure.axes[0]

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from tailback.gallery import (
+from tailback.bounds.headroom import NS_PER_M, headroom
+from tailback.results.report import Report
+from tailback.scenario import Table
+from tailback.study.experiment import (
     Axis,
     AxisValue,
     Claim,
@@ -21,10 +24,7 @@ from tailback.gallery import (
     Settings,
     grid,
 )
-from tailback.gallery import metrics as m
-from tailback.headroom import NS_PER_M, headroom
-from tailback.report import Report
-from tailback.scenario import Table
+from tailback.study.experiment import metrics as m
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -164,7 +164,7 @@ def _each(
 
 def _draw(quantity: Quantity, formula: bool) -> Drawing:
     """One panel per sweep."""
-    from tailback import plot
+    from tailback.plotting import plot
 
     figure = plot.new(2, sharey=True)
     sweeps = (("length", {"response": STANDARD_US}), ("response", {"length": SHORT_KM}))

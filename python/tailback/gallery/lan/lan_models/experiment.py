@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from tailback.gallery import (
+from tailback.plotting import experiment as fig
+from tailback.scenario import Table
+from tailback.study.experiment import (
     Axis,
     AxisValue,
     Claim,
@@ -20,10 +22,8 @@ from tailback.gallery import (
     Settings,
     grid,
 )
-from tailback.gallery import figures as fig
-from tailback.gallery import metrics as m
-from tailback.gallery.claims import Check
-from tailback.scenario import Table
+from tailback.study.experiment import metrics as m
+from tailback.study.experiment.claims import Check
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -209,7 +209,7 @@ def _at_each(fifo: Quantity) -> Condition:
 
 
 def _draw_saturation(fifo: Quantity) -> Drawing:
-    from tailback import plot
+    from tailback.plotting import plot
 
     figure = plot.new()
     (axes,) = figure.axes
@@ -224,7 +224,7 @@ def _draw_saturation(fifo: Quantity) -> Drawing:
 
 
 def _draw_throughput(saturated: Quantity) -> Drawing:
-    from tailback import plot
+    from tailback.plotting import plot
 
     figure = plot.new(width=7.4, height=2.6)
     (axes,) = figure.axes

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tailback.gallery import (
+from tailback.plotting import experiment as fig
+from tailback.study.experiment import (
     Axis,
     AxisValue,
     Claim,
@@ -17,8 +18,7 @@ from tailback.gallery import (
     Settings,
     grid,
 )
-from tailback.gallery import figures as fig
-from tailback.gallery import metrics as m
+from tailback.study.experiment import metrics as m
 
 ALL, FEEDING = "plain, all neighbours", "plain, feeding ports"
 DATABASE, BUFFER = "destination, filtering database", "destination, buffer"

@@ -6,7 +6,10 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, cast
 
-from tailback.gallery import (
+from tailback.plotting import experiment as fig
+from tailback.results.report import Report
+from tailback.scenario import Table
+from tailback.study.experiment import (
     Axis,
     AxisValue,
     Claim,
@@ -20,10 +23,7 @@ from tailback.gallery import (
     Settings,
     grid,
 )
-from tailback.gallery import figures as fig
-from tailback.gallery import metrics as m
-from tailback.report import Report
-from tailback.scenario import Table
+from tailback.study.experiment import metrics as m
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -270,7 +270,7 @@ COLOUR_OF = {NONE: 6, PLAIN: 1, DESTINATION: 0}
 
 def _draw_rows(at: Results, name: str) -> Drawing:
     """A row for each structure, a dot with its interval for each mechanism, a panel for each kind of source."""
-    from tailback import plot
+    from tailback.plotting import plot
 
     figure = plot.new(2, width=4.6, height=3.2, sharex=True, sharey=True)
     rows = list(CONTROLS)
@@ -299,7 +299,7 @@ def _draw_rows(at: Results, name: str) -> Drawing:
 
 
 def _draw_stops(kept: Mapping[tuple[str, str], object]) -> Drawing:
-    from tailback import plot
+    from tailback.plotting import plot
 
     figure = plot.new(1, len(kept), width=9.0, height=1.0, sharex=True)
     for axes, ((queues, mechanism), trace) in zip(figure.axes, kept.items(), strict=True):

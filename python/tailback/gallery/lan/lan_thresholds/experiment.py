@@ -6,7 +6,18 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, cast
 
-from tailback.gallery import (
+from tailback.gallery.lan.lan_thresholds.fluid import (
+    BUFFER_KB,
+    FRAME_KB,
+    cycle,
+    needed_kb,
+    overflows_above_kb,
+    starves_below_kb,
+)
+from tailback.plotting import experiment as fig
+from tailback.results.report import Report
+from tailback.results.rows import SeriesData
+from tailback.study.experiment import (
     Axis,
     AxisValue,
     Claim,
@@ -22,18 +33,8 @@ from tailback.gallery import (
     Settings,
     grid,
 )
-from tailback.gallery import figures as fig
-from tailback.gallery import metrics as m
-from tailback.gallery.claims import Check
-from tailback.gallery.lan.lan_thresholds.fluid import (
-    BUFFER_KB,
-    FRAME_KB,
-    cycle,
-    needed_kb,
-    overflows_above_kb,
-    starves_below_kb,
-)
-from tailback.report import Report, SeriesData
+from tailback.study.experiment import metrics as m
+from tailback.study.experiment.claims import Check
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -282,7 +283,7 @@ class Thresholds(Experiment):
 
 
 def _draw_cycle(once: tuple[list[float], list[float], list[bool]], high: int, low: int) -> Drawing:
-    from tailback import plot
+    from tailback.plotting import plot
 
     times, levels, stopped = once
     marks = {"buffer": BUFFER_KB, "high threshold": high * BUFFER_KB / 100, "low threshold": low * BUFFER_KB / 100}
@@ -324,7 +325,7 @@ def _near(quantity: Quantity, fluid: Callable[[float, float], float]) -> Conditi
 
 
 def _maps(lost: Quantity, utilisation: Quantity) -> Drawing:
-    from tailback import plot
+    from tailback.plotting import plot
 
     figure = plot.new(2, sharey=True)
     late_high = 100 * overflows_above_kb(LONG_KM) / BUFFER_KB
@@ -364,7 +365,7 @@ def _position(ticks: Sequence[int], value: float) -> float:
 
 
 def _against_fluid(saturated: Results) -> Drawing:
-    from tailback import plot
+    from tailback.plotting import plot
 
     figure = plot.new(2)
     left, right = figure.axes

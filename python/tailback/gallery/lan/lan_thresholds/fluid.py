@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from tailback.headroom import CONTROL, HEADER, NS_PER_M, OVERHEAD, headroom
+from tailback.bounds.headroom import CONTROL, HEADER, NS_PER_M, OVERHEAD, headroom
 
 __all__ = ["BUFFER_KB", "FRAME_KB", "Cycle", "cycle", "needed_kb", "overflows_above_kb", "starves_below_kb"]
 

@@ -7,7 +7,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from tailback.gallery import (
+from tailback.gallery.lan.lan_traffic.memory import hurst, variance_time
+from tailback.gallery.lan.traffic_models import BATCHES, SELF_SIMILAR, UNIFORM, UNIFORM_FIXED, data_source
+from tailback.plotting import experiment as fig
+from tailback.results.report import Report
+from tailback.scenario import Table
+from tailback.study.experiment import (
     Axis,
     AxisValue,
     Claim,
@@ -22,12 +27,7 @@ from tailback.gallery import (
     Settings,
     grid,
 )
-from tailback.gallery import figures as fig
-from tailback.gallery import metrics as m
-from tailback.gallery.lan.lan_traffic.memory import hurst, variance_time
-from tailback.gallery.lan.traffic_models import BATCHES, SELF_SIMILAR, UNIFORM, UNIFORM_FIXED, data_source
-from tailback.report import Report
-from tailback.scenario import Table
+from tailback.study.experiment import metrics as m
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -351,7 +351,7 @@ def _trace(results: Results, name: str, what: str, traffic: str) -> list[float]:
 
 
 def _draw_scales(results: Results) -> Drawing:
-    from tailback import plot
+    from tailback.plotting import plot
 
     figure = plot.new(3, len(MODELS), width=3.4, height=1.25, sharey=True)
     count = 60
@@ -376,7 +376,7 @@ def _draw_scales(results: Results) -> Drawing:
 
 
 def _draw_variance_time(results: Results) -> Drawing:
-    from tailback import plot
+    from tailback.plotting import plot
 
     figure = plot.new(width=7.0, height=4.4)
     (axes,) = figure.axes
@@ -400,7 +400,7 @@ def _draw_variance_time(results: Results) -> Drawing:
 
 
 def _draw_hurst(quantities: Mapping[str, Quantity]) -> Drawing:
-    from tailback import plot
+    from tailback.plotting import plot
 
     figure = plot.new(width=7.0, height=3.2)
     (axes,) = figure.axes
@@ -419,7 +419,7 @@ def _draw_hurst(quantities: Mapping[str, Quantity]) -> Drawing:
 
 
 def _draw_sizes(results: Results) -> Drawing:
-    from tailback import plot
+    from tailback.plotting import plot
 
     figure = plot.new(width=7.0, height=4.0)
     (axes,) = figure.axes

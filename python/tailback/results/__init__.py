@@ -1,0 +1,1 @@
+"""What a run reports: metrics with units, intervals, tables, and the files that hold them."""

@@ -1,0 +1,271 @@
+"""Runs experiments: replications at every point, then more where a claim or a precision target needs them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from tailback.errors import UsageError
+from tailback.results.intervals import mean_interval
+from tailback.results.report import Report
+from tailback.run.pool import Done, Outcome, Pool, Task
+from tailback.scenario import Scenario
+from tailback.study.experiment.claims import CONFIDENCE, WORDS, Claim, Kind, Verdict, undecided_points
+from tailback.study.experiment.design import HOPS_PER_CPU_S, Experiment, Point, ProfileName
+from tailback.study.experiment.results import Results, Sample
+from tailback.study.experiment.store import Store
+
+__all__ = ["MAX_SEED", "Study", "check_seed", "plan", "run", "verdicts", "words"]
+
+MAX_SEED = 2**63 - 10**6
+"""Largest base seed: a scenario's seed is below 2^63, and replications count up from the base."""
+
+_GROWTH = 1.5
+"""How much the replications of a point grow by between two looks: few looks keep the 99 % near to 99 %."""
+
+Watch = Callable[[str, float, int], object]
+"""Told now and then what is being done, how many replications are finished (fractions count) and planned."""
+
+Key = tuple[Point, int]
+
+
+@dataclass
+class Study:
+    """An experiment that has been run, as far as it got."""
+
+    experiment: Experiment
+    profile: ProfileName
+    samples: dict[Point, list[Sample]]
+    seed: int | None = None
+    """Base seed of all points; each scenario's own without it."""
+    interrupted: bool = False
+    cpu_s: float = 0.0
+    imprecise: int = 0
+    """Of `full`: at how many points the budget ended before the precision targets were met."""
+    resumed: int = 0
+    """How many replications were not run, since an earlier reproduction had finished them."""
+    _scenarios: dict[Point, Scenario] = field(default_factory=dict)
+
+    def take(self, outcome: Outcome[Key, Sample]) -> None:
+        """Take in finished replications."""
+        for done in outcome.done:
+            self.cpu_s += done.cpu_s
+            self.samples[done.key[0]].append(done.value)
+        for samples in self.samples.values():
+            samples.sort(key=lambda sample: sample.replication)
+
+    def resume(self, tasks: Iterable[Task[Key]], store: Store) -> list[Task[Key]]:
+        """Take in the replications that are in the store, and return the others."""
+        missing = []
+        for task in tasks:
+            point, replication = task.key
+            found = store.find(task.scenario.hash, task.seed, point, replication)
+            if found is None:
+                missing.append(task)
+            else:
+                self.samples[point].append(found)
+                self.resumed += 1
+        return missing
+
+    @property
+    def results(self) -> Results:
+        """What has been measured."""
+        return Results(self.experiment, self.profile, self.samples, frozenset())
+
+    @property
+    def claims(self) -> list[Claim]:
+        """The claims on what has been measured."""
+        return list(self.experiment.claims(self.results))
+
+    @property
+    def packet_hops(self) -> int:
+        """Packet-hops simulated so far."""
+        return sum(sample.packet_hops for samples in self.samples.values() for sample in samples)
+
+    @property
+    def replications(self) -> tuple[int, int]:
+        """The least and the greatest number of replications at a point."""
+        counts = [len(samples) for samples in self.samples.values()]
+        return min(counts), max(counts)
+
+    def scenario(self, point: Point) -> Scenario:
+        """Return the scenario of a point."""
+        if point not in self._scenarios:
+            self._scenarios[point] = self.experiment.at(point, self.profile)
+        return self._scenarios[point]
+
+    def base_seed(self, point: Point) -> int:
+        """Return the seed of a point's replication 0; replication k has k more."""
+        if self.seed is not None:
+            return self.seed
+        seed = self.scenario(point).run_config["seed"]
+        assert isinstance(seed, int)
+        return seed
+
+
+def plan(experiment: Experiment, profile: ProfileName, seed: int | None = None) -> Study:
+    """Return a study of which nothing has been run: its claims say which points they depend on."""
+    return Study(experiment, profile, {point: [] for point in experiment.points(profile)}, check_seed(seed))
+
+
+def check_seed(seed: int | None) -> int | None:
+    """Return a base seed from which every replication has a seed that scenarios allow; raises UsageError."""
+    if seed is not None and not 0 <= seed <= MAX_SEED:
+        raise UsageError(
+            f"the base seed {seed} is not from 0 to {MAX_SEED} (2^63 - 10^6, which leaves room to count up)"
+        )
+    return seed
+
+
+def run(
+    experiment: Experiment,
+    profile: ProfileName,
+    pool: Pool,
+    watch: Watch | None = None,
+    only: Collection[Point] | None = None,
+    *,
+    seed: int | None = None,
+    store: Store | None = None,
+) -> Study:
+    """Run one experiment until its claims are decided, its targets are met, or its budget is spent.
+
+    With `only`, run no other points; claims that depend on others stay undecided. With `seed`, replication k has
+    the seed `seed + k` at every point, whatever the scenarios say. Replications that are in `store` are not run again,
+    and those that finish are put there at once; the results are the same.
+    """
+    effort = experiment.profile(profile)
+    study = plan(experiment, profile, seed)
+    chosen = [point for point in study.samples if only is None or point in only]
+    wanted = dict.fromkeys(chosen, effort.replications)
+    budget = effort.cpu_s * HOPS_PER_CPU_S
+    note = "running"
+
+    while True:
+        tasks = list(_tasks(study, wanted, budget))
+        if not tasks:
+            break
+        if watch:
+            watch(f"{experiment.id}: {note}", 0, len(tasks))
+        if store is not None:
+            tasks = study.resume(tasks, store)
+        save = None if store is None else _saver(study, store)
+        outcome = pool.run(tasks, _Keep(experiment), _relay(watch, f"{experiment.id}: {note}"), save)
+        study.take(outcome)
+        if outcome.interrupted:
+            study.interrupted = True
+            return study
+        claims = study.claims
+        undecided = undecided_points(claims)
+        imprecise = _imprecise(study) if profile == "full" else set[Point]()
+        note = (
+            f"{len(undecided)} points undecided, {len(imprecise)} imprecise"
+            if imprecise
+            else f"{len(undecided)} points undecided"
+        )
+        more = {point for point in undecided | imprecise if len(study.samples[point]) < effort.max_replications}
+        # What the exit code hangs on goes first: a known miss must not spend the budget of what is asserted.
+        asserted = more & undecided_points(claim for claim in claims if claim.kind is Kind.ASSERTED)
+        wanted = {
+            point: min(max(len(samples) + 2, math.ceil(len(samples) * _GROWTH)), effort.max_replications)
+            for point, samples in study.samples.items()
+            if samples and point in (asserted or more)
+        }
+    if profile == "full":
+        study.imprecise = len(_imprecise(study))
+    return study
+
+
+def _tasks(study: Study, wanted: Mapping[Point, int], budget: float) -> Iterable[Task[Key]]:
+    """Yield the replications that are still missing, as far as the budget goes.
+
+    The first replications are always run: without them there is nothing to report. What one more costs at a point
+    is known from those before it, in packet-hops, which are the same on every machine.
+    """
+    left = budget - study.packet_hops
+    most = max(wanted.values(), default=0)
+    for replication in range(most):
+        for point, count in wanted.items():
+            have = study.samples[point]
+            if not len(have) <= replication < count:
+                continue
+            left -= sum(sample.packet_hops for sample in have) / len(have) if have else 0
+            if left < 0:
+                return
+            yield _task(study, point, replication)
+
+
+def _task(study: Study, point: Point, replication: int) -> Task[Key]:
+    # One seed for a replication at all points: common random numbers wherever points are compared.
+    return Task((point, replication), study.scenario(point), study.base_seed(point) + replication)
+
+
+@dataclass(frozen=True, slots=True)
+class _Keep:
+    """What is kept of a report; it travels to where the report is made."""
+
+    experiment: Experiment
+
+    def __call__(self, key: Key, report: Report) -> Sample:
+        return _sample(self.experiment, *key, report)
+
+
+def _sample(experiment: Experiment, point: Point, replication: int, report: Report) -> Sample:
+    return Sample(
+        point=point,
+        replication=replication,
+        seed=report.seed,
+        digest=report.digest,
+        packet_hops=report.data["packet_hops"],
+        values={metric.name: metric.value(report) for metric in experiment.metrics},
+        events={metric.name: metric.events(report) for metric in experiment.metrics if metric.events},
+        traces={name: keep(report) for name, keep in experiment.traces.items()} if replication == 0 else {},
+        traced=replication == 0,
+    )
+
+
+def _imprecise(study: Study) -> set[Point]:
+    """Return the points at which a metric with a target has not met it."""
+    targets = [(metric.name, metric.precision) for metric in study.experiment.metrics if metric.precision]
+    found = set()
+    for point, samples in study.samples.items():
+        for name, (relative, absolute) in targets:
+            values = [sample.values[name] for sample in samples if not math.isnan(sample.values[name])]
+            if values and not mean_interval(values, CONFIDENCE).is_precise(relative, absolute):
+                found.add(point)
+    return found
+
+
+def _saver(study: Study, store: Store) -> Callable[[Done[Key, Sample]], object]:
+    """Return what puts a replication into the store as soon as it has finished."""
+    return lambda done: store.add(study.scenario(done.key[0]).hash, done.value)
+
+
+def _relay(watch: Watch | None, note: str) -> Callable[[float, int], object] | None:
+    if watch is None:
+        return None
+    told = watch
+    return lambda done, total: told(note, done, total)
+
+
+def verdicts(studies: Iterable[Study]) -> dict[str, int]:
+    """Count the claims of some studies by what they assert; those that assert nothing are reported."""
+    counts = {"pass": 0, "fail": 0, "undecided": 0, "reported": 0}
+    for study in studies:
+        for claim in study.claims:
+            counts[_outcome(claim)] += 1
+    return counts
+
+
+def words(studies: Iterable[Study]) -> dict[str, int]:
+    """Count the claims of some studies by their word."""
+    counts = dict.fromkeys(WORDS, 0)
+    for study in studies:
+        for claim in study.claims:
+            counts[claim.word] += 1
+    return counts
+
+
+def _outcome(claim: Claim) -> str:
+    verdict = claim.condition.verdict
+    return "reported" if claim.kind is not Kind.ASSERTED or verdict is Verdict.NULL else str(verdict.value)
