@@ -24,7 +24,7 @@ from tailback.errors import ExecutorError, UsageError
 from tailback.results.report import Report
 from tailback.run.executors import open_backend
 from tailback.run.pool import Pool, Task, run_batch
-from tailback.study.experiment.design import Point
+from tailback.study.experiment.points import Point
 from tailback.study.store import read_runs
 from tailback.study.sweep import sweep
 

@@ -89,7 +89,7 @@ def test_a_killed_reproduction_goes_on_and_repeats_no_replication(tmp_path: Path
     assert not (out / "report.html").exists()
 
     told: list[int] = []
-    found = reproduce([Long()], "full", out, threads=1, finished=lambda study, _: told.append(study.resumed))
+    found = reproduce([Long()], "full", out, threads=1, finished=lambda trial, _: told.append(trial.resumed))
     assert told == [len(before)]
     assert lines(out)[: len(before)] == before
     assert len(set(keys(out))) == len(keys(out)) > len(before)
@@ -104,7 +104,7 @@ def test_a_torn_line_is_cut_off_and_everything_else_is_taken(tmp_path: Path) -> 
     kept = lines(tmp_path)
     (tmp_path / Long.id / FILE).write_bytes(b"".join(kept) + kept[0][:40])
     told: list[int] = []
-    reproduce([Long()], "full", tmp_path, threads=1, finished=lambda study, _: told.append(study.resumed))
+    reproduce([Long()], "full", tmp_path, threads=1, finished=lambda trial, _: told.append(trial.resumed))
     assert (told, lines(tmp_path)) == ([len(kept)], kept)
 
 
@@ -135,11 +135,11 @@ def test_another_seed_and_another_program_are_not_taken_for_this_one(
     with Store(tmp_path, experiment) as store, Pool(1) as pool:
         run(experiment, "full", pool, only={point}, store=store)
     with Store(tmp_path, experiment) as store, Pool(1) as pool:
-        study = run(experiment, "full", pool, only={point}, seed=1000, store=store)
-        assert study.resumed == 0
+        trial = run(experiment, "full", pool, only={point}, seed=1000, store=store)
+        assert trial.resumed == 0
         # Seeds from 3 on: all but the last two are there, of which the first had no trace to keep.
-        study = run(experiment, "full", pool, only={point}, seed=3, store=store)
-        assert study.resumed == len(study.samples[point]) - 3
+        trial = run(experiment, "full", pool, only={point}, seed=3, store=store)
+        assert trial.resumed == len(trial.samples[point]) - 3
     monkeypatch.setattr("tailback.study.experiment.store.engine", lambda: "another")
     with Store(tmp_path, experiment) as store, Pool(1) as pool:
         assert run(experiment, "full", pool, only={point}, store=store).resumed == 0

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tailback.router.capacity import Capacity
     from tailback.router.objectives import Bounds
     from tailback.router.policy import Configuration, Imported, Language, Notice, Writable
-    from tailback.router.verdict import Verdict
+    from tailback.router.verdict import PolicyVerdict
     from tailback.run.pool import Progress
     from tailback.scenario import Scenario
 
@@ -376,7 +376,7 @@ def verdict(
         _show([notice for notice in found.notices if notice.level != "error"], quiet=quiet)
     found.check()
 
-    def judged(found: Imported, progress: Progress | None = None) -> Verdict:
+    def judged(found: Imported, progress: Progress | None = None) -> PolicyVerdict:
         return judge(
             found,
             network_delay=network_delay,
@@ -406,7 +406,7 @@ def verdict(
     return EXIT_OK if made.survives else EXIT_CLAIM
 
 
-def _print_verdict(made: Verdict) -> None:
+def _print_verdict(made: PolicyVerdict) -> None:
     rows = [row.cells() for row in made.rows]
     columns = ("group", "class", "offered", "delay", "99 %", "variation", "loss", "MOS", "target", "verdict")
     console().print(table(made.title, columns, rows, words=2))

@@ -6,13 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tailback.study.experiment.design import AxisValue
-
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
     from tailback.plotting.plot import Scale
+    from tailback.study.experiment.points import AxisValue
     from tailback.study.experiment.quantity import Quantity
 
 __all__ = ["Figure", "both_views", "compare", "panels", "traces"]

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from tailback.plotting.experiment import Figure
 from tailback.scenario import Scenario
-from tailback.study.experiment.design import Experiment, Point, ProfileName
+from tailback.study.experiment.design import Experiment
+from tailback.study.experiment.points import Point, ProfileName
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import cast
 
-from tailback.gallery.registry import GROUPS
 from tailback.plotting.experiment import Figure
 from tailback.plotting.plot import image
 from tailback.reproduction.pagestyle import CSS
@@ -15,7 +14,7 @@ from tailback.reproduction.prose import html
 from tailback.reproduction.provenance import provenance
 from tailback.reproduction.scoreboard import headlines, number
 from tailback.study.experiment.claims import WORDS, Claim
-from tailback.study.experiment.runner import Study, verdicts, words
+from tailback.study.experiment.runner import Trial, verdicts, words
 
 __all__ = ["Drawn", "Entry", "page"]
 
@@ -34,7 +33,7 @@ class Drawn:
 class Entry:
     """All that the report shows of one experiment."""
 
-    study: Study
+    trial: Trial
     claims: Sequence[Claim]
     figures: Sequence[Figure]
     drawn: list[Drawn] = field(default_factory=list)
@@ -52,12 +51,12 @@ _HELD = {"pass": "✓", "fail": "✗", "undecided": "?", "not asserted": "\N{EN 
 """What a single point of a claim says."""
 
 
-def page(entries: Sequence[Entry], version: str) -> str:
+def page(entries: Sequence[Entry], version: str, groups: Mapping[str, str]) -> str:
     """Return the whole page."""
-    studies = [entry.study for entry in entries]
-    profile = f"--{studies[0].profile}" if studies else ""
-    seed = f", base seed <code>{studies[0].seed}</code>" if studies and studies[0].seed is not None else ""
-    shown = {study.experiment.id for study in studies}
+    trials = [entry.trial for entry in entries]
+    profile = f"--{trials[0].profile}" if trials else ""
+    seed = f", base seed <code>{trials[0].seed}</code>" if trials and trials[0].seed is not None else ""
+    shown = {trial.experiment.id for trial in trials}
     sections = "\n".join(_experiment(entry, shown) for entry in entries)
     return f"""<!doctype html>
 <html lang="en">
@@ -77,7 +76,7 @@ over replications. A claim is <em>reproduced</em> when the whole interval satisf
 whole interval violates it, and <em>undecided</em> in between. <em>Calibrated</em>: something was chosen after the
 result was seen, so that meeting it proves nothing about the source. <em>Comparison</em>: shown beside others,
 there is nothing that it should be. A claim over several points tells its worst one, and shows all of them.</p>
-{_summary(entries)}
+{_summary(entries, groups)}
 {_counts(entries)}
 {_filters()}
 </header>
@@ -96,7 +95,7 @@ def _scoreboard(entries: Sequence[Entry]) -> str:
         f"<td>{escape(str(line.claim['headline']))}</td>"
         f"<td>{_measured(cast(Json, line.claim['measured']))}{escape(_at(line.claim))}</td>"
         f"<td>{_chip(str(line.claim['verdict']))}</td></tr>"
-        for line in headlines((entry.study, entry.claims) for entry in entries)
+        for line in headlines((entry.trial, entry.claims) for entry in entries)
     ]
     if not rows:
         return ""
@@ -108,17 +107,18 @@ def _scoreboard(entries: Sequence[Entry]) -> str:
 </table>"""
 
 
-def _summary(entries: Sequence[Entry]) -> str:
+def _summary(entries: Sequence[Entry], groups: Mapping[str, str]) -> str:
     rows = []
     for entry in entries:
-        experiment = entry.study.experiment
-        state = " (interrupted)" if entry.study.interrupted else ""
+        experiment = entry.trial.experiment
+        state = " (interrupted)" if entry.trial.interrupted else ""
+        group = groups.get(experiment.group, experiment.group)
         rows.append(
             f'<tr><td><a href="#{experiment.id}">{escape(experiment.id)}</a></td>'
-            f"<td>{escape(experiment.title)}{state}</td><td>{escape(GROUPS[experiment.group])}</td>"
-            f"{_cells(words([entry.study]))}</tr>"
+            f"<td>{escape(experiment.title)}{state}</td><td>{escape(group)}</td>"
+            f"{_cells(words([entry.trial]))}</tr>"
         )
-    total = _cells(words(entry.study for entry in entries))
+    total = _cells(words(entry.trial for entry in entries))
     head = "".join(f"<th>{word}</th>" for word in WORDS)
     return f"""<table class="summary">
 <thead><tr><th>experiment</th><th>title</th><th>group</th>{head}</tr></thead>
@@ -133,7 +133,7 @@ def _cells(counts: Mapping[str, int]) -> str:
 
 def _counts(entries: Sequence[Entry]) -> str:
     """What the exit code hangs on, which says more about regressions than about the sources."""
-    counts = verdicts(entry.study for entry in entries)
+    counts = verdicts(entry.trial for entry in entries)
     return (
         f"<p>Of the claims that are asserted, {counts['pass']} pass, {counts['fail']} fail and {counts['undecided']} "
         f"are undecided; {counts['reported']} are shown without being asserted.</p>"
@@ -157,51 +157,51 @@ def _chip(word: str) -> str:
 
 
 def _experiment(entry: Entry, others: Collection[str]) -> str:
-    study, experiment = entry.study, entry.study.experiment
+    trial, experiment = entry.trial, entry.trial.experiment
     shown: set[str] = set()
     blocks = []
     claims = {claim.id: claim for claim in entry.claims}
     for drawn in entry.drawn:
         own = [claims[id] for id in drawn.figure.claims]  # noqa: A001
         shown.update(claim.id for claim in own)
-        blocks.append(_figure(drawn, own, study))
+        blocks.append(_figure(drawn, own, trial))
     rest = [claim for claim in entry.claims if claim.id not in shown]
     if rest:
-        blocks.append(f'<div class="claims alone">{_claims(rest, study)}</div>')
-    low, high = study.replications
-    effort = f"{len(study.samples)} points, {low}" + (f" to {high}" if high > low else "") + " replications each"
-    hops = f"{study.packet_hops / 1e6:.0f} million packet-hops"
-    late = f"; precision target missed at {study.imprecise} points" if study.imprecise else ""
+        blocks.append(f'<div class="claims alone">{_claims(rest, trial)}</div>')
+    low, high = trial.replications
+    effort = f"{len(trial.samples)} points, {low}" + (f" to {high}" if high > low else "") + " replications each"
+    hops = f"{trial.packet_hops / 1e6:.0f} million packet-hops"
+    late = f"; precision target missed at {trial.imprecise} points" if trial.imprecise else ""
     return f"""<section id="{experiment.id}">
 <h2><span class="id">{escape(experiment.id)}</span> {escape(experiment.title)}</h2>
-<p class="reference">{escape(experiment.reference)}. {effort}, {hops}{late}.<br>{_provenance(study)}
-{"<strong>Interrupted: what is shown is what was finished.</strong>" if study.interrupted else ""}</p>
+<p class="reference">{escape(experiment.reference)}. {effort}, {hops}{late}.<br>{_provenance(trial)}
+{"<strong>Interrupted: what is shown is what was finished.</strong>" if trial.interrupted else ""}</p>
 <div class="page">{html(experiment.read("README.md"), others)}</div>
 {"".join(blocks)}
-<details><summary>All measured values</summary>{_values(study)}</details>
+<details><summary>All measured values</summary>{_values(trial)}</details>
 </section>"""
 
 
-def _figure(drawn: Drawn, claims: Sequence[Claim], study: Study) -> str:
+def _figure(drawn: Drawn, claims: Sequence[Claim], trial: Trial) -> str:
     figure = drawn.figure
     said = f"{escape(figure.caption)}<br>" if figure.caption else ""
-    caption = f'<figcaption>{said}<span class="made">{_provenance(study)}</span></figcaption>'
-    beside = f'<div class="claims">{_claims(claims, study)}</div>' if claims else ""
+    caption = f'<figcaption>{said}<span class="made">{_provenance(trial)}</span></figcaption>'
+    beside = f'<div class="claims">{_claims(claims, trial)}</div>' if claims else ""
     return f"""<div class="block">
 <figure><img src="{image(drawn.svg)}" alt="{escape(figure.title)}">{caption}</figure>
 {beside}</div>"""
 
 
-def _provenance(study: Study) -> str:
-    made = provenance(study)
+def _provenance(trial: Trial) -> str:
+    made = provenance(trial)
     where = f", commit <code>{made.commit}</code>" if made.commit else ""
     return (
         f"<code>{escape(made.command)}</code>, digest <code>{made.digest}</code>, version {escape(made.version)}{where}"
     )
 
 
-def _claims(claims: Iterable[Claim], study: Study) -> str:
-    return "".join(_claim(claim.as_json(study.profile)) for claim in claims)
+def _claims(claims: Iterable[Claim], trial: Trial) -> str:
+    return "".join(_claim(claim.as_json(trial.profile)) for claim in claims)
 
 
 def _claim(claim: Json) -> str:
@@ -263,8 +263,8 @@ def _measured(measured: Json) -> str:
     return f"{mean} {unit} [{ends[0]}, {ends[1]}], n = {measured['n']}"
 
 
-def _values(study: Study) -> str:
-    experiment, results = study.experiment, study.results
+def _values(trial: Trial) -> str:
+    experiment, results = trial.experiment, trial.results
     quantities = [results[metric.name] for metric in experiment.metrics]
     head = "".join(f"<th>{escape(axis.title)}</th>" for axis in experiment.axes)
     head += "".join(f"<th>{escape(metric.title)}</th>" for metric in experiment.metrics) + "<th>n</th>"

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from tailback import _native
-from tailback.study.experiment.runner import Study
+from tailback.study.experiment.runner import Trial
 
 __all__ = ["Provenance", "commit", "digest", "provenance"]
 
@@ -37,21 +37,21 @@ class Provenance:
         }
 
 
-def provenance(study: Study) -> Provenance:
+def provenance(trial: Trial) -> Provenance:
     """Return where an experiment's results come from."""
-    seed = "" if study.seed is None else f" --seed {study.seed}"
-    command = f"tailback reproduce {study.experiment.id} --{study.profile}{seed}"
-    return Provenance(command, digest(study), _native.version, commit())
+    seed = "" if trial.seed is None else f" --seed {trial.seed}"
+    command = f"tailback reproduce {trial.experiment.id} --{trial.profile}{seed}"
+    return Provenance(command, digest(trial), _native.version, commit())
 
 
-def digest(study: Study) -> str:
+def digest(trial: Trial) -> str:
     """Return a hash over seed and digest of all runs, points in the experiment's order, replications ascending.
 
     The first 128 bits of SHA-256, after `tb1e:`. Equal digests mean that every run had the same result.
     """
     found = hashlib.sha256()
-    for point, samples in study.samples.items():
-        found.update(f"{study.experiment.describe(point)}\n".encode())
+    for point, samples in trial.samples.items():
+        found.update(f"{trial.experiment.describe(point)}\n".encode())
         for sample in samples:
             found.update(f"{sample.seed} {sample.digest}\n".encode())
     return f"tb1e:{found.hexdigest()[:32]}"

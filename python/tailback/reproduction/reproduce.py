@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -21,8 +21,9 @@ from tailback.reproduction.scoreboard import Headline, headlines
 from tailback.results.directory import write_file
 from tailback.run.executors import Backend
 from tailback.run.pool import Pool
-from tailback.study.experiment.design import Experiment, ProfileName
-from tailback.study.experiment.runner import Study, Watch, check_seed, run, verdicts, words
+from tailback.study.experiment.design import Experiment
+from tailback.study.experiment.points import ProfileName
+from tailback.study.experiment.runner import Trial, Watch, check_seed, run, verdicts, words
 from tailback.study.experiment.store import Store
 
 if TYPE_CHECKING:
@@ -48,17 +49,17 @@ class Reproduction:
     @property
     def counts(self) -> dict[str, int]:
         """Claims by verdict."""
-        return verdicts(entry.study for entry in self.entries)
+        return verdicts(entry.trial for entry in self.entries)
 
     @property
     def words(self) -> dict[str, int]:
         """Claims by word."""
-        return words(entry.study for entry in self.entries)
+        return words(entry.trial for entry in self.entries)
 
     @property
     def headlines(self) -> list[Headline]:
         """What the sources are known for, beside what was measured."""
-        return headlines((entry.study, entry.claims) for entry in self.entries)
+        return headlines((entry.trial, entry.claims) for entry in self.entries)
 
     @property
     def undecided_allowed(self) -> int:
@@ -90,26 +91,26 @@ class Reproduction:
 
 def experiment_json(entry: Entry) -> dict[str, object]:
     """Return one experiment's claims and figures."""
-    study = entry.study
-    low, high = study.replications
+    trial = entry.trial
+    low, high = trial.replications
     return {
-        "id": study.experiment.id,
-        "title": study.experiment.title,
-        "profile": study.profile,
-        "seed": study.seed,
-        "provenance": provenance(study).as_json(),
-        "interrupted": study.interrupted,
+        "id": trial.experiment.id,
+        "title": trial.experiment.title,
+        "profile": trial.profile,
+        "seed": trial.seed,
+        "provenance": provenance(trial).as_json(),
+        "interrupted": trial.interrupted,
         "replications": {"least": low, "most": high},
-        "packet_hops": study.packet_hops,
-        "imprecise_points": study.imprecise,
-        "claims": [claim.as_json(study.profile) for claim in entry.claims],
+        "packet_hops": trial.packet_hops,
+        "imprecise_points": trial.imprecise,
+        "claims": [claim.as_json(trial.profile) for claim in entry.claims],
         "figures": [
             {
                 "name": figure.name,
                 "title": figure.title,
                 "caption": figure.caption,
                 "claims": list(figure.claims),
-                "file": f"{study.experiment.id}/{figure.name}.svg",
+                "file": f"{trial.experiment.id}/{figure.name}.svg",
             }
             for figure in entry.figures
         ],
@@ -124,8 +125,9 @@ def reproduce(
     seed: int | None = None,
     threads: int | None = None,
     watch: Watch | None = None,
-    finished: Callable[[Study, int], object] | None = None,
+    finished: Callable[[Trial, int], object] | None = None,
     executor: Executor | Backend | None = None,
+    groups: Mapping[str, str] | None = None,
 ) -> Reproduction:
     """Run experiments; with `out`, write figures and samples there, and `report.html` at the end.
 
@@ -134,7 +136,7 @@ def reproduce(
     Ctrl-C keeps what is finished: the report then covers it and says so, and `interrupted` is true. With `full` and
     `out`, every finished replication is on disk at once: called again after Ctrl-C, or after the process was killed,
     this goes on from there, and ends with the same results. `watch` is told how far it is, `finished` of every
-    experiment that is done, and the how manieth it was.
+    experiment that is done, and the how manieth it was. `groups` has the titles of the groups, for the report.
     """
     found = Reproduction(profile, check_seed(seed))
     folder = None if out is None else Path(out)
@@ -149,22 +151,22 @@ def reproduce(
             for number, experiment in enumerate(experiments, 1):
                 place = f"{number} of {len(experiments)}, " if len(experiments) > 1 else ""
                 with _store(folder, experiment, profile) as store:
-                    study = run(experiment, profile, pool, _within(watch, place), seed=seed, store=store)
-                found.interrupted = study.interrupted
-                if any(study.samples.values()):
-                    entry = Entry(study, study.claims, _figures(study) if folder else [])
+                    trial = run(experiment, profile, pool, _within(watch, place), seed=seed, store=store)
+                found.interrupted = trial.interrupted
+                if any(trial.samples.values()):
+                    entry = Entry(trial, trial.claims, _figures(trial) if folder else [])
                     found.entries.append(entry)
                     if folder is not None:
                         _write(entry, folder / experiment.id)
                         home = folder / experiment.id
-                        made = provenance(study)
+                        made = provenance(trial)
                         about = f"{made.command}, digest {made.digest}, version {made.version}"
-                        groups = _together(entry.figures)
-                        pictures += [(entry, artist.submit(_draw, group, home, about)) for group in groups]
-                if study.interrupted:
+                        together = _together(entry.figures)
+                        pictures += [(entry, artist.submit(_draw, group, home, about)) for group in together]
+                if trial.interrupted:
                     break
                 if finished:
-                    finished(study, number)
+                    finished(trial, number)
         if watch and pictures:
             watch("drawing figures", 0, 0)
         for entry, picture in pictures:
@@ -177,7 +179,7 @@ def reproduce(
         artist.shutdown(wait=True, cancel_futures=True)
         # Whatever went wrong, what was finished is not lost.
         if folder is not None:
-            found.report = write_file(folder / "report.html", page(found.entries, _native.version))
+            found.report = write_file(folder / "report.html", page(found.entries, _native.version, groups or {}))
             write_file(folder / "results.json", json.dumps(found.as_json(), indent=2) + "\n")
     return found
 
@@ -195,11 +197,11 @@ def _within(watch: Watch | None, place: str) -> Watch | None:
     return lambda what, done, total: told(f"{place}{what}", done, total)
 
 
-def _figures(study: Study) -> list[Figure]:
-    """The network, then the figures, unless the study was interrupted: then whole curves could be missing."""
-    if study.interrupted:
+def _figures(trial: Trial) -> list[Figure]:
+    """The network, then the figures, unless the trial was interrupted: then whole curves could be missing."""
+    if trial.interrupted:
         return []
-    return [*networks(study.experiment, study.profile), *study.experiment.figures(study.results)]
+    return [*networks(trial.experiment, trial.profile), *trial.experiment.figures(trial.results)]
 
 
 def _together(figures: Sequence[Figure]) -> list[list[Figure]]:
@@ -238,17 +240,17 @@ def _save(figure: Figure, picture: Drawing, home: Path, about: str) -> Drawn:
 
 
 def _write(entry: Entry, home: Path) -> None:
-    _write_samples(entry.study, home)
+    _write_samples(entry.trial, home)
     write_file(home / "results.json", json.dumps(experiment_json(entry), indent=2) + "\n")
 
 
-def _write_samples(study: Study, home: Path) -> None:
+def _write_samples(trial: Trial, home: Path) -> None:
     """Write every replication's metrics, so that figures can be drawn again without running anything."""
     import io
 
     import polars as pl
 
-    experiment = study.experiment
+    experiment = trial.experiment
     rows = [
         {
             **{axis.name: sample.point.get(axis.name) for axis in experiment.axes},
@@ -258,7 +260,7 @@ def _write_samples(study: Study, home: Path) -> None:
             "packet_hops": sample.packet_hops,
             "digest": sample.digest,
         }
-        for samples in study.samples.values()
+        for samples in trial.samples.values()
         for sample in samples
     ]
     units = {axis.name: axis.unit for axis in experiment.axes} | {m.name: m.unit for m in experiment.metrics}

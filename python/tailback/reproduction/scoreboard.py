@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from tailback.study.experiment.claims import Claim
-from tailback.study.experiment.runner import Study
+from tailback.study.experiment.runner import Trial
 
 __all__ = ["Headline", "headlines", "measured_text", "number"]
 
@@ -35,11 +35,11 @@ class Headline:
         }
 
 
-def headlines(found: Iterable[tuple[Study, Iterable[Claim]]]) -> list[Headline]:
+def headlines(found: Iterable[tuple[Trial, Iterable[Claim]]]) -> list[Headline]:
     """Return the claims that the sources are known for, in the order of the experiments."""
     return [
-        Headline(study.experiment.id, study.experiment.title, claim.as_json(study.profile))
-        for study, claims in found
+        Headline(trial.experiment.id, trial.experiment.title, claim.as_json(trial.profile))
+        for trial, claims in found
         for claim in claims
         if claim.headline
     ]

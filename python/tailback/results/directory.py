@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 from tailback.errors import OutputError
 from tailback.results import sealed as stored
-from tailback.results import tables as frames
+from tailback.results import tables
+from tailback.results.tables import TABLE_NAMES, TableName
 from tailback.scenario import Scenario
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from tailback.run.result import Result, TableName
+    from tailback.run.result import Result
 
 __all__ = [
     "MANIFEST",
@@ -53,17 +54,6 @@ _SHAPE = {
 }
 """What readers of a manifest rely on."""
 _AGAIN = "run the scenario again into another directory, or into this one with --force"
-_WRITTEN: tuple[TableName, ...] = (
-    "flows",
-    "transports",
-    "applications",
-    "classes",
-    "drops",
-    "ports",
-    "nodes",
-    "series",
-    "metrics",
-)
 
 
 def write(result: Result, directory: str | PathLike[str], *, replace: bool = False) -> Path:
@@ -73,10 +63,10 @@ def write(result: Result, directory: str | PathLike[str], *, replace: bool = Fal
 
     def fill(folder: Path) -> None:
         (folder / "scenario.toml").write_text(_with_its_files(result.scenario, folder).to_toml(), encoding="utf-8")
-        for name in _WRITTEN:
+        for name in TABLE_NAMES:
             # Through memory, so that a full disk is the system's OSError here and not a message of Polars.
             buffer = io.BytesIO()
-            result.table(name).write_parquet(buffer, metadata=frames.parquet_metadata(name, about))
+            result.table(name).write_parquet(buffer, metadata=tables.parquet_metadata(name, about))
             (folder / f"{name}.parquet").write_bytes(buffer.getbuffer())
         files = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
         hashes = {name: stored.digest_of(path.read_bytes()) for name, path in files.items()}
@@ -238,7 +228,7 @@ def read_table(directory: str | PathLike[str], name: TableName) -> pl.DataFrame:
         table = pl.read_parquet(io.BytesIO(data))
     except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise OutputError(f"{path} cannot be read: it is no Parquet file; {_AGAIN}") from error
-    if wrong := frames.unfit(name, table):
+    if wrong := tables.unfit(name, table):
         raise OutputError(f"{path} is not the table of a run: {wrong}; {_AGAIN}")
     return table
 

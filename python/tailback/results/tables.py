@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Literal, cast, get_args
 
 from tailback.results.metrics import METRICS, measures
 from tailback.results.report import Report
@@ -13,9 +13,13 @@ from tailback.results.rows import Counter, DelayRow
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["TABLES", "build", "parquet_metadata", "unfit", "units"]
+__all__ = ["TABLES", "TABLE_NAMES", "TableName", "build", "parquet_metadata", "unfit", "units"]
 
 Row = dict[str, object]
+
+TableName = Literal["flows", "transports", "applications", "classes", "drops", "ports", "nodes", "series", "metrics"]
+TABLE_NAMES: tuple[TableName, ...] = get_args(TableName)
+"""Every table of a result and of a run directory, in the order in which they are written."""
 
 _COUNTERS = ("offered", "delivered", "dropped", "in_network")
 _DELAYS = ("mean_s", "max_s", "p50_s", "p90_s", "p99_s", "p999_s")

@@ -16,7 +16,7 @@ from typing import Any, cast
 
 from tailback.errors import UsageError
 from tailback.router.policy import Imported
-from tailback.router.verdict import Row, Verdict
+from tailback.router.verdict import PolicyVerdict, Row
 from tailback.scenario import Scenario
 
 __all__ = ["MOST", "Capacity", "most_flows"]
@@ -52,7 +52,7 @@ class Capacity:
         return {**answer, "tried": tried}
 
 
-def most_flows(found: Imported, group: str, judged: Callable[[Imported], Verdict]) -> Capacity:
+def most_flows(found: Imported, group: str, judged: Callable[[Imported], PolicyVerdict]) -> Capacity:
     """Find how many flows of a group fit.
 
     Args:

@@ -28,7 +28,7 @@ from tailback.run.pool import Progress
 from tailback.run.result import Result
 from tailback.run.simulate import run
 
-__all__ = ["Outcome", "Row", "Verdict", "draw", "judge"]
+__all__ = ["Outcome", "PolicyVerdict", "Row", "draw", "judge"]
 
 Outcome: TypeAlias = Literal["survives", "fails", "as-far-as-understood"]
 """`as-far-as-understood`: no group misses a target, and a part of the judged policy is not simulated."""
@@ -112,7 +112,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class PolicyVerdict:
     """What was found about all groups."""
 
     title: str
@@ -197,7 +197,7 @@ def judge(
     seed: int | None = None,
     replications: int | None = None,
     progress: Progress | None = None,
-) -> Verdict:
+) -> PolicyVerdict:
     """Run what was imported and hold each group of flows against its targets.
 
     Args:
@@ -225,7 +225,7 @@ def judge(
         code_point = result.reports[0].flows(group)[0].get("dscp", 0)
         objective = objective_of(code_point, found.targets.get(group), bounds=bounds, least_mos=least_mos)
         rows.append(_row(result, group, classes.get(group, ""), code_point, objective, bounds_of, further_s, codec))
-    return Verdict(_title(found), rows, result, least_mos, found.assumptions, found.not_simulated)
+    return PolicyVerdict(_title(found), rows, result, least_mos, found.assumptions, found.not_simulated)
 
 
 def _title(found: Imported) -> str:
@@ -318,7 +318,7 @@ def _judged(
     return tuple(misses), tuple(doubts)
 
 
-def draw(made: Verdict, path: Path) -> None:
+def draw(made: PolicyVerdict, path: Path) -> None:
     """Draw delay and loss of each group with their targets; the kind of file follows from its name."""
     from tailback.plotting import plot
 

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Literal
 
 from tailback import _native
 from tailback.build import engine
-from tailback.results import tables as frames
+from tailback.results import tables
 from tailback.results.formatting import headline, quantity
 from tailback.results.metrics import Estimate, Measure, estimates, measures
 from tailback.results.report import Report
+from tailback.results.tables import TABLE_NAMES, TableName
 from tailback.results.warnings import wide_intervals
 from tailback.scenario.warnings import ScenarioWarning, accepted
 
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 __all__ = ["Result", "Warmup"]
 
 State = Literal["complete", "interrupted"]
-TableName = Literal["flows", "transports", "applications", "classes", "drops", "ports", "nodes", "series", "metrics"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,18 +76,7 @@ class Result:
             if self._size > _MOST_SIZE:
                 report.pack()
         self.cpu_s += cpu_s
-        for name in (
-            "flows",
-            "transports",
-            "applications",
-            "classes",
-            "drops",
-            "ports",
-            "nodes",
-            "series",
-            "metrics",
-            "_measured",
-        ):
+        for name in (*TABLE_NAMES, "_measured"):
             self.__dict__.pop(name, None)
 
     # Numbers.
@@ -134,7 +123,7 @@ class Result:
 
     def table(self, name: TableName) -> pl.DataFrame:
         """Return a table by name."""
-        return frames.build(name, self.reports, self.base_seed)
+        return tables.build(name, self.reports, self.base_seed)
 
     @cached_property
     def flows(self) -> pl.DataFrame:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from os import PathLike
@@ -13,6 +12,7 @@ from tailback import _native
 from tailback.errors import RunError, UsageError
 from tailback.results.metrics import estimates, measures
 from tailback.results.report import Report
+from tailback.run.adaptive import Replicated
 from tailback.run.executors import Backend
 from tailback.run.pool import Pool, Progress, Task, default_threads
 from tailback.run.result import Result, Warmup
@@ -25,9 +25,6 @@ _PILOT_SAMPLES = 2000
 
 _PILOT_LENGTHS = (1, 2, 4, 8)
 """Lengths of the pilot that are tried, in lengths of the run: bursty traffic can drift by chance over a short one."""
-
-_GROWTH = 1.5
-"""By how much the number of replications grows between looks at the intervals: few looks keep them honest."""
 
 
 class Interrupted(KeyboardInterrupt):
@@ -124,20 +121,48 @@ def run(
         result = Result(scenario, start or Warmup("auto"), confidence, base)
         if start is None:
             raise Interrupted(result)
-        while True:
-            missing = seeds(base, count)[len(result.reports) :]
-            tasks = [Task(None, scenario, s, start.override_s, engine, parallel) for s in missing]
-            outcome = pool.run(tasks, _whole, progress)
-            # After Ctrl-C a later replication may have finished before an earlier one: keep what is there.
-            result.add([done.value for done in outcome.done], sum(done.cpu_s for done in outcome.done))
-            if outcome.interrupted:
-                raise Interrupted(result)
-            if precision is not None:
-                result.is_precise = _precise(result.reports, precision, confidence)
-            if precision is None or result.is_precise or count >= precision.max_replications:
-                result.state = "complete"
-                return result
-            count = min(max(count + 2, math.ceil(count * _GROWTH)), precision.max_replications)
+        _Replications(result, pool, precision, engine, parallel, progress).replicate({None: count})
+    result.state = "complete"
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class _Replications(Replicated[None]):
+    """The replications of one scenario: the only unit."""
+
+    result: Result
+    pool: Pool
+    precision: _Precision | None
+    engine: str | None
+    parallel: int
+    progress: Progress | None
+
+    @property
+    def most(self) -> int:
+        return 0 if self.precision is None else self.precision.max_replications
+
+    def count(self, unit: None) -> int:
+        del unit
+        return len(self.result.reports)
+
+    def advance(self, wanted: Mapping[None, int]) -> bool:
+        """Run the replications that are missing; raises Interrupted with those that are there."""
+        result = self.result
+        missing = seeds(result.base_seed, wanted[None])[len(result.reports) :]
+        warmup_s = result.warmup.override_s
+        tasks = [Task(None, result.scenario, seed, warmup_s, self.engine, self.parallel) for seed in missing]
+        outcome = self.pool.run(tasks, _whole, self.progress)
+        # After Ctrl-C a later replication may have finished before an earlier one: keep what is there.
+        result.add([done.value for done in outcome.done], sum(done.cpu_s for done in outcome.done))
+        if outcome.interrupted:
+            raise Interrupted(result)
+        return True
+
+    def imprecise(self) -> Iterable[None]:
+        if self.precision is None:
+            return []
+        self.result.is_precise = _precise(self.result.reports, self.precision, self.result.confidence)
+        return [] if self.result.is_precise else [None]
 
 
 def _whole(_: None, report: Report) -> Report:

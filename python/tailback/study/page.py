@@ -11,10 +11,10 @@ from tailback.errors import UsageError
 from tailback.results.formatting import digits, fixed, half_of
 from tailback.results.intervals import Interval
 from tailback.results.metrics import Measure
-from tailback.study.results import Contrast, Setting, Sweep
 
 if TYPE_CHECKING:
     from tailback.plotting.sweep.figures import Picture
+    from tailback.study.results import Contrast, Setting, Sweep
 
 __all__ = ["page"]
 

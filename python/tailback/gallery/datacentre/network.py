@@ -8,8 +8,8 @@ from typing import cast
 from tailback.results.report import Report
 from tailback.results.rows import CongestionPointRow, LimitersRow
 from tailback.scenario import Value
-from tailback.study.experiment.design import Settings
 from tailback.study.experiment.metrics import Metric
+from tailback.study.experiment.points import Settings
 
 __all__ = [
     "BOTTLENECK",

@@ -17,8 +17,9 @@ from tailback.bounds.fluid import max_min
 from tailback.results.report import Report
 from tailback.scenario import Value
 from tailback.study.experiment import metrics as m
-from tailback.study.experiment.design import Experiment, Settings
+from tailback.study.experiment.design import Experiment
 from tailback.study.experiment.metrics import Metric
+from tailback.study.experiment.points import Settings
 
 if TYPE_CHECKING:
     from tailback.study.experiment.claims import Condition

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from tailback.plotting.plot import Scale
     from tailback.results.intervals import Interval
-    from tailback.study.experiment.design import AxisValue
+    from tailback.study.experiment.points import AxisValue
 
 Columns = Mapping[str, Mapping[str, "Interval"]]
 """By what is measured (a colour), then by column."""

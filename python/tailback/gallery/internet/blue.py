@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tailback.gallery.internet import dumbbell
 from tailback.scenario import Table
-from tailback.study.experiment.design import Settings
+from tailback.study.experiment.points import Settings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,8 +14,8 @@ from tailback.plotting.experiment import Figure
 from tailback.results.report import Report
 from tailback.results.rows import PortSeries
 from tailback.scenario import Value
-from tailback.study.experiment.design import AxisValue, Settings
 from tailback.study.experiment.metrics import Metric
+from tailback.study.experiment.points import AxisValue, Settings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

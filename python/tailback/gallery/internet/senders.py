@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from tailback.gallery.internet import subtcp
 from tailback.scenario import Table
-from tailback.study.experiment.design import AxisValue, Settings
+from tailback.study.experiment.points import AxisValue, Settings
 
 __all__ = [
     "ACTIVE",

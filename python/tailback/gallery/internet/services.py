@@ -10,8 +10,8 @@ from typing import Literal
 
 from tailback.results.report import Report
 from tailback.scenario import Value
-from tailback.study.experiment.design import AxisValue, Settings
 from tailback.study.experiment.metrics import Metric
+from tailback.study.experiment.points import AxisValue, Settings
 
 __all__ = [
     "CAPACITY",

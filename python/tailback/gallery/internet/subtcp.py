@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tailback.gallery.internet import dumbbell
 from tailback.scenario import Table
-from tailback.study.experiment.design import Settings
+from tailback.study.experiment.points import Settings
 
 __all__ = [
     "ADAPTIVE",

@@ -6,7 +6,7 @@ them to run the same system, with its defaults. Other choices are sensitivities 
 
 from __future__ import annotations
 
-from tailback.study.experiment.design import Settings
+from tailback.study.experiment.points import Settings
 
 __all__ = ["FREEBSD", "HEARTBEAT", "LARGE_SOCKETS"]
 

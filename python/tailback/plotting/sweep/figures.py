@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from matplotlib.figure import Figure
 
@@ -16,7 +16,9 @@ from tailback.results.formatting import fixed
 from tailback.results.intervals import Interval
 from tailback.results.metrics import Measure
 from tailback.scenario import Value
-from tailback.study.results import Setting, Sweep
+
+if TYPE_CHECKING:
+    from tailback.study.results import Setting, Sweep
 
 __all__ = ["Picture", "figures"]
 

@@ -13,10 +13,11 @@ from tailback.plotting.sweep.panels import MOST_PANELS, Picture, label_of, panel
 from tailback.results.formatting import fixed, half_of
 from tailback.results.metrics import Estimate, Measure
 from tailback.scenario import Value
-from tailback.study.results import Setting, Sweep
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from tailback.study.results import Setting, Sweep
 
 __all__ = ["clouds", "heat", "map_of_draws"]
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from tailback.plotting.experiment import Figure
 from tailback.study.experiment.claims import Claim, Condition, Verdict
-from tailback.study.experiment.design import Axis, AxisValue, Experiment, Point, Profile, ProfileName, Settings, grid
+from tailback.study.experiment.design import Experiment, Profile
 from tailback.study.experiment.metrics import Metric
+from tailback.study.experiment.points import Axis, AxisValue, Point, ProfileName, Settings, grid
 from tailback.study.experiment.quantity import Quantity
 from tailback.study.experiment.results import Results
 

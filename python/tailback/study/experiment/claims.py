@@ -6,13 +6,10 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import TYPE_CHECKING, Literal
+from typing import Literal, Protocol
 
 from tailback.results.intervals import Interval
-
-if TYPE_CHECKING:
-    from tailback.study.experiment.design import Point, ProfileName
-    from tailback.study.experiment.quantity import Quantity
+from tailback.study.experiment.points import Point, ProfileName
 
 __all__ = ["CONFIDENCE", "WORDS", "Check", "Claim", "Condition", "Kind", "Region", "Verdict", "judge"]
 
@@ -185,6 +182,13 @@ class Kind(Enum):
     """A measured value beside others; there is nothing that it should be."""
 
 
+class Shown(Protocol):
+    """Something with values to show, such as a `Quantity`."""
+
+    def as_shown(self, why: str) -> Condition:
+        """Return a condition that asserts nothing and shows the values."""
+
+
 @dataclass(frozen=True)
 class Claim:
     """A sentence, where it comes from, and the condition that decides it."""
@@ -202,7 +206,7 @@ class Claim:
     """Of a result that the source is known for: what it says or prints, in a few words, for the scoreboard."""
 
     @classmethod
-    def comparison(cls, id: str, text: str, source: str, quantity: Quantity, why: str) -> Claim:  # noqa: A002
+    def comparison(cls, id: str, text: str, source: str, quantity: Shown, why: str) -> Claim:  # noqa: A002
         """Return a claim that is shown and never judged, such as a sensitivity or the result of another choice."""
         return cls(id, text, source, quantity.as_shown(why), Kind.COMPARISON, why)
 

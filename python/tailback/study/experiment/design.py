@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
-from itertools import product
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar
 
+from tailback.plotting.experiment import Figure
 from tailback.results.report import Report
-from tailback.scenario import Scenario, Value
+from tailback.scenario import Scenario
 from tailback.scenario.warnings import ScenarioWarning, gather
+from tailback.study.experiment.claims import Claim
+from tailback.study.experiment.metrics import Metric
+from tailback.study.experiment.points import Axis, AxisValue, Point, ProfileName, Settings
+from tailback.study.experiment.results import Results
 
-if TYPE_CHECKING:
-    from tailback.plotting.experiment import Figure
-    from tailback.study.experiment.claims import Claim
-    from tailback.study.experiment.metrics import Metric
-    from tailback.study.experiment.results import Results
-
-__all__ = ["Axis", "AxisValue", "Experiment", "Point", "Profile", "ProfileName", "Settings", "grid"]
-
-AxisValue = str | int | float
-Settings = dict[str, Value]
-"""Paths in the scenario document with the values they take, as in `--set`."""
-ProfileName = Literal["quick", "full"]
+__all__ = ["HOPS_PER_CPU_S", "Experiment", "Profile"]
 
 HOPS_PER_CPU_S = 5e6
 """Packet-hops that one processor second counts for in a budget.
@@ -33,68 +26,6 @@ HOPS_PER_CPU_S = 5e6
 Budgets are declared in seconds but kept in packet-hops, so that a slow machine and a fast one end with the same
 replications and the same report.
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Axis:
-    """One parameter that an experiment varies."""
-
-    name: str
-    label: str
-    """For the figure's axis, such as "mean burst size"."""
-    unit: str = ""
-
-    def text(self, value: AxisValue) -> str:
-        """Return a value with its unit."""
-        shown = f"{value:g}" if isinstance(value, float) else str(value)
-        return f"{shown} {self.unit}".rstrip()
-
-    @property
-    def title(self) -> str:
-        """Label and unit, for a figure."""
-        return f"{self.label} ({self.unit})" if self.unit else self.label
-
-
-class Point(Mapping[str, AxisValue]):
-    """One combination of the axes' values. Immutable; equal points are the same point."""
-
-    __slots__ = ("_hash", "_values")
-
-    def __init__(self, **values: AxisValue) -> None:
-        self._values = values
-        self._hash = hash(tuple(sorted(values.items(), key=lambda item: item[0])))
-
-    def __getitem__(self, name: str) -> AxisValue:
-        return self._values[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._values)
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Travel to another process by value: hashes of texts differ from one to the next."""
-        return _point, (self._values,)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Point) and self._values == other._values
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __repr__(self) -> str:
-        return "Point(" + ", ".join(f"{name}={value!r}" for name, value in self._values.items()) + ")"
-
-
-def _point(values: dict[str, AxisValue]) -> Point:
-    return Point(**values)
-
-
-def grid(**axes: Iterable[AxisValue]) -> list[Point]:
-    """Return every combination of the given values."""
-    lists = [list(values) for values in axes.values()]
-    return [Point(**dict(zip(axes, values, strict=True))) for values in product(*lists)]
 
 
 @dataclass(frozen=True, slots=True)

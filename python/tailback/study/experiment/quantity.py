@@ -12,9 +12,9 @@ from itertools import pairwise
 
 from tailback.results.intervals import Interval, mean_interval, ratio_interval
 from tailback.study.experiment.claims import CONFIDENCE, Check, Condition, Region, Verdict, judge
-from tailback.study.experiment.design import Axis, AxisValue, Experiment, Point
+from tailback.study.experiment.points import Axes, Axis, AxisValue, Point
 
-__all__ = ["Cell", "Key", "Quantity", "Selector", "matches"]
+__all__ = ["Key", "PointValues", "Quantity", "Selector", "matches"]
 
 Key = tuple[tuple[str, AxisValue], ...]
 """Values of the axes that are still free, in the experiment's order."""
@@ -32,7 +32,7 @@ def matches(value: AxisValue, selector: Selector) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class PointValues:
     """A quantity at one point: a value per replication."""
 
     values: Mapping[int, float]
@@ -49,10 +49,10 @@ class Cell:
 class Quantity:
     """A metric at some points, or arithmetic on such. Comparisons give a `Condition`, not a truth value."""
 
-    experiment: Experiment
+    experiment: Axes
     label: str
     unit: str
-    cells: Mapping[Key, Cell]
+    cells: Mapping[Key, PointValues]
     lowest: float | None = None
     factor: float = 1.0
     """What the metric itself was multiplied by; a comparison with such a one is shown as a ratio."""
@@ -121,11 +121,11 @@ class Quantity:
         for key, left, right in self._pairs(other):
             common = sorted(left.values.keys() & right.values.keys())
             values = {k: combine(left.values[k], right.values[k]) for k in common}
-            cells[key] = Cell(values, left.points | right.points)
+            cells[key] = PointValues(values, left.points | right.points)
         label = f"{self.label} {sign} {other.label}"
         return Quantity(self.experiment, label, self.unit, cells)
 
-    def _pairs(self, other: Quantity) -> Iterator[tuple[Key, Cell, Cell]]:
+    def _pairs(self, other: Quantity) -> Iterator[tuple[Key, PointValues, PointValues]]:
         """Yield the cells of both at equal values of the free axes; a quantity with fewer axes is repeated."""
         if self.unit != other.unit:
             raise ValueError(f"{self.label} is in {self.unit}, {other.label} in {other.unit}")
@@ -170,7 +170,7 @@ class Quantity:
     def is_zero(self) -> Condition:
         """Return the condition that not one event was seen; the metric must count events."""
 
-        def check(key: Key, cell: Cell) -> Check:
+        def check(key: Key, cell: PointValues) -> Check:
             if cell.events is None:
                 raise TypeError(
                     f"{self.label} counts no events, so it cannot be claimed to be zero; give an upper bound"
@@ -262,14 +262,14 @@ class Quantity:
             verdict = judge(interval, region)
             yield Check(self._at(key), verdict, interval, self.unit, cell.points, region.slack(interval))
 
-    def _shown(self, cell: Cell) -> Interval:
+    def _shown(self, cell: PointValues) -> Interval:
         return cell.interval().clipped(self.lowest)
 
     def _at(self, key: Key) -> str:
         return self.experiment.describe(dict(key))
 
 
-def _unscaled_ratio(self: Quantity, other: Quantity, left: Cell, right: Cell) -> Interval | None:
+def _unscaled_ratio(self: Quantity, other: Quantity, left: PointValues, right: PointValues) -> Interval | None:
     """Ratio of two metrics as they were before they were scaled for a comparison, if one was."""
     if self.factor == other.factor:
         return None

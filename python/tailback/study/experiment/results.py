@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
-from tailback.study.experiment.design import AxisValue, Experiment, Point, ProfileName
-from tailback.study.experiment.quantity import Cell, Key, Quantity, Selector, matches
+from tailback.study.experiment.metrics import Metric
+from tailback.study.experiment.points import Axes, Axis, AxisValue, Point, ProfileName
+from tailback.study.experiment.quantity import Key, PointValues, Quantity, Selector, matches
 
-__all__ = ["Results", "Sample"]
+__all__ = ["Measured", "Results", "Sample"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +30,24 @@ class Sample:
     """Whether `traces` holds all that the experiment keeps of a run; only of a point's first replication."""
 
 
+class Measured(Axes, Protocol):
+    """Axes with what is measured at their points; an `Experiment` is one."""
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """Every axis."""
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """Every metric."""
+
+
 class Results:
     """Quantities by name: `results["loss"]`; `results.where(mechanism="plain")["loss"]` at some points."""
 
     def __init__(
         self,
-        experiment: Experiment,
+        experiment: Measured,
         profile: ProfileName,
         samples: Mapping[Point, Sequence[Sample]],
         fixed: frozenset[str],
@@ -72,13 +86,13 @@ class Results:
         if found is None:
             known = ", ".join(m.name for m in self.experiment.metrics)
             raise KeyError(f"{self.experiment.id} does not measure {metric!r}; it measures {known}")
-        cells: dict[Key, Cell] = {}
+        cells: dict[Key, PointValues] = {}
         for point, samples in self.samples.items():
             key = tuple((name, value) for name, value in point.items() if name not in self._fixed)
             values = {s.replication: v for s in samples if not math.isnan(v := s.values[metric])}
             counted = [s.events[metric] for s in samples if metric in s.events]
             events = (sum(e[0] for e in counted), sum(e[1] for e in counted)) if found.events else None
-            cells[key] = Cell(values, frozenset([point]), events)
+            cells[key] = PointValues(values, frozenset([point]), events)
         label = f"{found.label} [{self._name}]" if self._name else found.label
         return Quantity(self.experiment, label, found.unit, cells, found.lowest)
 
@@ -93,7 +107,7 @@ class Results:
         return samples[0].traces[name]
 
 
-def _short(experiment: Experiment, name: str, value: AxisValue) -> str:
+def _short(experiment: Measured, name: str, value: AxisValue) -> str:
     """A fixed axis in a label: words stand for themselves, numbers need their axis's name."""
     text = experiment.axis(name).text(value)
     return text if isinstance(value, str) else f"{name} {text}"

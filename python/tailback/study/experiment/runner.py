@@ -9,20 +9,19 @@ from dataclasses import dataclass, field
 from tailback.errors import UsageError
 from tailback.results.intervals import mean_interval
 from tailback.results.report import Report
+from tailback.run.adaptive import Replicated
 from tailback.run.pool import Done, Outcome, Pool, Task
 from tailback.scenario import Scenario
 from tailback.study.experiment.claims import CONFIDENCE, WORDS, Claim, Kind, Verdict, undecided_points
-from tailback.study.experiment.design import HOPS_PER_CPU_S, Experiment, Point, ProfileName
+from tailback.study.experiment.design import HOPS_PER_CPU_S, Experiment, Profile
+from tailback.study.experiment.points import Point, ProfileName
 from tailback.study.experiment.results import Results, Sample
 from tailback.study.experiment.store import Store
 
-__all__ = ["MAX_SEED", "Study", "check_seed", "plan", "run", "verdicts", "words"]
+__all__ = ["MAX_SEED", "Trial", "check_seed", "plan", "run", "verdicts", "words"]
 
 MAX_SEED = 2**63 - 10**6
 """Largest base seed: a scenario's seed is below 2^63, and replications count up from the base."""
-
-_GROWTH = 1.5
-"""How much the replications of a point grow by between two looks: few looks keep the 99 % near to 99 %."""
 
 Watch = Callable[[str, float, int], object]
 """Told now and then what is being done, how many replications are finished (fractions count) and planned."""
@@ -31,7 +30,7 @@ Key = tuple[Point, int]
 
 
 @dataclass
-class Study:
+class Trial:
     """An experiment that has been run, as far as it got."""
 
     experiment: Experiment
@@ -104,9 +103,9 @@ class Study:
         return seed
 
 
-def plan(experiment: Experiment, profile: ProfileName, seed: int | None = None) -> Study:
-    """Return a study of which nothing has been run: its claims say which points they depend on."""
-    return Study(experiment, profile, {point: [] for point in experiment.points(profile)}, check_seed(seed))
+def plan(experiment: Experiment, profile: ProfileName, seed: int | None = None) -> Trial:
+    """Return a trial of which nothing has been run: its claims say which points they depend on."""
+    return Trial(experiment, profile, {point: [] for point in experiment.points(profile)}, check_seed(seed))
 
 
 def check_seed(seed: int | None) -> int | None:
@@ -127,77 +126,98 @@ def run(
     *,
     seed: int | None = None,
     store: Store | None = None,
-) -> Study:
+) -> Trial:
     """Run one experiment until its claims are decided, its targets are met, or its budget is spent.
 
     With `only`, run no other points; claims that depend on others stay undecided. With `seed`, replication k has
     the seed `seed + k` at every point, whatever the scenarios say. Replications that are in `store` are not run again,
     and those that finish are put there at once; the results are the same.
     """
-    effort = experiment.profile(profile)
-    study = plan(experiment, profile, seed)
-    chosen = [point for point in study.samples if only is None or point in only]
-    wanted = dict.fromkeys(chosen, effort.replications)
-    budget = effort.cpu_s * HOPS_PER_CPU_S
-    note = "running"
+    trial = plan(experiment, profile, seed)
+    chosen = [point for point in trial.samples if only is None or point in only]
+    replications = _Replications(trial, pool, watch, store)
+    replications.replicate(dict.fromkeys(chosen, experiment.profile(profile).replications))
+    if profile == "full" and not trial.interrupted:
+        trial.imprecise = len(_imprecise(trial))
+    return trial
 
-    while True:
-        tasks = list(_tasks(study, wanted, budget))
+
+@dataclass
+class _Replications(Replicated[Point]):
+    """The replications of an experiment; a unit is a point."""
+
+    trial: Trial
+    pool: Pool
+    watch: Watch | None
+    store: Store | None
+    note: str = "running"
+    """What the current round is about, for `watch`."""
+
+    @property
+    def effort(self) -> Profile:
+        """Lengths and budget of the experiment."""
+        return self.trial.experiment.profile(self.trial.profile)
+
+    @property
+    def most(self) -> int:
+        return self.effort.max_replications
+
+    def count(self, unit: Point) -> int:
+        return len(self.trial.samples[unit])
+
+    def advance(self, wanted: Mapping[Point, int]) -> bool:
+        trial, experiment = self.trial, self.trial.experiment
+        tasks = list(self._tasks(wanted))
         if not tasks:
-            break
-        if watch:
-            watch(f"{experiment.id}: {note}", 0, len(tasks))
-        if store is not None:
-            tasks = study.resume(tasks, store)
-        save = None if store is None else _saver(study, store)
-        outcome = pool.run(tasks, _Keep(experiment), _relay(watch, f"{experiment.id}: {note}"), save)
-        study.take(outcome)
-        if outcome.interrupted:
-            study.interrupted = True
-            return study
-        claims = study.claims
+            return False
+        note = f"{experiment.id}: {self.note}"
+        if self.watch:
+            self.watch(note, 0, len(tasks))
+        save = None
+        if self.store is not None:
+            tasks = trial.resume(tasks, self.store)
+            save = _saver(trial, self.store)
+        outcome = self.pool.run(tasks, _Keep(experiment), _relay(self.watch, note), save)
+        trial.take(outcome)
+        trial.interrupted = outcome.interrupted
+        return not outcome.interrupted
+
+    def imprecise(self) -> Iterable[Point]:
+        """Return the points with an undecided claim or, in `full`, a missed target; those of asserted claims first.
+
+        A claim that is known to fail must not spend the budget of the claims on which the exit code depends.
+        """
+        claims = self.trial.claims
         undecided = undecided_points(claims)
-        imprecise = _imprecise(study) if profile == "full" else set[Point]()
-        note = (
-            f"{len(undecided)} points undecided, {len(imprecise)} imprecise"
-            if imprecise
-            else f"{len(undecided)} points undecided"
-        )
-        more = {point for point in undecided | imprecise if len(study.samples[point]) < effort.max_replications}
-        # What the exit code hangs on goes first: a known miss must not spend the budget of what is asserted.
+        imprecise = _imprecise(self.trial) if self.trial.profile == "full" else set[Point]()
+        self.note = f"{len(undecided)} points undecided" + (f", {len(imprecise)} imprecise" if imprecise else "")
+        more = {point for point in undecided | imprecise if self.count(point) < self.most}
         asserted = more & undecided_points(claim for claim in claims if claim.kind is Kind.ASSERTED)
-        wanted = {
-            point: min(max(len(samples) + 2, math.ceil(len(samples) * _GROWTH)), effort.max_replications)
-            for point, samples in study.samples.items()
-            if samples and point in (asserted or more)
-        }
-    if profile == "full":
-        study.imprecise = len(_imprecise(study))
-    return study
+        return [point for point, samples in self.trial.samples.items() if samples and point in (asserted or more)]
+
+    def _tasks(self, wanted: Mapping[Point, int]) -> Iterable[Task[Key]]:
+        """Yield the replications that are still missing, as far as the budget goes.
+
+        The first replications are always run: without them there is nothing to report. What one more costs at a point
+        is known from those before it, in packet-hops, which are the same on every machine.
+        """
+        trial = self.trial
+        left = self.effort.cpu_s * HOPS_PER_CPU_S - trial.packet_hops
+        most = max(wanted.values(), default=0)
+        for replication in range(most):
+            for point, count in wanted.items():
+                have = trial.samples[point]
+                if not len(have) <= replication < count:
+                    continue
+                left -= sum(sample.packet_hops for sample in have) / len(have) if have else 0
+                if left < 0:
+                    return
+                yield _task(trial, point, replication)
 
 
-def _tasks(study: Study, wanted: Mapping[Point, int], budget: float) -> Iterable[Task[Key]]:
-    """Yield the replications that are still missing, as far as the budget goes.
-
-    The first replications are always run: without them there is nothing to report. What one more costs at a point
-    is known from those before it, in packet-hops, which are the same on every machine.
-    """
-    left = budget - study.packet_hops
-    most = max(wanted.values(), default=0)
-    for replication in range(most):
-        for point, count in wanted.items():
-            have = study.samples[point]
-            if not len(have) <= replication < count:
-                continue
-            left -= sum(sample.packet_hops for sample in have) / len(have) if have else 0
-            if left < 0:
-                return
-            yield _task(study, point, replication)
-
-
-def _task(study: Study, point: Point, replication: int) -> Task[Key]:
+def _task(trial: Trial, point: Point, replication: int) -> Task[Key]:
     # One seed for a replication at all points: common random numbers wherever points are compared.
-    return Task((point, replication), study.scenario(point), study.base_seed(point) + replication)
+    return Task((point, replication), trial.scenario(point), trial.base_seed(point) + replication)
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,11 +244,11 @@ def _sample(experiment: Experiment, point: Point, replication: int, report: Repo
     )
 
 
-def _imprecise(study: Study) -> set[Point]:
+def _imprecise(trial: Trial) -> set[Point]:
     """Return the points at which a metric with a target has not met it."""
-    targets = [(metric.name, metric.precision) for metric in study.experiment.metrics if metric.precision]
+    targets = [(metric.name, metric.precision) for metric in trial.experiment.metrics if metric.precision]
     found = set()
-    for point, samples in study.samples.items():
+    for point, samples in trial.samples.items():
         for name, (relative, absolute) in targets:
             values = [sample.values[name] for sample in samples if not math.isnan(sample.values[name])]
             if values and not mean_interval(values, CONFIDENCE).is_precise(relative, absolute):
@@ -236,9 +256,9 @@ def _imprecise(study: Study) -> set[Point]:
     return found
 
 
-def _saver(study: Study, store: Store) -> Callable[[Done[Key, Sample]], object]:
+def _saver(trial: Trial, store: Store) -> Callable[[Done[Key, Sample]], object]:
     """Return what puts a replication into the store as soon as it has finished."""
-    return lambda done: store.add(study.scenario(done.key[0]).hash, done.value)
+    return lambda done: store.add(trial.scenario(done.key[0]).hash, done.value)
 
 
 def _relay(watch: Watch | None, note: str) -> Callable[[float, int], object] | None:
@@ -248,20 +268,20 @@ def _relay(watch: Watch | None, note: str) -> Callable[[float, int], object] | N
     return lambda done, total: told(note, done, total)
 
 
-def verdicts(studies: Iterable[Study]) -> dict[str, int]:
-    """Count the claims of some studies by what they assert; those that assert nothing are reported."""
+def verdicts(trials: Iterable[Trial]) -> dict[str, int]:
+    """Count the claims of some trials by what they assert; those that assert nothing are reported."""
     counts = {"pass": 0, "fail": 0, "undecided": 0, "reported": 0}
-    for study in studies:
-        for claim in study.claims:
+    for trial in trials:
+        for claim in trial.claims:
             counts[_outcome(claim)] += 1
     return counts
 
 
-def words(studies: Iterable[Study]) -> dict[str, int]:
-    """Count the claims of some studies by their word."""
+def words(trials: Iterable[Trial]) -> dict[str, int]:
+    """Count the claims of some trials by their word."""
     counts = dict.fromkeys(WORDS, 0)
-    for study in studies:
-        for claim in study.claims:
+    for trial in trials:
+        for claim in trial.claims:
             counts[claim.word] += 1
     return counts
 

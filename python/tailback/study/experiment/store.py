@@ -15,10 +15,10 @@ from typing import Any
 from tailback import _native
 from tailback.build import engine
 from tailback.errors import OutputError
-from tailback.gallery.registry import GROUPS
 from tailback.results import sealed as stored
 from tailback.results.directory import writing
-from tailback.study.experiment.design import Experiment, Point
+from tailback.study.experiment.design import Experiment
+from tailback.study.experiment.points import Point
 from tailback.study.experiment.results import Sample
 
 __all__ = ["FILE", "Store"]
@@ -49,8 +49,6 @@ _MEASURING = (
 
 _TUPLE = "()"
 """Key that marks a tuple."""
-
-_EXPERIMENTS = tuple(f"tailback.gallery.{group}." for group in GROUPS)
 
 
 class Store:
@@ -187,7 +185,9 @@ def _program(experiment: Experiment) -> str:
     """
     own = type(experiment).__module__
     # Imported here, so that the hash does not depend on what else the process has imported.
-    modules = [sys.modules[name] for name in _used(own, {own})] + [import_module(name) for name in _MEASURING]
+    # GALLERY.group.folder.module: what experiments share is in modules of GALLERY, too.
+    shared = own.rsplit(".", 3)[0] + "."
+    modules = [sys.modules[name] for name in _used(own, shared, {own})] + [import_module(name) for name in _MEASURING]
     files = {Path(file) for module in modules if (file := getattr(module, "__file__", None))}
     parts = [f"{_native.version} {engine()}", *sorted(f"{file.name} {_hash(file)}" for file in files)]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
@@ -197,11 +197,11 @@ def _hash(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
-def _used(name: str, seen: set[str]) -> set[str]:
-    """Return a module with those of the experiments' groups that it takes things from."""
+def _used(name: str, shared: str, seen: set[str]) -> set[str]:
+    """Return the names of a module and of those below `shared` that it uses, at any depth."""
     for value in vars(sys.modules[name]).values():
         other = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
-        if isinstance(other, str) and other.startswith(_EXPERIMENTS) and other not in seen and other in sys.modules:
+        if isinstance(other, str) and other.startswith(shared) and other not in seen and other in sys.modules:
             seen.add(other)
-            _used(other, seen)
+            _used(other, shared, seen)
     return seen

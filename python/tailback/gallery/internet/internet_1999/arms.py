@@ -17,7 +17,7 @@ from tailback.gallery.internet.internet_e15.queues import SFB
 from tailback.gallery.internet.internet_e15.queues import discipline as e15_queue
 from tailback.gallery.internet.senders import equivalent, sender, timers, workload
 from tailback.scenario import Value
-from tailback.study.experiment.design import Point, ProfileName, Settings
+from tailback.study.experiment.points import Point, ProfileName, Settings
 
 __all__ = ["ANY", "ARMS", "FROZEN_S", "INTERVAL_S", "MANY", "STEPS", "Arm"]
 

@@ -12,9 +12,9 @@ from tailback.gallery.internet.senders import BSD, NONE, NS2, ON_OFF, PERSISTENT
 from tailback.study.experiment.claims import Condition
 from tailback.study.experiment.results import Results
 
-__all__ = ["HEADLINES", "LATE", "Cell", "Headline"]
+__all__ = ["HEADLINES", "LATE", "Headline", "MatrixCell"]
 
-Cell = Callable[[str], Results]
+MatrixCell = Callable[[str], Results]
 """The results of an arm in one cell."""
 LATE = tuple(range(5, STEPS + 1))
 """Steps of internet-e13 with 250 to 500 connections."""
@@ -35,7 +35,7 @@ class Headline:
     sentence: str
     source: str
     arms: tuple[str, ...]
-    condition: Callable[[Cell], Condition]
+    condition: Callable[[MatrixCell], Condition]
     own: frozenset[tuple[str, str]] = _SIMULATED
     """Rule and timers that are nearest to the source's: ns's sender with the calibrated timers for what was simulated,
     BSD's timers for the testbed, whose kernel's rule is not known."""
@@ -57,13 +57,13 @@ class Headline:
         return WORKLOADS if self.experiment == "e12" else (PERSISTENT,)
 
 
-def _less(metric: str, small: str, large: str) -> Callable[[Cell], Condition]:
+def _less(metric: str, small: str, large: str) -> Callable[[MatrixCell], Condition]:
     """Return that one arm has less of a quantity than another; shown is by how much, in its unit."""
     # A number to compare with makes two zeros a miss: less than nothing cannot be.
     return lambda cell: cell(large)[metric] - cell(small)[metric] > 0
 
 
-def _steps(metric: str) -> Callable[[Cell], Condition]:
+def _steps(metric: str) -> Callable[[MatrixCell], Condition]:
     conditions = [_less(f"{metric}_{step}", "e13 Blue", "e13 RED") for step in LATE]
     return lambda cell: reduce(and_, (condition(cell) for condition in conditions))
 

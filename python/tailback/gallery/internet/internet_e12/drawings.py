@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tailback.gallery.internet.blue import curves
 from tailback.gallery.internet.senders import FLOORS, ON_OFF, PERSISTENT
-from tailback.study.experiment.design import AxisValue
+from tailback.study.experiment.points import AxisValue
 from tailback.study.experiment.results import Results
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import Any
 from tailback import _native
 from tailback.gallery.internet import blue, dumbbell, subtcp
 from tailback.scenario import Value
-from tailback.study.experiment.design import Settings
+from tailback.study.experiment.points import Settings
 
 __all__ = [
     "ADAPTIVE",
