@@ -21,10 +21,21 @@ from tailback.plotting import experiment as figures
 from tailback.reproduction import provenance
 from tailback.reproduction.provenance import digest
 from tailback.reproduction.reproduce import reproduce
+from tailback.results import observables as m
 from tailback.run.pool import Pool
 from tailback.scenario import Scenario
-from tailback.study.experiment import Axis, Claim, Experiment, Figure, Metric, Point, Profile, Results, Settings, grid
-from tailback.study.experiment import metrics as m
+from tailback.study.experiment import (
+    Axis,
+    Claim,
+    Experiment,
+    Figure,
+    Observable,
+    Point,
+    Profile,
+    Results,
+    Settings,
+    grid,
+)
 from tailback.study.experiment.claims import Kind
 from tailback.study.experiment.design import HOPS_PER_CPU_S
 from tailback.study.experiment.runner import plan, run
@@ -57,7 +68,7 @@ class Small(Experiment):
     axes = (Axis("mechanism", "mechanism"), Axis("rate", "rate", "Mbit/s"))
     quick = Profile(duration="1s", warmup="100ms", replications=3, max_replications=9, cpu_s=5)
     full = Profile(duration="1s", warmup="100ms", replications=3, max_replications=9, cpu_s=5)
-    metrics: ClassVar[tuple[Metric, ...]] = (
+    metrics: ClassVar[tuple[Observable, ...]] = (
         m.loss(),
         m.mean_delay(),
         m.throughput(),

@@ -15,9 +15,20 @@ import pytest
 
 from tailback.errors import OutputError
 from tailback.reproduction.reproduce import reproduce
+from tailback.results import observables as m
 from tailback.run.pool import Pool
-from tailback.study.experiment import Axis, Claim, Experiment, Figure, Metric, Point, Profile, Results, Settings, grid
-from tailback.study.experiment import metrics as m
+from tailback.study.experiment import (
+    Axis,
+    Claim,
+    Experiment,
+    Figure,
+    Observable,
+    Point,
+    Profile,
+    Results,
+    Settings,
+    grid,
+)
 from tailback.study.experiment.runner import run
 from tailback.study.experiment.store import FILE, Store
 
@@ -39,10 +50,10 @@ class Long(Experiment):
     reference = "nowhere"
     axes = (Axis("mechanism", "mechanism"), Axis("rate", "rate", "Mbit/s"))
     quick = full = Profile(duration="60s", warmup="100ms", replications=6, max_replications=9, cpu_s=60)
-    metrics: ClassVar[tuple[Metric, ...]] = (
+    metrics: ClassVar[tuple[Observable, ...]] = (
         m.loss(),
         m.mean_delay(),
-        Metric("missing", "missing", "s", lambda _: float("nan")),
+        Observable("missing", "missing", "s", lambda _: float("nan")),
     )
     traces: ClassVar = {"digest": lambda report: {"is": ([report.digest, 1], (0.1, None), {})}}
 

@@ -8,6 +8,7 @@ from html import escape
 
 from tailback.results.intervals import Interval
 from tailback.results.metrics import Measure
+from tailback.results.units import display
 
 __all__ = ["digits", "fixed", "half_of", "headline", "html_table", "quantity"]
 
@@ -48,9 +49,7 @@ def half_of(interval: Interval, scale: float = 1.0, resolution: float = 0.0) -> 
 
 def fixed(measure: Measure) -> tuple[float, str]:
     """Return factor and unit of a metric where all its numbers have the same one, as in columns and at axes."""
-    if measure.is_share:
-        return 100.0, "%"
-    return {"1": (1.0, ""), "s": (1e3, "ms"), "bit/s": (1e-6, "Mbit/s"), "packet": (1.0, "packets")}[measure.unit]
+    return display(measure.unit, is_share=measure.is_share)
 
 
 def digits(value: float, significant: int) -> str:

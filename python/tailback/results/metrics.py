@@ -13,8 +13,10 @@ from tailback.results.rows import DelayRow
 
 __all__ = [
     "METRICS",
+    "OTHERS",
     "RESOLUTION",
     "UNITS",
+    "VOCABULARY",
     "Estimate",
     "Measure",
     "Metric",
@@ -65,8 +67,26 @@ Jain's index is (Σx)²/(n·Σx²) (R. Jain, D. Chiu and W. Hawe, DEC-TR-301, 19
 `completion` are of flows with a transport, `response` and `slowdown` of applications.
 """
 
+OTHERS = {
+    "delay_max": Metric("s", "longest one-way delay of a packet"),
+    "delay_p90": Metric("s", "90th percentile of the one-way delay of packets"),
+    "delay_p999": Metric("s", "99.9th percentile of it"),
+    "drops": Metric("packet", "packets lost at some ports"),
+    "held": Metric("1", "time in which data waits at a port that sends nothing", is_share=True),
+    "lost": Metric("bit/s", "payload lost"),
+    "mark_rate": Metric("packet/s", "packets marked per second"),
+    "mos": Metric("1", "mean opinion score of calls or video, 1 to 5"),
+    "queue": Metric("B", "bytes waiting at a port"),
+    "stopped": Metric("1", "time in which a stop is in force", is_share=True),
+    "utilisation": Metric("1", "time in which a port sends", is_share=True),
+}
+"""Metrics that no summary has: experiments and targets take them from reports (`tailback.results.observables`)."""
+
+VOCABULARY = METRICS | OTHERS
+"""Every metric by name. No other table states the unit of a metric."""
+
 UNITS = {name: metric.unit for name, metric in METRICS.items()}
-"""Unit of each metric."""
+"""Unit of each metric of a summary."""
 
 RESOLUTION = 1 / 256
 """Largest relative error of a quantile: half a bucket of the histogram per its lowest value (docs/statistics.md)."""

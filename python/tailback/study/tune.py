@@ -29,6 +29,7 @@ from tailback import _native
 from tailback.errors import ScenarioError, UsageError
 from tailback.results import quality
 from tailback.results.intervals import Interval, mean_interval
+from tailback.results.metrics import VOCABULARY
 from tailback.results.report import Report
 from tailback.run.simulate import run
 from tailback.scenario import Scenario
@@ -118,7 +119,7 @@ class Attempt:
             {
                 "target": check.target.text,
                 "state": check.state,
-                **check.interval.as_json(_UNITS[check.target.metric]),
+                **check.interval.as_json(_unit(check.target.metric)),
             }
             for check in self.checks
         ]
@@ -209,9 +210,11 @@ _METRICS: Mapping[str, _Figure] = {
     "goodput": lambda report, group: report.goodput_bps(group),
     "mos": _of_arrivals(lambda report, group: quality.speech(report, group).mos),
 }
-_UNITS = {"loss": "1", "throughput": "bit/s", "goodput": "bit/s", "mos": "1"} | dict.fromkeys(
-    ("delay", "delay.p99", "jitter", "pdv.p99", "pdv.p999"), "s"
-)
+
+
+def _unit(metric: str) -> str:
+    """Return the unit of a target's metric, which has dots where the vocabulary has underscores."""
+    return VOCABULARY[metric.replace(".", "_")].unit
 
 
 def parameter(text: str, steps: int = 16) -> Parameter:
@@ -261,7 +264,7 @@ def target(text: str) -> Target:
 
 
 def _limit(metric: str, value: str) -> float:
-    unit = _UNITS[metric]
+    unit = _unit(metric)
     try:
         if unit == "s":
             return _native.parse_duration(value) * 1e-12

@@ -5,10 +5,10 @@ from __future__ import annotations
 from math import nan
 from typing import cast
 
+from tailback.results.observables import Observable
 from tailback.results.report import Report
 from tailback.results.rows import CongestionPointRow, LimitersRow
 from tailback.scenario import Value
-from tailback.study.experiment.metrics import Metric
 from tailback.study.experiment.points import Settings
 
 __all__ = [
@@ -70,26 +70,26 @@ def _latency_us(report: Report, group: str) -> float:
     return 1e6 * (report.application(group)["completed"]["mean_s"] or nan)
 
 
-def tps(group: str) -> Metric:
+def tps(group: str) -> Observable:
     """Transactions per second and connection of a group."""
     name = group.replace("/", "")
-    return Metric(f"{name}_tps", f"{group} throughput", "Tps", lambda report: transactions(report, group))
+    return Observable(f"{name}_tps", f"{group} throughput", "Tps", lambda report: transactions(report, group))
 
 
-def latency(group: str) -> Metric:
+def latency(group: str) -> Observable:
     """Mean time of a group's transactions that ended in the measured time: the same that `tps` counts."""
     name = group.replace("/", "")
-    return Metric(f"{name}_latency", f"{group} latency", "us", lambda report: _latency_us(report, group))
+    return Observable(f"{name}_latency", f"{group} latency", "us", lambda report: _latency_us(report, group))
 
 
-def identity(group: str) -> Metric:
+def identity(group: str) -> Observable:
     """Tps times (latency + wait), which is 1 for a closed loop."""
     name = group.replace("/", "")
 
     def value(report: Report) -> float:
         return transactions(report, group) * (_latency_us(report, group) + WAITS_US[group]) * 1e-6
 
-    return Metric(f"{name}_loop", f"{group}: throughput times (latency + wait)", "", value)
+    return Observable(f"{name}_loop", f"{group}: throughput times (latency + wait)", "", value)
 
 
 def point(report: Report, port: str = BOTTLENECK) -> CongestionPointRow:
@@ -108,19 +108,19 @@ def limiters(report: Report) -> list[LimitersRow]:
     return [row for row in report.congestion()["limiters"] if row["port"].removesuffix("->core") in EDGES]
 
 
-def idle(port: str = BOTTLENECK) -> Metric:
+def idle(port: str = BOTTLENECK) -> Observable:
     """Share of the time in which a port sends nothing, in percent: what figures of a nearly full line show."""
-    return Metric("idle", "idle time of the bottleneck", "%", lambda report: 100 * (1 - report.utilisation(port)))
+    return Observable("idle", "idle time of the bottleneck", "%", lambda report: 100 * (1 - report.utilisation(port)))
 
 
-def mean_limited() -> Metric:
+def mean_limited() -> Observable:
     """Mean bytes in the limiters' queues of one edge."""
 
     def value(report: Report) -> float:
         rows = limiters(report)
         return 1e-3 * sum(row["mean_bytes"] for row in rows) / len(rows)
 
-    return Metric("limited", "mean queue of the rate limiters at an edge", "kB", value)
+    return Observable("limited", "mean queue of the rate limiters at an edge", "kB", value)
 
 
 def series(report: Report) -> object:

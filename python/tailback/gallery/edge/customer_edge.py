@@ -14,11 +14,11 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tailback.bounds.fluid import max_min
+from tailback.results import observables as m
+from tailback.results.observables import Observable
 from tailback.results.report import Report
 from tailback.scenario import Value
-from tailback.study.experiment import metrics as m
 from tailback.study.experiment.design import Experiment
-from tailback.study.experiment.metrics import Metric
 from tailback.study.experiment.points import Settings
 
 if TYPE_CHECKING:
@@ -212,37 +212,37 @@ def labelled(mode: str = "short-pipe") -> Settings:
 # What is measured.
 
 
-def group_loss(group: str) -> Metric:
+def group_loss(group: str) -> Observable:
     """Loss of a column of Table 1."""
     return m.loss(group, f"loss_{group}", f"loss of {group.upper()}")
 
 
-def group_delay(group: str) -> Metric:
+def group_delay(group: str) -> Observable:
     """Mean delay of a column of Table 1."""
     return m.mean_delay(group, f"delay_{group}", f"delay of {group.upper()}")
 
 
-def class_loss(name: str) -> Metric:
+def class_loss(name: str) -> Observable:
     """Loss of a class."""
     return m.loss(_PATTERNS[name], f"loss_{name}", f"loss of {name}")
 
 
-def class_delay(name: str) -> Metric:
+def class_delay(name: str) -> Observable:
     """Mean delay of a class."""
     return m.mean_delay(_PATTERNS[name], f"delay_{name}", f"delay of {name}")
 
 
-def class_throughput(name: str) -> Metric:
+def class_throughput(name: str) -> Observable:
     """Throughput of a class."""
     return m.throughput(_PATTERNS[name], f"throughput_{name}", f"throughput of {name}")
 
 
-def group_jitter(group: str) -> Metric:
+def group_jitter(group: str) -> Observable:
     """RFC 3550's jitter of a column of Table 1."""
     return m.jitter(group, f"jitter_{group}", f"jitter of {group.upper()}")
 
 
-def group_pdv(group: str) -> Metric:
+def group_pdv(group: str) -> Observable:
     """99.9th percentile of the delay variation of a column of Table 1."""
     return m.pdv(group, "p999", f"pdv_{group}", f"p99.9 delay variation of {group.upper()}")
 
@@ -257,7 +257,7 @@ def _levels(report: Report) -> float:
     return 1.0 + sum(b - a > GAP for a, b in pairwise(losses))
 
 
-LEVELS = Metric("levels", "levels on which the losses of data lie", "", _levels)
+LEVELS = Observable("levels", "levels on which the losses of data lie", "", _levels)
 """How many levels the losses of the nine data columns lie on; neighbours more than `GAP` apart are two levels."""
 
 

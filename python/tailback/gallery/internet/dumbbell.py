@@ -11,10 +11,10 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from tailback.plotting.experiment import Figure
+from tailback.results.observables import Observable
 from tailback.results.report import Report
 from tailback.results.rows import PortSeries
 from tailback.scenario import Value
-from tailback.study.experiment.metrics import Metric
 from tailback.study.experiment.points import AxisValue, Settings
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def measured(report: Report) -> Iterator[int]:
     return (index for index, at in enumerate(times) if at >= warmup)
 
 
-def mean_average() -> Metric:
+def mean_average() -> Observable:
     """Mean of RED's average queue, kB."""
 
     def value(report: Report) -> float:
@@ -120,10 +120,10 @@ def mean_average() -> Metric:
         average = port["state"].get("average_packets")
         return fmean(average[index] for index in measured(report)) if average else float("nan")
 
-    return Metric("average", "mean of RED's average queue", "kB", value)
+    return Observable("average", "mean of RED's average queue", "kB", value)
 
 
-def share_of_time(name: str, label: str, low_kb: float, high_kb: float, *, of_average: bool = False) -> Metric:
+def share_of_time(name: str, label: str, low_kb: float, high_kb: float, *, of_average: bool = False) -> Observable:
     """Share of the samples in which the queue, or RED's average of it, lies from one level to another, in percent."""
 
     def value(report: Report) -> float:
@@ -137,7 +137,7 @@ def share_of_time(name: str, label: str, low_kb: float, high_kb: float, *, of_av
         inside = [low_kb <= levels[index] <= high_kb for index in measured(report)]
         return 100 * sum(inside) / len(inside)
 
-    return Metric(name, label, "%", value)
+    return Observable(name, label, "%", value)
 
 
 def changes(values: Sequence[float]) -> Iterator[tuple[float, float]]:

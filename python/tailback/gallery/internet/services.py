@@ -8,9 +8,9 @@ from __future__ import annotations
 from statistics import fmean
 from typing import Literal
 
+from tailback.results.observables import Observable
 from tailback.results.report import Report
 from tailback.scenario import Value
-from tailback.study.experiment.metrics import Metric
 from tailback.study.experiment.points import AxisValue, Settings
 
 __all__ = [
@@ -96,54 +96,54 @@ def coloured(report: Report, colour: Literal["green", "yellow", "red"], flows: s
     return 8e-6 * HEADERS * report.coloured_bytes(colour, flows) / report.measured_s
 
 
-def rate(flows: str, name: str, label: str) -> Metric:
+def rate(flows: str, name: str, label: str) -> Observable:
     """The goodput of some flows together, with headers."""
-    return Metric(name, label, "Mbit/s", lambda report: goodput(report, flows), precision=(0.02, 0.02))
+    return Observable(name, label, "Mbit/s", lambda report: goodput(report, flows), precision=(0.02, 0.02))
 
 
-def entered(flows: str, name: str, label: str) -> Metric:
+def entered(flows: str, name: str, label: str) -> Observable:
     """What some flows together hand to the network, with headers: what a marking engine there observes."""
-    return Metric(
+    return Observable(
         name, label, "Mbit/s", lambda report: 1e-6 * HEADERS * report.offered_bps(flows), precision=(0.02, 0.02)
     )
 
 
-def best_effort(flows: str, name: str, label: str) -> Metric:
+def best_effort(flows: str, name: str, label: str) -> Observable:
     """The mean goodput of one of some flows, with headers."""
-    return Metric(
+    return Observable(
         name, label, "Mbit/s", lambda report: goodput(report, flows) / len(report.flows(flows)), precision=(0.02, 0.01)
     )
 
 
-def green_rate(flows: str, name: str, label: str) -> Metric:
+def green_rate(flows: str, name: str, label: str) -> Observable:
     """What was delivered marked, of some flows together, with headers."""
-    return Metric(name, label, "Mbit/s", lambda report: coloured(report, "green", flows), precision=(0.02, 0.02))
+    return Observable(name, label, "Mbit/s", lambda report: coloured(report, "green", flows), precision=(0.02, 0.02))
 
 
-def unmarked_rate(flows: str, name: str, label: str) -> Metric:
+def unmarked_rate(flows: str, name: str, label: str) -> Observable:
     """What one of some flows got unmarked, in the mean, with headers."""
 
     def value(report: Report) -> float:
         return fmean([coloured(report, "yellow", flow["name"]) for flow in report.flows(flows)])
 
-    return Metric(name, label, "Mbit/s", value, precision=(0.02, 0.01))
+    return Observable(name, label, "Mbit/s", value, precision=(0.02, 0.01))
 
 
-def green_losses(name: str = "marked_losses") -> Metric:
+def green_losses(name: str = "marked_losses") -> Observable:
     """Marked packets that were lost, of all flows."""
 
     def counts(report: Report) -> tuple[int, int]:
         rows = [colours["green"] for flow in report.flows() if (colours := flow["colours"]) is not None]
         return sum(row["dropped"]["packets"] for row in rows), sum(row["offered"]["packets"] for row in rows)
 
-    return Metric(name, "marked packets lost", "packets", lambda report: float(counts(report)[0]), counts)
+    return Observable(name, "marked packets lost", "packets", lambda report: float(counts(report)[0]), counts)
 
 
-def least_share(name: str = "least") -> Metric:
+def least_share(name: str = "least") -> Observable:
     """Goodput of the flow that has least, in percent of an equal share of the link."""
 
     def value(report: Report) -> float:
         rates = report.goodputs_bps()
         return 100 * 1e-6 * HEADERS * min(rates) * len(rates) / CAPACITY
 
-    return Metric(name, "goodput of the poorest flow, of an equal share", "%", value)
+    return Observable(name, "goodput of the poorest flow, of an equal share", "%", value)

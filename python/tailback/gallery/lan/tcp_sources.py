@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from tailback.results import observables as m
 from tailback.results.report import Report
-from tailback.study.experiment import Axis, Metric, Point, Settings, grid
-from tailback.study.experiment import metrics as m
+from tailback.study.experiment import Axis, Observable, Point, Settings, grid
 
 __all__ = ["AXES", "BURSTS", "CONTROLLED", "ENDLESS", "LINE_MBPS", "METRICS", "MODES", "points", "settings"]
 
@@ -60,8 +60,10 @@ def _completion(report: Report, key: str) -> float:
 METRICS = (
     m.loss(),
     m.goodput(label="goodput of all sources"),
-    Metric("again", "segments sent again", "%", lambda report: _per_segment(report, "retransmissions")),
-    Metric("timeouts", "timeouts per segment", "%", lambda report: _per_segment(report, "timeouts")),
-    Metric("completion", "mean time to deliver a burst", "ms", lambda report: _completion(report, "mean")),
-    Metric("completion_p99", "99 % of bursts are delivered within", "ms", lambda report: _completion(report, "p99")),
+    Observable("again", "segments sent again", "%", lambda report: _per_segment(report, "retransmissions")),
+    Observable("timeouts", "timeouts per segment", "%", lambda report: _per_segment(report, "timeouts")),
+    Observable("completion", "mean time to deliver a burst", "ms", lambda report: _completion(report, "mean")),
+    Observable(
+        "completion_p99", "99 % of bursts are delivered within", "ms", lambda report: _completion(report, "p99")
+    ),
 )

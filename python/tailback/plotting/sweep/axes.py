@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from tailback.plotting import plot
+from tailback.results.units import display
 from tailback.scenario import Value
 from tailback.scenario.quantities import amount, quantities
 
@@ -18,8 +19,6 @@ FLOWS = "flows"
 """Names of what is no axis of the study, and is drawn as curves all the same."""
 
 _MOST_SERIES = 5
-_SHOWN = {"bit/s": ("Mbit/s", 1e-6), "B": ("kB", 1e-3), "s": ("ms", 1e3), "packet": ("packets", 1.0), "1": ("%", 100.0)}
-"""Unit in which values of different multiples are shown, and its factor from the base unit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +80,7 @@ def axis_of(name: str, values: Iterable[Value], *, is_logarithmic: bool = False)
         return Axis(name, units.pop(), {v: part[0] for v, part in parts.items() if part}, is_logarithmic)
     found = quantities(distinct)
     if found is not None and len(found.numbers) == len(distinct):
-        unit, scale = _SHOWN[found.unit]
+        scale, unit = display(found.unit, is_share=found.unit == "1")
         return Axis(name, unit, {value: number * scale for value, number in found.numbers.items()}, is_logarithmic)
     return Axis(name, "", {value: str(value) for value in distinct})
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tailback.plotting.experiment import Figure
+from tailback.results.observables import Observable
 from tailback.study.experiment.claims import Claim, Condition, Verdict
 from tailback.study.experiment.design import Experiment, Profile
-from tailback.study.experiment.metrics import Metric
 from tailback.study.experiment.points import Axis, AxisValue, Point, ProfileName, Settings, grid
 from tailback.study.experiment.quantity import Quantity
 from tailback.study.experiment.results import Results
@@ -17,7 +17,7 @@ __all__ = [
     "Condition",
     "Experiment",
     "Figure",
-    "Metric",
+    "Observable",
     "Point",
     "Profile",
     "ProfileName",

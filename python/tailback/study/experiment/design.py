@@ -10,11 +10,11 @@ from importlib import resources
 from typing import ClassVar
 
 from tailback.plotting.experiment import Figure
+from tailback.results.observables import Observable
 from tailback.results.report import Report
 from tailback.scenario import Scenario
 from tailback.scenario.warnings import ScenarioWarning, gather
 from tailback.study.experiment.claims import Claim
-from tailback.study.experiment.metrics import Metric
 from tailback.study.experiment.points import Axis, AxisValue, Point, ProfileName, Settings
 from tailback.study.experiment.results import Results
 
@@ -62,7 +62,7 @@ class Experiment(ABC):
     axes: ClassVar[tuple[Axis, ...]]
     quick: ClassVar[Profile]
     full: ClassVar[Profile]
-    metrics: ClassVar[tuple[Metric, ...]]
+    metrics: ClassVar[tuple[Observable, ...]]
     traces: ClassVar[Mapping[str, Callable[[Report], object]]] = {}
     """Things to keep of the first replication at each point, such as a time series for a figure."""
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from tailback.study.experiment.metrics import Metric
+from tailback.results.observables import Observable
 from tailback.study.experiment.points import Axes, Axis, AxisValue, Point, ProfileName
 from tailback.study.experiment.quantity import Key, PointValues, Quantity, Selector, matches
 
@@ -38,7 +38,7 @@ class Measured(Axes, Protocol):
         """Every axis."""
 
     @property
-    def metrics(self) -> tuple[Metric, ...]:
+    def metrics(self) -> tuple[Observable, ...]:
         """Every metric."""
 
 

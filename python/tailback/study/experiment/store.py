@@ -40,10 +40,12 @@ FILE = "runs.jsonl"
 
 _MEASURING = (
     "tailback.results.metrics",
+    "tailback.results.observables",
+    "tailback.results.quality",
     "tailback.results.report",
     "tailback.results.rows",
     "tailback.results.synchronisation",
-    "tailback.study.experiment.metrics",
+    "tailback.results.units",
 )
 """Modules outside the groups that decide what is kept of a run."""
 

@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from tailback.plotting import experiment as fig
+from tailback.results import observables as m
 from tailback.results.report import Report
 from tailback.scenario import Value
 from tailback.study.experiment import (
@@ -15,7 +16,7 @@ from tailback.study.experiment import (
     Claim,
     Experiment,
     Figure,
-    Metric,
+    Observable,
     Point,
     Profile,
     ProfileName,
@@ -23,7 +24,6 @@ from tailback.study.experiment import (
     Settings,
     grid,
 )
-from tailback.study.experiment import metrics as m
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -132,8 +132,8 @@ class Bench(Experiment):
         m.mean_queue("leaf*->h1"),
         m.max_queue("leaf*->h1"),
         m.mean_delay(),
-        Metric("pauses", "PAUSE frames per millisecond", "1/ms", _pauses),
-        Metric("most", "share of the two flows that got most", "%", _most),
+        Observable("pauses", "PAUSE frames per millisecond", "1/ms", _pauses),
+        Observable("most", "share of the two flows that got most", "%", _most),
     )
     traces: ClassVar = {"shares": _shares}
 

@@ -8,6 +8,7 @@ from math import nan
 
 from tailback.gallery.datacentre.network import POLICIES
 from tailback.plotting import experiment as fig
+from tailback.results import observables as m
 from tailback.results.report import Report
 from tailback.scenario import Value
 from tailback.study.experiment import (
@@ -15,7 +16,7 @@ from tailback.study.experiment import (
     Claim,
     Experiment,
     Figure,
-    Metric,
+    Observable,
     Point,
     Profile,
     ProfileName,
@@ -23,7 +24,6 @@ from tailback.study.experiment import (
     Settings,
     grid,
 )
-from tailback.study.experiment import metrics as m
 
 EDGES = "es*->core"
 CONGESTED = "core->ed1"
@@ -32,24 +32,24 @@ EXCHANGES = {"neighbour": 4, "same host": 1}
 SOURCE = "Bergamasco, July 2005, slide 6"
 
 
-def _tps(group: str) -> Metric:
+def _tps(group: str) -> Observable:
     """Transactions of 10 kB per second and exchange."""
     name = group.replace(" ", "_")
 
     def value(report: Report) -> float:
         return report.application(group)["completed"]["count"] / report.measured_s / EXCHANGES[group]
 
-    return Metric(f"{name}_tps", f"{group}: throughput", "Tps", value)
+    return Observable(f"{name}_tps", f"{group}: throughput", "Tps", value)
 
 
-def _latency(group: str) -> Metric:
+def _latency(group: str) -> Observable:
     """Mean time of a transaction."""
     name = group.replace(" ", "_")
 
     def value(report: Report) -> float:
         return 1e6 * (report.application(group)["completed"]["mean_s"] or nan)
 
-    return Metric(f"{name}_latency", f"{group}: latency", "us", value)
+    return Observable(f"{name}_latency", f"{group}: latency", "us", value)
 
 
 def _pool(report: Report) -> float:
@@ -77,7 +77,7 @@ class Blocking(Experiment):
         ),
         m.stopped("sn*->es*", name="neighbour_stopped", label="neighbours' links stopped"),
         m.stopped("st*->es*", name="host_stopped", label="bulk senders' links stopped"),
-        Metric("limited", "mean queue of the rate limiters at an edge", "kB", _pool),
+        Observable("limited", "mean queue of the rate limiters at an edge", "kB", _pool),
         m.utilisation(CONGESTED, name="carried", label="congested link"),
     )
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from statistics import pstdev
 from typing import TYPE_CHECKING, ClassVar, cast
 
+from tailback.results import observables as m
 from tailback.results.report import Report
 from tailback.results.rows import CongestionPointRow
 from tailback.study.experiment import (
@@ -13,7 +14,7 @@ from tailback.study.experiment import (
     Claim,
     Experiment,
     Figure,
-    Metric,
+    Observable,
     Point,
     Profile,
     ProfileName,
@@ -21,7 +22,6 @@ from tailback.study.experiment import (
     Settings,
     grid,
 )
-from tailback.study.experiment import metrics as m
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -73,11 +73,11 @@ class Derivative(Experiment):
     quick = Profile(duration="150ms", warmup="50ms", replications=6, max_replications=16, cpu_s=7)
     full = Profile(duration="1050ms", warmup="50ms", replications=10, max_replications=40, cpu_s=60)
     metrics = (
-        Metric("signals", "messages", "1/s", _signals),
-        Metric("deviation", "standard deviation of the queue", "frames", lambda report: pstdev(_measured(report))),
-        Metric("first_peak", "longest queue in the first 2 ms", "frames", _first_peak),
-        Metric("second_peak", "longest queue from 2 ms to the warm-up's end", "frames", _second_peak),
-        Metric("late_peak", "longest queue after the warm-up", "frames", lambda report: max(_measured(report))),
+        Observable("signals", "messages", "1/s", _signals),
+        Observable("deviation", "standard deviation of the queue", "frames", lambda report: pstdev(_measured(report))),
+        Observable("first_peak", "longest queue in the first 2 ms", "frames", _first_peak),
+        Observable("second_peak", "longest queue from 2 ms to the warm-up's end", "frames", _second_peak),
+        Observable("late_peak", "longest queue after the warm-up", "frames", lambda report: max(_measured(report))),
         m.utilisation(BOTTLENECK),
         m.mean_queue(BOTTLENECK, label="mean queue"),
     )

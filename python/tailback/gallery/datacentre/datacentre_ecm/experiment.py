@@ -13,7 +13,7 @@ from tailback.study.experiment import (
     Claim,
     Experiment,
     Figure,
-    Metric,
+    Observable,
     Point,
     Profile,
     ProfileName,
@@ -59,9 +59,9 @@ class Ecm(Experiment):
     quick = Profile(duration="400ms", warmup="100ms", replications=4, max_replications=12, cpu_s=28)
     full = Profile(duration="2s", warmup="200ms", replications=5, max_replications=40, cpu_s=300)
     metrics = (
-        Metric("long", "long flow's throughput", "Mbit/s", lambda report: _of(report, "long")),
-        Metric("short", "throughput of the flows of the last link", "Mbit/s", lambda report: _of(report, "third")),
-        Metric("carried", "load of the last link", "%", lambda report: 100 * report.utilisation("s3->s4")),
+        Observable("long", "long flow's throughput", "Mbit/s", lambda report: _of(report, "long")),
+        Observable("short", "throughput of the flows of the last link", "Mbit/s", lambda report: _of(report, "third")),
+        Observable("carried", "load of the last link", "%", lambda report: 100 * report.utilisation("s3->s4")),
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:

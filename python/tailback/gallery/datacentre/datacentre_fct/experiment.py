@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tailback.gallery.datacentre.datacentre_bench.experiment import STEP
 from tailback.plotting import experiment as fig
+from tailback.results import observables as m
 from tailback.results.report import Report
 from tailback.results.rows import ApplicationRow, SizeSlowdownRow
 from tailback.scenario import Value
@@ -17,7 +18,7 @@ from tailback.study.experiment import (
     Claim,
     Experiment,
     Figure,
-    Metric,
+    Observable,
     Point,
     Profile,
     ProfileName,
@@ -25,7 +26,6 @@ from tailback.study.experiment import (
     Settings,
     grid,
 )
-from tailback.study.experiment import metrics as m
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -98,13 +98,15 @@ class CompletionTimes(Experiment):
     full = Profile(duration="400ms", warmup="20ms", replications=5, max_replications=20, cpu_s=700)
     metrics = (
         m.loss(),
-        Metric("refused", "transfers without a free connection", "", lambda report: float(_group(report)["refused"])),
-        Metric("unfinished", "transfers not complete at the end", "%", _unfinished),
-        Metric("faster", "runs with a transfer faster than over the idle path", "", _faster),
-        Metric("short", "mean slowdown of flows up to 100 kB", "", _short, lowest=1),
-        Metric("all", "mean slowdown", "", lambda r: _mean_of(_group(r)["slowdown_by_size"]), lowest=1),
+        Observable(
+            "refused", "transfers without a free connection", "", lambda report: float(_group(report)["refused"])
+        ),
+        Observable("unfinished", "transfers not complete at the end", "%", _unfinished),
+        Observable("faster", "runs with a transfer faster than over the idle path", "", _faster),
+        Observable("short", "mean slowdown of flows up to 100 kB", "", _short, lowest=1),
+        Observable("all", "mean slowdown", "", lambda r: _mean_of(_group(r)["slowdown_by_size"]), lowest=1),
         *(
-            Metric(_key(at, statistic), f"{statistic} slowdown, up to {name}", "", _of_bin(at, statistic), lowest=1)
+            Observable(_key(at, statistic), f"{statistic} slowdown, up to {name}", "", _of_bin(at, statistic), lowest=1)
             for at, name in enumerate(BINS)
             for statistic in STATISTICS
         ),

@@ -8,13 +8,14 @@ from statistics import pstdev
 
 from tailback.gallery.datacentre.network import idle
 from tailback.plotting import experiment as fig
+from tailback.results import observables as m
 from tailback.results.report import Report
 from tailback.study.experiment import (
     Axis,
     Claim,
     Experiment,
     Figure,
-    Metric,
+    Observable,
     Point,
     Profile,
     ProfileName,
@@ -22,7 +23,6 @@ from tailback.study.experiment import (
     Settings,
     grid,
 )
-from tailback.study.experiment import metrics as m
 
 BOTTLENECK = "core->d"
 FRAME_US = 1538 * 8 / 10_000
@@ -63,8 +63,8 @@ class Loop(Experiment):
     quick = Profile(duration="150ms", warmup="50ms", replications=4, max_replications=12, cpu_s=8)
     full = Profile(duration="1050ms", warmup="50ms", replications=8, max_replications=40, cpu_s=60)
     metrics = (
-        Metric("loop", "control loop", "us", _once),
-        Metric("deviation", "standard deviation of the queue", "kB", _deviation),
+        Observable("loop", "control loop", "us", _once),
+        Observable("deviation", "standard deviation of the queue", "kB", _deviation),
         m.mean_queue(BOTTLENECK, label="mean queue"),
         m.max_queue(BOTTLENECK, label="longest queue"),
         m.utilisation(BOTTLENECK),

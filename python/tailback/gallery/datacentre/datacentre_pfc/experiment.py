@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 
 from tailback.plotting import experiment as fig
+from tailback.results import observables as m
 from tailback.results.report import Report
 from tailback.scenario import Value
 from tailback.study.experiment import (
@@ -14,7 +15,7 @@ from tailback.study.experiment import (
     Claim,
     Experiment,
     Figure,
-    Metric,
+    Observable,
     Point,
     Profile,
     ProfileName,
@@ -22,7 +23,6 @@ from tailback.study.experiment import (
     Settings,
     grid,
 )
-from tailback.study.experiment import metrics as m
 
 RING, STORM = "ring", "storm"
 REMEDIES: dict[AxisValue, dict[AxisValue, dict[str, Value]]] = {
@@ -66,9 +66,9 @@ class FlowControl(Experiment):
     metrics = (
         m.loss(),
         m.throughput(),
-        Metric("victim", "throughput of the victim", "Mbit/s", _victim),
-        Metric("deadlocks", "circles at the end", "", _deadlocks),
-        Metric("innocent", "packets held up for others", "%", _innocent),
+        Observable("victim", "throughput of the victim", "Mbit/s", _victim),
+        Observable("deadlocks", "circles at the end", "", _deadlocks),
+        Observable("innocent", "packets held up for others", "%", _innocent),
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:

@@ -14,6 +14,7 @@ from tailback.gallery.datacentre.network import (
     tps,
 )
 from tailback.plotting import experiment as fig
+from tailback.results import observables as m
 from tailback.scenario import Value
 from tailback.study.experiment import (
     Axis,
@@ -28,7 +29,6 @@ from tailback.study.experiment import (
     Settings,
     grid,
 )
-from tailback.study.experiment import metrics as m
 
 MANAGEMENTS = ("none", "simple", "RED", "RED, adapted")
 PAIR = ("simple", "RED")

@@ -22,6 +22,7 @@ from tailback.gallery.datacentre.network import (
     tps,
     transactions,
 )
+from tailback.results import observables as m
 from tailback.results.report import Report
 from tailback.scenario import Value
 from tailback.study.experiment import (
@@ -29,14 +30,13 @@ from tailback.study.experiment import (
     Claim,
     Experiment,
     Figure,
-    Metric,
+    Observable,
     Point,
     Profile,
     ProfileName,
     Results,
     Settings,
 )
-from tailback.study.experiment import metrics as m
 from tailback.study.experiment.claims import Condition
 from tailback.study.experiment.quantity import Quantity
 
@@ -175,8 +175,8 @@ class Seed(Experiment):
         *(tps(group) for group in WAITS_US),
         *(latency(group) for group in WAITS_US),
         *(identity(group) for group in WAITS_US),
-        Metric("carried", "carried by the bottleneck", "Gbit/s", _carried, precision=(0.005, 0.0)),
-        Metric("ratio", "bulk transactions per on/off transaction", "", _ratio),
+        Observable("carried", "carried by the bottleneck", "Gbit/s", _carried, precision=(0.005, 0.0)),
+        Observable("ratio", "bulk transactions per on/off transaction", "", _ratio),
         m.drops_at("core->*", name="core_drops", label="frames lost in the core"),
         m.drops_at("es*->core", name="edge_drops", label="frames lost at the edges"),
         m.marks("es*->core", name="marks", label="frames marked at the edges"),

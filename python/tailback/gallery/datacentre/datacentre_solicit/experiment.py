@@ -13,7 +13,7 @@ from tailback.study.experiment import (
     Claim,
     Experiment,
     Figure,
-    Metric,
+    Observable,
     Point,
     Profile,
     ProfileName,
@@ -102,10 +102,10 @@ class Solicit(Experiment):
     quick = Profile(duration="400ms", warmup="5ms", replications=12, max_replications=40, cpu_s=10)
     full = Profile(duration="1s", warmup="5ms", replications=40, max_replications=200, cpu_s=60)
     metrics = (
-        Metric("recovery", "time until half the line", "ms", _recovery),
-        Metric("stopped", "runs in which the limiter was stopped", "%", lambda report: 100.0 * _stopped(report)),
-        Metric("steps", "steps until 1 Gbit/s", "", _solicited),
-        Metric("climb", "time from the first step to 1 Gbit/s", "ms", _climb),
+        Observable("recovery", "time until half the line", "ms", _recovery),
+        Observable("stopped", "runs in which the limiter was stopped", "%", lambda report: 100.0 * _stopped(report)),
+        Observable("steps", "steps until 1 Gbit/s", "", _solicited),
+        Observable("climb", "time from the first step to 1 Gbit/s", "ms", _climb),
     )
     traces: ClassVar = {"rate": _rate}
 

@@ -15,13 +15,14 @@ from tailback.gallery.datacentre.network import (
     tps,
 )
 from tailback.plotting import experiment as fig
+from tailback.results import observables as m
 from tailback.results.report import Report
 from tailback.study.experiment import (
     Axis,
     Claim,
     Experiment,
     Figure,
-    Metric,
+    Observable,
     Point,
     Profile,
     ProfileName,
@@ -29,7 +30,6 @@ from tailback.study.experiment import (
     Settings,
     grid,
 )
-from tailback.study.experiment import metrics as m
 
 
 def _most_udp(report: Report) -> float:
@@ -51,7 +51,7 @@ class Udp(Experiment):
         m.loss("udp", name="udp_loss", label="UDP lost"),
         m.throughput("udp", name="udp", label="UDP carried"),
         m.offered("udp", name="udp_offered", label="UDP offered"),
-        Metric("most_udp", "most UDP frames in a limiter's queue", "frames", _most_udp),
+        Observable("most_udp", "most UDP frames in a limiter's queue", "frames", _most_udp),
         m.drops_at("core->*", name="core_drops", label="frames lost in the core"),
         m.utilisation(BOTTLENECK),
         mean_limited(),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tailback.gallery.edge import customer_edge as ce
 from tailback.gallery.edge import drawings
 from tailback.plotting import experiment as fig
+from tailback.results import observables as m
 from tailback.results.intervals import Interval
 from tailback.study.experiment import (
     Axis,
@@ -25,7 +26,6 @@ from tailback.study.experiment import (
     Settings,
     grid,
 )
-from tailback.study.experiment import metrics as m
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from tailback.gallery.edge import customer_edge as ce
 from tailback.plotting import experiment as fig
+from tailback.results import observables as m
 from tailback.scenario import Value
 from tailback.study.experiment import Axis, Claim, Figure, Point, Profile, ProfileName, Results, Settings, grid
-from tailback.study.experiment import metrics as m
 
 HARD, SHARED = "hard sub-bands", "iii CBWFQ"
 VIDEO = (35, 30, 20, 10, 1)

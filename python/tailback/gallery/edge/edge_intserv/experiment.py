@@ -9,7 +9,18 @@ from typing import Literal
 from tailback.gallery.edge import customer_edge as ce
 from tailback.plotting import experiment as fig
 from tailback.results.report import Report
-from tailback.study.experiment import Axis, Claim, Figure, Metric, Point, Profile, ProfileName, Results, Settings, grid
+from tailback.study.experiment import (
+    Axis,
+    Claim,
+    Figure,
+    Observable,
+    Point,
+    Profile,
+    ProfileName,
+    Results,
+    Settings,
+    grid,
+)
 
 BLIND, AWARE = "one profile", "a profile for what does not conform"
 RESERVED = (0.5, 1.0, 1.5, 2.0)
@@ -17,7 +28,7 @@ RESERVED = (0.5, 1.0, 1.5, 2.0)
 AF3X = ce.CLASSES["AF3x"]
 
 
-def _loss(colour: Literal["green", "red"]) -> Metric:
+def _loss(colour: Literal["green", "red"]) -> Observable:
     def counts(report: Report) -> tuple[int, int]:
         rows = [c[colour] for f in report.flows("af3[123]") if (c := f["colours"]) is not None]
         return sum(r["dropped"]["packets"] for r in rows), sum(r["offered"]["packets"] for r in rows)
@@ -27,7 +38,7 @@ def _loss(colour: Literal["green", "red"]) -> Metric:
         return 100 * lost / sent if sent else float("nan")
 
     word = "conforms" if colour == "green" else "does not conform"
-    return Metric(f"loss_{colour}", f"loss of what {word}", "%", value, counts)
+    return Observable(f"loss_{colour}", f"loss of what {word}", "%", value, counts)
 
 
 class Reservations(ce.AtTheEdge):

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from tailback.gallery.edge import customer_edge as ce
 from tailback.plotting import experiment as fig
+from tailback.results import observables as m
 from tailback.study.experiment import (
     Axis,
     Claim,
@@ -18,7 +19,6 @@ from tailback.study.experiment import (
     Settings,
     grid,
 )
-from tailback.study.experiment import metrics as m
 
 FIFO, CBWFQ, LLQ, WRED = "i FIFO", "iii CBWFQ", "iv LLQ", "v WRED"
 LOADS = (0, 25, 50, 75, 100, 150, 200)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 from tailback import service_levels
 from tailback.gallery.edge import customer_edge as ce
 from tailback.plotting import experiment as fig
+from tailback.results import observables as m
 from tailback.results.report import Report
 from tailback.service_levels import Target
 from tailback.study.experiment import (
@@ -16,7 +17,7 @@ from tailback.study.experiment import (
     Claim,
     Condition,
     Figure,
-    Metric,
+    Observable,
     Point,
     Profile,
     ProfileName,
@@ -24,7 +25,6 @@ from tailback.study.experiment import (
     Settings,
     grid,
 )
-from tailback.study.experiment import metrics as m
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -44,12 +44,12 @@ TARGETS = {
 """Each class is watched at its largest group of flows."""
 
 
-def _compliance(name: str) -> Metric:
+def _compliance(name: str) -> Observable:
     def value(report: Report) -> float:
         (found,) = service_levels.check(report, [TARGETS[name]])
         return 100 * found.compliance
 
-    return Metric(f"compliance_{name}", f"compliance of {name}", "%", value)
+    return Observable(f"compliance_{name}", f"compliance of {name}", "%", value)
 
 
 def forecast(name: str, *, planned: bool) -> float | None:

@@ -10,11 +10,22 @@ from typing import TYPE_CHECKING, cast
 from tailback.gallery.edge import customer_edge as ce
 from tailback.gallery.edge import drawings
 from tailback.plotting import experiment as fig
+from tailback.results import observables as m
 from tailback.results.report import Report
 from tailback.results.synchronisation import backoff_shares, synchronisation_index
 from tailback.scenario import Value
-from tailback.study.experiment import Axis, Claim, Figure, Metric, Point, Profile, ProfileName, Results, Settings, grid
-from tailback.study.experiment import metrics as m
+from tailback.study.experiment import (
+    Axis,
+    Claim,
+    Figure,
+    Observable,
+    Point,
+    Profile,
+    ProfileName,
+    Results,
+    Settings,
+    grid,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -95,8 +106,8 @@ class Responsive(ce.AtTheEdge):
     quick = Profile(duration="25s", warmup="5s", replications=4, max_replications=12, cpu_s=10)
     full = Profile(duration="125s", warmup="5s", replications=8, max_replications=30, cpu_s=120)
     metrics = (
-        Metric("index", "synchronisation index", "", _index),
-        Metric("fluctuation", "fluctuation of the data's throughput", "%", _fluctuation),
+        Observable("index", "synchronisation index", "", _index),
+        Observable("fluctuation", "fluctuation of the data's throughput", "%", _fluctuation),
         m.goodput("af[23][123]", "goodput", "goodput of AF2x and AF3x"),
         ce.class_delay("AF3x"),
         ce.class_delay("AF2x"),

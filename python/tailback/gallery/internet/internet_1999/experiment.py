@@ -19,7 +19,7 @@ from tailback.study.experiment import (
     Claim,
     Experiment,
     Figure,
-    Metric,
+    Observable,
     Point,
     Profile,
     ProfileName,
@@ -103,18 +103,22 @@ class Matrix(Experiment):
     quick = Profile(duration="60s", warmup="35s", replications=3, max_replications=3, cpu_s=6000)
     full = Profile(duration="200s", warmup="100s", replications=8, max_replications=20, cpu_s=60000)
     metrics = (
-        Metric("loss", "packet loss", "%", lambda report: 100 * report.port_loss(_bottleneck(report))),
-        Metric("utilisation", "utilisation", "%", lambda report: 100 * report.utilisation(_bottleneck(report))),
-        Metric("tcp_lost", "TCP lost", "Mbit/s", _lost("tcp")),
-        Metric("cbr_lost", "non-responsive lost", "Mbit/s", _lost("cbr")),
-        Metric("starved", "starved TCP flows", "flows", _starved),
-        Metric("covered_starved", "share of covered flows that is starved", "%", _covered_starved),
+        Observable("loss", "packet loss", "%", lambda report: 100 * report.port_loss(_bottleneck(report))),
+        Observable("utilisation", "utilisation", "%", lambda report: 100 * report.utilisation(_bottleneck(report))),
+        Observable("tcp_lost", "TCP lost", "Mbit/s", _lost("tcp")),
+        Observable("cbr_lost", "non-responsive lost", "Mbit/s", _lost("cbr")),
+        Observable("starved", "starved TCP flows", "flows", _starved),
+        Observable("covered_starved", "share of covered flows that is starved", "%", _covered_starved),
         *(
-            Metric(f"q_sd_{step}", f"deviation of the queue, {50 * step} connections", "kB", _deviation("queue", step))
+            Observable(
+                f"q_sd_{step}", f"deviation of the queue, {50 * step} connections", "kB", _deviation("queue", step)
+            )
             for step in LATE
         ),
         *(
-            Metric(f"p_sd_{step}", f"deviation of the probability, {50 * step}", "", _deviation("probability", step))
+            Observable(
+                f"p_sd_{step}", f"deviation of the probability, {50 * step}", "", _deviation("probability", step)
+            )
             for step in LATE
         ),
     )

@@ -13,7 +13,7 @@ from tailback.study.experiment import (
     Claim,
     Experiment,
     Figure,
-    Metric,
+    Observable,
     Point,
     Profile,
     ProfileName,
@@ -155,19 +155,19 @@ class Collapse(Experiment):
     quick = Profile(duration="40s", warmup="10s", replications=3, max_replications=9, cpu_s=8)
     full = Profile(duration="220s", warmup="20s", replications=5, max_replications=20, cpu_s=120)
     metrics = (
-        Metric("useful", "goodput", "% of capacity", _useful, precision=(0.05, 0.5)),
-        Metric("busy", "utilisation of the shared links", "%", _busy),
-        Metric("needless", "busy with what is of no use", "points", lambda r: _busy(r) - _useful(r), lowest=None),
-        Metric(
+        Observable("useful", "goodput", "% of capacity", _useful, precision=(0.05, 0.5)),
+        Observable("busy", "utilisation of the shared links", "%", _busy),
+        Observable("needless", "busy with what is of no use", "points", lambda r: _busy(r) - _useful(r), lowest=None),
+        Observable(
             "waiting",
             "mean wait for the shared link",
             "ms",
             lambda r: 1e3 * _beside(r)[1] if _case(r) == SHARES else float("nan"),
         ),
-        Metric("above", "goodput less what the other flow leaves", "points", _above_least, lowest=None),
-        Metric("below", "goodput less the most that TCP can take", "points", _above_most, lowest=None),
-        Metric("fluid", "goodput per that of the fluid model", "%", _against_fluid),
-        Metric(
+        Observable("above", "goodput less what the other flow leaves", "points", _above_least, lowest=None),
+        Observable("below", "goodput less the most that TCP can take", "points", _above_most, lowest=None),
+        Observable("fluid", "goodput per that of the fluid model", "%", _against_fluid),
+        Observable(
             "again",
             "segments sent again",
             "%",

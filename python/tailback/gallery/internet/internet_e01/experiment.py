@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 from tailback.gallery.internet import dumbbell
 from tailback.gallery.internet.dumbbell import BOTTLENECK, Trace
 from tailback.plotting import experiment as fig
+from tailback.results import observables as m
 from tailback.results.report import Report
 from tailback.results.synchronisation import backoff_shares, mean_share, synchronisation_index
 from tailback.study.experiment import (
@@ -18,7 +19,7 @@ from tailback.study.experiment import (
     Condition,
     Experiment,
     Figure,
-    Metric,
+    Observable,
     Point,
     Profile,
     ProfileName,
@@ -27,7 +28,6 @@ from tailback.study.experiment import (
     Settings,
     grid,
 )
-from tailback.study.experiment import metrics as m
 from tailback.study.experiment.claims import Check
 
 if TYPE_CHECKING:
@@ -90,8 +90,8 @@ class Synchronisation(Experiment):
     quick = Profile(duration="140s", warmup="60s", replications=5, max_replications=15, cpu_s=30)
     full = Profile(duration="360s", warmup="60s", replications=10, max_replications=40, cpu_s=150)
     metrics = (
-        Metric("index", "synchronisation index", "", _index),
-        Metric("share", "sources that back off in one epoch", "%", _mean_share),
+        Observable("index", "synchronisation index", "", _index),
+        Observable("share", "sources that back off in one epoch", "%", _mean_share),
         m.utilisation(BOTTLENECK, label="utilisation"),
         m.port_loss(BOTTLENECK),
     )

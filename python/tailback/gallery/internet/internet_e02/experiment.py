@@ -8,6 +8,7 @@ from typing import cast
 from tailback.gallery.internet import dumbbell
 from tailback.gallery.internet.dumbbell import BOTTLENECK
 from tailback.plotting import experiment as fig
+from tailback.results import observables as m
 from tailback.study.experiment import (
     Axis,
     Claim,
@@ -20,7 +21,6 @@ from tailback.study.experiment import (
     Settings,
     grid,
 )
-from tailback.study.experiment import metrics as m
 
 DROP_TAIL, RED = "drop-tail", "RED"
 DECK_SOURCES, USUAL_KB = 64, 80

@@ -8,6 +8,7 @@ from typing import cast
 from tailback.gallery.internet import dumbbell
 from tailback.gallery.internet.dumbbell import BOTTLENECK
 from tailback.plotting import experiment as fig
+from tailback.results import observables as m
 from tailback.study.experiment import (
     Axis,
     Claim,
@@ -20,7 +21,6 @@ from tailback.study.experiment import (
     Settings,
     grid,
 )
-from tailback.study.experiment import metrics as m
 
 BUFFER_KB, MAX_P = 80, 0.1
 OFF, ON = "no ECN", "ECN"

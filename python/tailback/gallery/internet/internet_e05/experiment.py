@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 from tailback.gallery.internet import dumbbell
 from tailback.gallery.internet.dumbbell import BOTTLENECK, Trace
 from tailback.gallery.internet.internet_e05.equilibrium import MAX_KB, MIN_KB, marked, needed, resting_queue
+from tailback.results import observables as m
 from tailback.results.report import Report
 from tailback.study.experiment import (
     Axis,
@@ -15,7 +16,7 @@ from tailback.study.experiment import (
     Condition,
     Experiment,
     Figure,
-    Metric,
+    Observable,
     Point,
     Profile,
     ProfileName,
@@ -24,7 +25,6 @@ from tailback.study.experiment import (
     Settings,
     grid,
 )
-from tailback.study.experiment import metrics as m
 from tailback.study.experiment.claims import Check
 
 if TYPE_CHECKING:
@@ -81,8 +81,8 @@ class StaticDetection(Experiment):
         dumbbell.share_of_time(
             "between", "time with the average between the thresholds", MIN_KB, MAX_KB, of_average=True
         ),
-        Metric("lossy", "seconds with loss", "%", _lossy_seconds),
-        Metric("signals", "packets marked or dropped", "%", _signals),
+        Observable("lossy", "seconds with loss", "%", _lossy_seconds),
+        Observable("signals", "packets marked or dropped", "%", _signals),
     )
     traces = {"queue": lambda report: dumbbell.trace(report, stop=100.0)}  # noqa: RUF012
 

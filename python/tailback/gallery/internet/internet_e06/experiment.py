@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 from tailback.gallery.internet import dumbbell
 from tailback.gallery.internet.dumbbell import BOTTLENECK, Trace
 from tailback.plotting import experiment as fig
+from tailback.results import observables as m
 from tailback.study.experiment import (
     Axis,
     Claim,
@@ -22,7 +23,6 @@ from tailback.study.experiment import (
     Settings,
     grid,
 )
-from tailback.study.experiment import metrics as m
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing

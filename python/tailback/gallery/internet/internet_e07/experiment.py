@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from tailback.gallery.internet import dumbbell
 from tailback.gallery.internet.dumbbell import BOTTLENECK, Trace
+from tailback.results import observables as m
 from tailback.results.intervals import Interval
 from tailback.results.report import Report
 from tailback.scenario import Value
@@ -16,14 +17,13 @@ from tailback.study.experiment import (
     Claim,
     Experiment,
     Figure,
-    Metric,
+    Observable,
     Point,
     Profile,
     ProfileName,
     Results,
     Settings,
 )
-from tailback.study.experiment import metrics as m
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -63,14 +63,14 @@ def _settled(report: Report, many: bool) -> Iterator[int]:
 
 def _in_phase(
     name: str, label: str, unit: str, many: bool, value: Callable[[Report], Sequence[float] | None]
-) -> Metric:
+) -> Observable:
     """The mean of a time series over phases of one kind."""
 
     def measure(report: Report) -> float:
         values = value(report)
         return float("nan") if values is None else fmean(values[index] for index in _settled(report, many))
 
-    return Metric(f"{name}_{32 if many else 8}", f"{label} with {32 if many else 8} sources", unit, measure)
+    return Observable(f"{name}_{32 if many else 8}", f"{label} with {32 if many else 8} sources", unit, measure)
 
 
 def _queue_kb(report: Report) -> list[float]:
@@ -105,8 +105,8 @@ class AdaptiveRed(Experiment):
         _in_phase("queue", "mean queue", "kB", True, _queue_kb),
         _in_phase("max_p", "mean max_p", "", False, _max_p),
         _in_phase("max_p", "mean max_p", "", True, _max_p),
-        Metric("odd_steps", "changes of max_p by other factors", "", lambda r: float(_odd_steps(r)[0]), _odd_steps),
-        Metric("steps", "changes of max_p", "", lambda r: float(_odd_steps(r)[1])),
+        Observable("odd_steps", "changes of max_p by other factors", "", lambda r: float(_odd_steps(r)[0]), _odd_steps),
+        Observable("steps", "changes of max_p", "", lambda r: float(_odd_steps(r)[1])),
     )
     traces = {"queue": lambda report: dumbbell.trace(report, stop=180.0)}  # noqa: RUF012
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, cast
 from tailback.gallery.internet import dumbbell, testbed
 from tailback.gallery.internet.dumbbell import BOTTLENECK
 from tailback.plotting import experiment as fig
+from tailback.results import observables as m
 from tailback.results.report import Report
 from tailback.scenario import Value
 from tailback.study.experiment import (
@@ -19,7 +20,7 @@ from tailback.study.experiment import (
     Condition,
     Experiment,
     Figure,
-    Metric,
+    Observable,
     Point,
     Profile,
     ProfileName,
@@ -28,7 +29,6 @@ from tailback.study.experiment import (
     Settings,
     grid,
 )
-from tailback.study.experiment import metrics as m
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -93,7 +93,7 @@ class Testbed(Experiment):
         m.port_loss(BOTTLENECK),
         m.utilisation(BOTTLENECK, label="utilisation"),
         m.mean_queue(BOTTLENECK, label="mean queue"),
-        Metric("max_p", "max_p at the end", "", _final_max_p),
+        Observable("max_p", "max_p at the end", "", _final_max_p),
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:

@@ -13,7 +13,7 @@ from tailback.study.experiment import (
     Claim,
     Experiment,
     Figure,
-    Metric,
+    Observable,
     Point,
     Profile,
     ProfileName,
@@ -61,8 +61,8 @@ class Growth(Experiment):
     quick = Profile(duration="500ms", warmup="0s", replications=3, max_replications=3, cpu_s=5)
     full = Profile(duration="500ms", warmup="0s", replications=3, max_replications=3, cpu_s=5)
     metrics = (
-        Metric("before", "sum of windows at the start", "kB", lambda report: _at(report, START_S)),
-        Metric("after", "sum of windows after one round trip", "kB", lambda report: _at(report, START_S + ROUND_S)),
+        Observable("before", "sum of windows at the start", "kB", lambda report: _at(report, START_S)),
+        Observable("after", "sum of windows after one round trip", "kB", lambda report: _at(report, START_S + ROUND_S)),
     )
     traces = {"windows": _windows}  # noqa: RUF012
 

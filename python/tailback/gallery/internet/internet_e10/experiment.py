@@ -10,6 +10,7 @@ from tailback.gallery.internet import dumbbell, subtcp
 from tailback.gallery.internet.subtcp import ADAPTIVE, BACKOFF, BOUNDED, DROP_TAIL, RED, RED_ECN, RULE, SUBTCP, TCP
 from tailback.gallery.internet.subtcp import NS2 as NS2_TCP
 from tailback.plotting import experiment as fig
+from tailback.results import observables as m
 from tailback.study.experiment import (
     Axis,
     Claim,
@@ -22,7 +23,6 @@ from tailback.study.experiment import (
     Settings,
     grid,
 )
-from tailback.study.experiment import metrics as m
 
 if TYPE_CHECKING:
     from tailback.study.experiment.quantity import Quantity

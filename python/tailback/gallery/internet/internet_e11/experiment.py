@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tailback.gallery.internet import subtcp
 from tailback.gallery.internet.subtcp import ADAPTIVE, BACKOFF, BOUNDED, DROP_TAIL, RED, RED_ECN, RULE, SUBTCP, TCP
 from tailback.gallery.internet.subtcp import NS2 as NS2_TCP
+from tailback.results import observables as m
 from tailback.study.experiment import (
     Axis,
     Claim,
@@ -20,7 +21,6 @@ from tailback.study.experiment import (
     Results,
     Settings,
 )
-from tailback.study.experiment import metrics as m
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing

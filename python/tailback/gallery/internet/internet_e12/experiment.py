@@ -30,13 +30,14 @@ from tailback.gallery.internet.senders import (
     timers,
     workload,
 )
+from tailback.results import observables as m
 from tailback.study.experiment import (
     Axis,
     Claim,
     Condition,
     Experiment,
     Figure,
-    Metric,
+    Observable,
     Point,
     Profile,
     ProfileName,
@@ -44,7 +45,6 @@ from tailback.study.experiment import (
     Settings,
     grid,
 )
-from tailback.study.experiment import metrics as m
 from tailback.study.experiment.quantity import Quantity, Selector
 
 DROP = "no ECN"
@@ -94,7 +94,7 @@ class BlueEvaluation(Experiment):
         m.port_loss("a->b"),
         m.utilisation("a->b", label="utilisation"),
         m.mean_queue("a->b", label="mean queue"),
-        Metric(
+        Observable(
             "queueing",
             "mean queueing delay",
             "ms",

@@ -12,6 +12,7 @@ from tailback.gallery.internet import blue, subtcp
 from tailback.gallery.internet.blue import BLUE
 from tailback.gallery.internet.dumbbell import offered_rate, sampled
 from tailback.gallery.internet.dumbbell import trace as queue_trace
+from tailback.results import observables as m
 from tailback.results.report import Report
 from tailback.study.experiment import (
     Axis,
@@ -20,7 +21,7 @@ from tailback.study.experiment import (
     Condition,
     Experiment,
     Figure,
-    Metric,
+    Observable,
     Point,
     Profile,
     ProfileName,
@@ -28,7 +29,6 @@ from tailback.study.experiment import (
     Settings,
     grid,
 )
-from tailback.study.experiment import metrics as m
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -76,13 +76,13 @@ def _ends(series: Series, steps: Iterable[int]) -> Iterator[list[float]]:
 
 def _per_step(
     name: str, label: str, unit: str, of: Callable[[Report], Series], figure: Callable[[list[float]], float]
-) -> list[Metric]:
+) -> list[Observable]:
     """One number of the last 5 s of each step; a metric per step, `<name>_<step>`."""
 
     def at(step: int) -> Callable[[Report], float]:
         return lambda report: figure(next(_ends(of(report), [step])))
 
-    return [Metric(f"{name}_{step}", f"{label}, {PER_STEP * step} connections", unit, at(step)) for step in ALL]
+    return [Observable(f"{name}_{step}", f"{label}, {PER_STEP * step} connections", unit, at(step)) for step in ALL]
 
 
 def _each_step(red: Results, blue_: Results, name: str, text: str) -> Condition:
@@ -152,9 +152,9 @@ class UnderstandingBlue(Experiment):
         *_per_step("p_mean", "mean of the probability", "", _probability, fmean),
         *_per_step("q_sd", "deviation of the queue", "kB", _queue, pstdev),
         *_per_step("p_sd", "deviation of the probability", "", _probability, pstdev),
-        Metric("p_range", "range of the probability within 5 s, 250 to 500 connections", "", _range),
-        Metric("leaps", "spans of 100 ms with more than one increment", "", lambda r: float(_leaps(r)[0]), _leaps),
-        Metric("lost", "packets lost with 250 to 500 connections", "packets", _lost_late),
+        Observable("p_range", "range of the probability within 5 s, 250 to 500 connections", "", _range),
+        Observable("leaps", "spans of 100 ms with more than one increment", "", lambda r: float(_leaps(r)[0]), _leaps),
+        Observable("lost", "packets lost with 250 to 500 connections", "packets", _lost_late),
         m.utilisation("a->b", label="utilisation"),
     )
     traces = {"kept": _kept}  # noqa: RUF012

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tailback.gallery.internet import dumbbell, testbed
 from tailback.plotting import experiment as fig
+from tailback.results import observables as m
 from tailback.scenario import Value
 from tailback.study.experiment import (
     Axis,
@@ -22,7 +23,6 @@ from tailback.study.experiment import (
     Settings,
     grid,
 )
-from tailback.study.experiment import metrics as m
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing

@@ -42,7 +42,7 @@ from tailback.study.experiment import (
     Claim,
     Experiment,
     Figure,
-    Metric,
+    Observable,
     Point,
     Profile,
     ProfileName,
@@ -85,21 +85,21 @@ class OneAgainstMany(Experiment):
         lost_rate("cbr", "cbr_lost", "non-responsive lost"),
         carried_rate("tcp", "tcp_carried", "TCP carried"),
         carried_rate("cbr", "cbr_carried", "non-responsive carried"),
-        Metric(
+        Observable(
             "unequal",
             "drop ratio of TCP less that of the other flow",
             "points",
             lambda report: 100 * (report.loss("tcp") - report.loss("cbr")),
             lowest=None,
         ),
-        Metric("tcp_identity", "TCP lost if all packets are dropped alike", "Mbit/s", _share),
-        Metric(
+        Observable("tcp_identity", "TCP lost if all packets are dropped alike", "Mbit/s", _share),
+        Observable(
             "cbr_share",
             "non-responsive carried per share of a bucket",
             "",
             lambda report: delivered_rate(report, "cbr") * 46 / RATE,
         ),
-        Metric(
+        Observable(
             "spared",
             "covered flows that are not starved",
             "flows",

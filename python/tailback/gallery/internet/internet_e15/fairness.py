@@ -7,7 +7,7 @@ from statistics import median
 
 from tailback.gallery.internet.internet_e15.hashes import covered, draws
 from tailback.results.report import Report
-from tailback.study.experiment import Metric, Settings
+from tailback.study.experiment import Observable, Settings
 
 __all__ = [
     "BACKOFF",
@@ -57,9 +57,9 @@ def sender(name: object) -> Settings:
     }
 
 
-def lost_rate(flows: str, name: str, label: str) -> Metric:
+def lost_rate(flows: str, name: str, label: str) -> Observable:
     """Packets lost, headers included, in Mbit/s: what the slide's table counts."""
-    return Metric(
+    return Observable(
         name,
         label,
         "Mbit/s",
@@ -74,9 +74,9 @@ def delivered_rate(report: Report, flows: str) -> float:
     return 1e-6 * PACKET_BITS * sum(f["delivered"]["packets"] for f in report.flows(flows)) / report.measured_s
 
 
-def carried_rate(flows: str, name: str, label: str) -> Metric:
+def carried_rate(flows: str, name: str, label: str) -> Observable:
     """Packets delivered, headers included, in Mbit/s."""
-    return Metric(name, label, "Mbit/s", lambda report: delivered_rate(report, flows), precision=(0.1, 0.0))
+    return Observable(name, label, "Mbit/s", lambda report: delivered_rate(report, flows), precision=(0.1, 0.0))
 
 
 def starved_flows(report: Report) -> set[int]:

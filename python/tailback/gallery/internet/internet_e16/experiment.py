@@ -20,13 +20,14 @@ from tailback.gallery.internet.internet_e15.fairness import (
     starved_flows,
 )
 from tailback.gallery.internet.internet_e15.hashes import draws, formula, mean_covered, place
+from tailback.results import observables as m
 from tailback.results.report import Report
 from tailback.study.experiment import (
     Axis,
     Claim,
     Experiment,
     Figure,
-    Metric,
+    Observable,
     Point,
     Profile,
     ProfileName,
@@ -34,7 +35,6 @@ from tailback.study.experiment import (
     Settings,
     grid,
 )
-from tailback.study.experiment import metrics as m
 from tailback.study.experiment.quantity import Selector
 
 if TYPE_CHECKING:
@@ -113,26 +113,26 @@ class Misclassification(Experiment):
     quick = Profile(duration="100s", warmup="20s", replications=3, max_replications=12, cpu_s=36)
     full = Profile(duration="200s", warmup="20s", replications=6, max_replications=40, cpu_s=260)
     metrics = (
-        Metric(
+        Observable(
             "covered", "covered TCP flows", "flows", lambda report: float(len(_covered(report))), precision=(0.2, 2)
         ),
-        Metric("expected", f"covered TCP flows over {HASHES} hashes", "flows", _expected, precision=(0.02, 0.0)),
-        Metric("off", "covered flows beside the formula", "standard deviations", _off, lowest=None),
-        Metric(
+        Observable("expected", f"covered TCP flows over {HASHES} hashes", "flows", _expected, precision=(0.02, 0.0)),
+        Observable("off", "covered flows beside the formula", "standard deviations", _off, lowest=None),
+        Observable(
             "beyond_binomial",
             "runs beyond 3 binomial standard deviations",
             "",
             lambda report: float(_by_binomial(report)[0]),
             _by_binomial,
         ),
-        Metric(
+        Observable(
             "spared",
             "covered flows that are not starved",
             "flows",
             lambda report: float(len(_covered(report) - starved_flows(report))),
         ),
-        Metric("covered_starved", "share of covered flows that is starved", "%", _starved_share),
-        Metric(
+        Observable("covered_starved", "share of covered flows that is starved", "%", _starved_share),
+        Observable(
             "starved_others",
             "starved flows that are not covered",
             "flows",

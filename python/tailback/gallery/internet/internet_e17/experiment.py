@@ -16,6 +16,7 @@ from tailback.gallery.internet.internet_e15.fairness import (
     sender,
     starved_flows,
 )
+from tailback.results import observables as m
 from tailback.results.report import Report
 from tailback.scenario import Value
 from tailback.study.experiment import (
@@ -23,7 +24,7 @@ from tailback.study.experiment import (
     Claim,
     Experiment,
     Figure,
-    Metric,
+    Observable,
     Point,
     Profile,
     ProfileName,
@@ -31,7 +32,6 @@ from tailback.study.experiment import (
     Settings,
     grid,
 )
-from tailback.study.experiment import metrics as m
 from tailback.study.experiment.quantity import Selector
 
 if TYPE_CHECKING:
@@ -97,12 +97,12 @@ class MovingHash(Experiment):
     quick = Profile(duration="100s", warmup="20s", replications=3, max_replications=20, cpu_s=80)
     full = Profile(duration="200s", warmup="20s", replications=8, max_replications=40, cpu_s=220)
     metrics = (
-        Metric("starved", "starved TCP flows", "flows", lambda report: float(len(starved_flows(report)))),
+        Observable("starved", "starved TCP flows", "flows", lambda report: float(len(starved_flows(report)))),
         m.jain("tcp"),
         carried_rate("cbr", "cbr_carried", "non-responsive carried"),
         lost_rate("tcp", "tcp_lost", "TCP lost"),
-        Metric("recovery", "time to recovery", "s", _recovery),
-        Metric(
+        Observable("recovery", "time to recovery", "s", _recovery),
+        Observable(
             "late",
             "recoveries later than two intervals",
             "",

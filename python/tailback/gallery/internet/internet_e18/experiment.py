@@ -9,6 +9,7 @@ from tailback.gallery.internet import services
 from tailback.gallery.internet.dumbbell import BOTTLENECK, PORT
 from tailback.gallery.internet.services import COARSE_CLOCK, ERED, MODERN, RENO, RIO
 from tailback.plotting import experiment as fig
+from tailback.results import observables as m
 from tailback.results.report import Report
 from tailback.scenario import Value
 from tailback.study.experiment import (
@@ -23,7 +24,6 @@ from tailback.study.experiment import (
     Settings,
     grid,
 )
-from tailback.study.experiment import metrics as m
 from tailback.study.experiment.quantity import Selector
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from tailback.gallery.internet import services
 from tailback.gallery.internet.dumbbell import BOTTLENECK, PORT, Trace
 from tailback.gallery.internet.services import RIO, coloured
 from tailback.plotting import experiment as fig
+from tailback.results import observables as m
 from tailback.results.report import Report
 from tailback.scenario import Value
 from tailback.study.experiment import (
@@ -16,7 +17,7 @@ from tailback.study.experiment import (
     Claim,
     Experiment,
     Figure,
-    Metric,
+    Observable,
     Point,
     Profile,
     ProfileName,
@@ -24,7 +25,6 @@ from tailback.study.experiment import (
     Settings,
     grid,
 )
-from tailback.study.experiment import metrics as m
 from tailback.study.experiment.claims import Condition
 from tailback.study.experiment.quantity import Selector
 
@@ -87,9 +87,11 @@ class TransparentMarking(Experiment):
         services.entered("silver", "silver", "observed of the second group"),
         services.rate("gold", "goodput", "goodput of the first group"),
         services.best_effort("best", "best", "goodput of one best-effort flow"),
-        Metric("marked", "marked packets of the first group", "%", _marked_share),
+        Observable("marked", "marked packets of the first group", "%", _marked_share),
         services.least_share(),
-        Metric("poorest", "poorest of the first group", "Mbit/s", lambda r: min(map(_rate, r.goodputs_bps("gold")))),
+        Observable(
+            "poorest", "poorest of the first group", "Mbit/s", lambda r: min(map(_rate, r.goodputs_bps("gold")))
+        ),
         m.jain("gold"),
         m.utilisation(BOTTLENECK, label="utilisation"),
     )

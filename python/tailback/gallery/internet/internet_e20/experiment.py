@@ -9,6 +9,7 @@ from tailback.gallery.internet import services
 from tailback.gallery.internet.dumbbell import BOTTLENECK, Trace
 from tailback.gallery.internet.services import coloured
 from tailback.plotting import experiment as fig
+from tailback.results import observables as m
 from tailback.results.report import Report
 from tailback.scenario import Value
 from tailback.study.experiment import (
@@ -16,7 +17,7 @@ from tailback.study.experiment import (
     Claim,
     Experiment,
     Figure,
-    Metric,
+    Observable,
     Point,
     Profile,
     ProfileName,
@@ -24,7 +25,6 @@ from tailback.study.experiment import (
     Settings,
     grid,
 )
-from tailback.study.experiment import metrics as m
 from tailback.study.experiment.claims import Condition
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class IntegratedMarking(Experiment):
         *(services.unmarked_rate(name, f"{name}_unmarked", f"unmarked, {name} target") for name in NAMES),
         *(services.green_rate(name, f"{name}_marked", f"marked, {name} target") for name in NAMES),
         services.unmarked_rate("best", "best", "delivered of one best-effort flow"),
-        Metric("marked", "marked packets of flows with a target", "%", _marked_share),
+        Observable("marked", "marked packets of flows with a target", "%", _marked_share),
         services.least_share(),
         m.utilisation(BOTTLENECK, label="utilisation"),
     )

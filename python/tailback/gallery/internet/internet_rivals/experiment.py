@@ -15,6 +15,7 @@ from tailback.gallery.internet.internet_e15.fairness import (
 from tailback.gallery.internet.internet_e15.hashes import draws, formula, mean_covered
 from tailback.gallery.internet.internet_e15.queues import FAIR, RED, SFB, SFQ_RED, discipline
 from tailback.gallery.internet.internet_rivals.drawings import draw_cost, draw_isolation
+from tailback.results import observables as m
 from tailback.results.report import Report
 from tailback.scenario import Value
 from tailback.study.experiment import (
@@ -22,7 +23,7 @@ from tailback.study.experiment import (
     Claim,
     Experiment,
     Figure,
-    Metric,
+    Observable,
     Point,
     Profile,
     ProfileName,
@@ -30,7 +31,6 @@ from tailback.study.experiment import (
     Settings,
     grid,
 )
-from tailback.study.experiment import metrics as m
 
 FAIR_GOODPUT = TCP * FAIR * 960 / 1000
 """Of all TCP flows together if each flow has its fair share, in payload, Mbit/s."""
@@ -158,33 +158,33 @@ class Rivals(Experiment):
         m.goodput("tcp", name="goodput", label="TCP goodput"),
         m.mean_queue(BOTTLENECK, label="mean queue"),
         m.jain("tcp"),
-        Metric(
+        Observable(
             "unequal",
             "drop ratio of TCP less that of the other flow",
             "points",
             lambda report: 100 * (report.loss("tcp") - report.loss("cbr")),
             lowest=None,
         ),
-        Metric(
+        Observable(
             "unequal_law",
             "the same of packets that find room",
             "points",
             lambda report: 100 * (_drop_ratio(report, "tcp") - _drop_ratio(report, "cbr")),
             lowest=None,
         ),
-        Metric("starved", "starved TCP flows", "flows", lambda report: float(len(starved_flows(report)))),
-        Metric("boxed", "TCP flows in the penalty box", "flows", _boxed),
-        Metric(
+        Observable("starved", "starved TCP flows", "flows", lambda report: float(len(starved_flows(report)))),
+        Observable("boxed", "TCP flows in the penalty box", "flows", _boxed),
+        Observable(
             "refused",
             "TCP dropped as unresponsive",
             "%",
             lambda report: 100 * _refused(report)[0] / max(_refused(report)[1], 1),
             _refused,
         ),
-        Metric("covered", f"covered TCP flows over {HASHES} hashes", "flows", _covered),
-        Metric("passed", "non-responsive delivered", "Mbit/s", _passed),
-        Metric("turn", "link's rate over the number of occupied queues", "Mbit/s", _turn),
-        Metric("state", "state", "bytes", lambda report: _largest(report, "state_bytes")),
+        Observable("covered", f"covered TCP flows over {HASHES} hashes", "flows", _covered),
+        Observable("passed", "non-responsive delivered", "Mbit/s", _passed),
+        Observable("turn", "link's rate over the number of occupied queues", "Mbit/s", _turn),
+        Observable("state", "state", "bytes", lambda report: _largest(report, "state_bytes")),
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:

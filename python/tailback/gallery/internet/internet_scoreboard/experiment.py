@@ -9,6 +9,7 @@ from tailback.gallery.internet import dumbbell, tcpmodel
 from tailback.gallery.internet.internet_scoreboard import rows
 from tailback.gallery.internet.internet_scoreboard.drawing import draw
 from tailback.gallery.internet.internet_scoreboard.rows import OFF, ON, board
+from tailback.results import observables as m
 from tailback.results.report import Report
 from tailback.study.experiment import (
     Axis,
@@ -17,7 +18,7 @@ from tailback.study.experiment import (
     Condition,
     Experiment,
     Figure,
-    Metric,
+    Observable,
     Point,
     Profile,
     ProfileName,
@@ -25,7 +26,6 @@ from tailback.study.experiment import (
     Results,
     Settings,
 )
-from tailback.study.experiment import metrics as m
 
 RATE = 10e6
 """Of the bottleneck, bit/s."""
@@ -108,19 +108,19 @@ class Scoreboard(Experiment):
     metrics = (
         m.port_loss(dumbbell.BOTTLENECK),
         m.utilisation(dumbbell.BOTTLENECK, label="utilisation"),
-        Metric("queueing", "mean queueing delay", "ms", _queueing, precision=(0.1, 0.5)),
+        Observable("queueing", "mean queueing delay", "ms", _queueing, precision=(0.1, 0.5)),
         m.delay_quantile(0, "p99", "p99", "99 % of one-way delays are below"),
         m.goodput(),
         m.jain(),
-        Metric("marked", "packets marked", "%", _marked),
-        Metric(
+        Observable("marked", "packets marked", "%", _marked),
+        Observable(
             "timeouts",
             "timeouts",
             "1/s",
             lambda report: sum(row["timeouts"] for row in report.transports()) / report.measured_s,
         ),
-        Metric("waiting", "loss per that of TCP with time-outs", "", lambda report: _per(tcpmodel.pftk, report)),
-        Metric("smooth", "loss per that of TCP without time-outs", "", lambda r: _per(tcpmodel.square_root, r)),
+        Observable("waiting", "loss per that of TCP with time-outs", "", lambda report: _per(tcpmodel.pftk, report)),
+        Observable("smooth", "loss per that of TCP without time-outs", "", lambda r: _per(tcpmodel.square_root, r)),
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:

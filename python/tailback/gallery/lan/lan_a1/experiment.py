@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from tailback.gallery.lan.slides import Slide, on_one_scale
 from tailback.gallery.lan.traffic_models import BATCHES, READINGS, SELF_SIMILAR, UNIFORM, data_source
 from tailback.plotting import experiment as fig
+from tailback.results import observables as m
 from tailback.study.experiment import (
     Axis,
     Claim,
@@ -19,7 +20,6 @@ from tailback.study.experiment import (
     Settings,
     grid,
 )
-from tailback.study.experiment import metrics as m
 
 TRAFFIC = (UNIFORM, *READINGS)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tailback.gallery.lan.slides import Slide, on_one_scale
 from tailback.gallery.lan.traffic_models import BATCHES, READINGS, SELF_SIMILAR, UNIFORM, data_source
 from tailback.plotting import experiment as fig
+from tailback.results import observables as m
 from tailback.results.report import Report
 from tailback.study.experiment import (
     Axis,
@@ -16,7 +17,7 @@ from tailback.study.experiment import (
     Condition,
     Experiment,
     Figure,
-    Metric,
+    Observable,
     Point,
     Profile,
     ProfileName,
@@ -25,7 +26,6 @@ from tailback.study.experiment import (
     Settings,
     grid,
 )
-from tailback.study.experiment import metrics as m
 from tailback.study.experiment.claims import Check
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class RateMismatch(Experiment):
         m.drops_outside("sw1->*", name="drops_outside_sw1", label="packets lost outside the 500 kB buffer"),
         m.drops_outside("sw2->*", name="drops_outside_sw2", label="packets lost outside the 50 kB buffer"),
         m.offered(),
-        Metric("floor", "loss if the slow link is never idle", "%", _floor, lowest=0.0),
+        Observable("floor", "loss if the slow link is never idle", "%", _floor, lowest=0.0),
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tailback.plotting import experiment as fig
+from tailback.results import observables as m
 from tailback.scenario import Table
 from tailback.study.experiment import (
     Axis,
@@ -18,7 +19,6 @@ from tailback.study.experiment import (
     Settings,
     grid,
 )
-from tailback.study.experiment import metrics as m
 from tailback.study.experiment.quantity import Selector
 
 MISMATCH, BACKBONE, SOURCE = "A.2 rate mismatch", "C.2 backbone", "C.3 source"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from tailback.gallery.lan.slides import Slide, on_one_scale
 from tailback.plotting import experiment as fig
+from tailback.results import observables as m
 from tailback.scenario import Table
 from tailback.study.experiment import (
     Axis,
@@ -20,7 +21,6 @@ from tailback.study.experiment import (
     Settings,
     grid,
 )
-from tailback.study.experiment import metrics as m
 from tailback.study.experiment.quantity import Selector
 
 MECHANISMS = ("none", "plain", "class")

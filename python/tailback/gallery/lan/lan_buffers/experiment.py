@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from tailback.bounds.headroom import headroom
 from tailback.plotting import experiment as fig
+from tailback.results import observables as m
 from tailback.results.report import Report
 from tailback.results.rows import SeriesData
 from tailback.study.experiment import (
@@ -14,7 +15,7 @@ from tailback.study.experiment import (
     Claim,
     Experiment,
     Figure,
-    Metric,
+    Observable,
     Point,
     Profile,
     ProfileName,
@@ -22,7 +23,6 @@ from tailback.study.experiment import (
     Settings,
     grid,
 )
-from tailback.study.experiment import metrics as m
 from tailback.study.experiment.quantity import Selector
 
 if TYPE_CHECKING:
@@ -53,13 +53,13 @@ def bound_kb(report: Report) -> float:
     return bound
 
 
-def _beyond(name: str, label: str, ports: str, bound: Callable[[Report], float]) -> Metric:
+def _beyond(name: str, label: str, ports: str, bound: Callable[[Report], float]) -> Observable:
     """Whether a queue was ever longer than a bound: 1 if so, of all packets that were sent."""
 
     def longer(report: Report) -> int:
         return int(report.max_queue_bytes(ports) > 1e3 * bound(report))
 
-    return Metric(name, label, "", longer, lambda report: (longer(report), report.offered_packets()))
+    return Observable(name, label, "", longer, lambda report: (longer(report), report.offered_packets()))
 
 
 def _trace(report: Report) -> Trace | None:
@@ -90,7 +90,7 @@ class DistributedBuffers(Experiment):
         m.mean_queue(UPSTREAM, name="mean_upstream", label="mean queue [upstream, all switches]"),
         m.max_queue(BOTTLENECK, name="max_bottleneck", label="longest queue [bottleneck]"),
         m.max_queue(UPSTREAM, name="max_upstream", label="longest queue [upstream]"),
-        Metric("mean_all", "mean of all that waits", "kB", lambda report: 1e-3 * _all(report)),
+        Observable("mean_all", "mean of all that waits", "kB", lambda report: 1e-3 * _all(report)),
         _beyond("used_upstream", "queue upstream beyond a frame", UPSTREAM, lambda _: FRAME_KB),
         _beyond("beyond_headroom", "queue of the bottleneck beyond threshold and headroom", BOTTLENECK, bound_kb),
         m.loss(),

@@ -7,13 +7,14 @@ from collections.abc import Iterable
 from tailback.gallery.lan.slides import Slide, on_one_scale
 from tailback.gallery.lan.traffic_models import BATCHES, READINGS, SELF_SIMILAR, UNIFORM, data_source
 from tailback.plotting import experiment as fig
+from tailback.results import observables as m
 from tailback.results.report import Report
 from tailback.study.experiment import (
     Axis,
     Claim,
     Experiment,
     Figure,
-    Metric,
+    Observable,
     Point,
     Profile,
     ProfileName,
@@ -21,7 +22,6 @@ from tailback.study.experiment import (
     Settings,
     grid,
 )
-from tailback.study.experiment import metrics as m
 from tailback.study.experiment.quantity import Selector
 
 MECHANISMS = ("none", "plain", "destination")
@@ -68,7 +68,7 @@ class MergingOverTheBackbone(Experiment):
         m.drops_at("sw1->*", name="drops_sw1", label="packets lost at sw1"),
         m.drops_at("sw2->*", name="drops_sw2", label="packets lost at sw2"),
         m.offered(),
-        Metric("floor", "loss if the slow links are never idle", "%", _floor, lowest=0.0),
+        Observable("floor", "loss if the slow links are never idle", "%", _floor, lowest=0.0),
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:

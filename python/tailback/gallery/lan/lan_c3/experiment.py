@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from tailback.gallery.lan.slides import Slide, on_one_scale
 from tailback.plotting import experiment as fig
+from tailback.results import observables as m
 from tailback.results.report import Report
 from tailback.study.experiment import (
     Axis,
@@ -13,7 +14,7 @@ from tailback.study.experiment import (
     Claim,
     Experiment,
     Figure,
-    Metric,
+    Observable,
     Point,
     Profile,
     ProfileName,
@@ -21,7 +22,6 @@ from tailback.study.experiment import (
     Settings,
     grid,
 )
-from tailback.study.experiment import metrics as m
 from tailback.study.experiment.quantity import Selector
 
 MECHANISMS = ("none", "plain", "destination")
@@ -43,7 +43,7 @@ WIRE_EXTRA = 20
 """Bytes of preamble, start delimiter and gap that go with each frame on the wire."""
 
 
-def control_share(ports: str, name: str, label: str) -> Metric:
+def control_share(ports: str, name: str, label: str) -> Observable:
     """Share of a link's time that notifications take, in percent: the largest of all matching ports.
 
     It is what is left of the time the port was sending after the frames of data with their preambles and gaps.
@@ -57,16 +57,16 @@ def control_share(ports: str, name: str, label: str) -> Metric:
         # A frame that is half sent when counting begins or ends may make the difference a little negative.
         return 100 * max(0.0, *shares)
 
-    return Metric(name, label, "%", value)
+    return Observable(name, label, "%", value)
 
 
-def notifications(ports: str, name: str, label: str) -> Metric:
+def notifications(ports: str, name: str, label: str) -> Observable:
     """Notifications sent by the matching ports."""
 
     def count(report: Report) -> int:
         return sum(row["notifications_sent"] for row in report.ports(ports))
 
-    return Metric(
+    return Observable(
         name,
         label,
         "frames",

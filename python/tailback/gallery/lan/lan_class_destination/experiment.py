@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tailback.plotting import experiment as fig
+from tailback.results import observables as m
 from tailback.study.experiment import (
     Axis,
     Claim,
@@ -18,7 +19,6 @@ from tailback.study.experiment import (
     Settings,
     grid,
 )
-from tailback.study.experiment import metrics as m
 
 MECHANISMS = ("none", "plain", "class", "destination", "class-destination")
 EDGE, LARGE_EDGE = 50, 500

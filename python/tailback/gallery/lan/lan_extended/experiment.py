@@ -6,13 +6,14 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from tailback.plotting import experiment as fig
+from tailback.results import observables as m
 from tailback.results.report import Report
 from tailback.study.experiment import (
     Axis,
     Claim,
     Experiment,
     Figure,
-    Metric,
+    Observable,
     Point,
     Profile,
     ProfileName,
@@ -20,7 +21,6 @@ from tailback.study.experiment import (
     Settings,
     grid,
 )
-from tailback.study.experiment import metrics as m
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -71,11 +71,13 @@ class ExtendedLan(Experiment):
         m.delay_quantile(0, "p99", "voice_p99", "p99 delay of voice"),
         m.delay_quantile(1, "p99", "video_p99", "p99 delay of video"),
         m.delay_quantile(DATA, "p99", "data_p99", "p99 delay of data"),
-        Metric("data_loss", "packet loss of all data", "%", lambda r: 100 * _data(r)[0] / _data(r)[1], _data),
-        Metric("unaccounted", "packets unaccounted for", "packets", lambda r: float(_unaccounted(r)[0]), _unaccounted),
+        Observable("data_loss", "packet loss of all data", "%", lambda r: 100 * _data(r)[0] / _data(r)[1], _data),
+        Observable(
+            "unaccounted", "packets unaccounted for", "packets", lambda r: float(_unaccounted(r)[0]), _unaccounted
+        ),
         m.throughput(label="payload carried"),
-        Metric("hops", "packet-hops per second", "1/s", lambda r: r.data["packet_hops"] / r.data["end_s"]),
-        Metric("control", "control frames per second", "1/s", lambda r: r.data["control_frames"] / r.data["end_s"]),
+        Observable("hops", "packet-hops per second", "1/s", lambda r: r.data["packet_hops"] / r.data["end_s"]),
+        Observable("control", "control frames per second", "1/s", lambda r: r.data["control_frames"] / r.data["end_s"]),
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from tailback.bounds.headroom import NS_PER_M, headroom
+from tailback.results import observables as m
 from tailback.results.report import Report
 from tailback.scenario import Table
 from tailback.study.experiment import (
@@ -15,7 +16,7 @@ from tailback.study.experiment import (
     Condition,
     Experiment,
     Figure,
-    Metric,
+    Observable,
     Point,
     Profile,
     ProfileName,
@@ -24,7 +25,6 @@ from tailback.study.experiment import (
     Settings,
     grid,
 )
-from tailback.study.experiment import metrics as m
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -69,7 +69,7 @@ class Headroom(Experiment):
     metrics = (
         m.drops_at("sw2->d", flows="data", name="drops", label="packets lost at the slow port"),
         m.loss("data"),
-        Metric("overshoot", "overshoot of the high threshold", "kB", _overshoot, lowest=None),
+        Observable("overshoot", "overshoot of the high threshold", "kB", _overshoot, lowest=None),
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tailback.plotting import experiment as fig
+from tailback.results import observables as m
 from tailback.results.report import Report
 from tailback.scenario import Value
 from tailback.study.experiment import (
@@ -13,7 +14,7 @@ from tailback.study.experiment import (
     Claim,
     Experiment,
     Figure,
-    Metric,
+    Observable,
     Point,
     Profile,
     ProfileName,
@@ -21,7 +22,6 @@ from tailback.study.experiment import (
     Settings,
     grid,
 )
-from tailback.study.experiment import metrics as m
 
 IDEAL, MAC, SHORT = "on-off", "MAC frames", "MAC frames, 128 quanta"
 SIGNALS: dict[AxisValue, Value] = {
@@ -62,8 +62,8 @@ class MacControlFrames(Experiment):
         m.loss(),
         m.throughput(),
         m.mean_delay(),
-        Metric("control", "control frames per second", "1/s", _control_frames),
-        Metric("share", "share of the wire", "%", _control_share),
+        Observable("control", "control frames per second", "1/s", _control_frames),
+        Observable("share", "share of the wire", "%", _control_share),
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from tailback.plotting import experiment as fig
+from tailback.results import observables as m
 from tailback.scenario import Table
 from tailback.study.experiment import (
     Axis,
@@ -22,7 +23,6 @@ from tailback.study.experiment import (
     Settings,
     grid,
 )
-from tailback.study.experiment import metrics as m
 from tailback.study.experiment.claims import Check
 
 if TYPE_CHECKING:

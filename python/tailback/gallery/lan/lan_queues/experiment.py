@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, cast
 
 from tailback.plotting import experiment as fig
+from tailback.results import observables as m
 from tailback.results.report import Report
 from tailback.scenario import Table
 from tailback.study.experiment import (
@@ -15,7 +16,7 @@ from tailback.study.experiment import (
     Claim,
     Experiment,
     Figure,
-    Metric,
+    Observable,
     Point,
     Profile,
     ProfileName,
@@ -23,7 +24,6 @@ from tailback.study.experiment import (
     Settings,
     grid,
 )
-from tailback.study.experiment import metrics as m
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -115,7 +115,7 @@ class QueueStructures(Experiment):
         m.loss(),
         m.throughput(label="throughput of all sources"),
         m.mean_delay(),
-        Metric(
+        Observable(
             "lost_sw2",
             "packets lost at sw2",
             "packet",

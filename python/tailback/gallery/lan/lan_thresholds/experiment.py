@@ -15,6 +15,7 @@ from tailback.gallery.lan.lan_thresholds.fluid import (
     starves_below_kb,
 )
 from tailback.plotting import experiment as fig
+from tailback.results import observables as m
 from tailback.results.report import Report
 from tailback.results.rows import SeriesData
 from tailback.study.experiment import (
@@ -24,7 +25,7 @@ from tailback.study.experiment import (
     Condition,
     Experiment,
     Figure,
-    Metric,
+    Observable,
     Point,
     Profile,
     ProfileName,
@@ -33,7 +34,6 @@ from tailback.study.experiment import (
     Settings,
     grid,
 )
-from tailback.study.experiment import metrics as m
 from tailback.study.experiment.claims import Check
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class Thresholds(Experiment):
     quick = Profile(duration="220ms", warmup="20ms", replications=4, max_replications=24, cpu_s=10)
     full = Profile(duration="2020ms", warmup="20ms", replications=5, max_replications=40, cpu_s=100)
     metrics = (
-        Metric(
+        Observable(
             "lost",
             "packets lost at the merging port",
             "%",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from tailback.gallery.lan.lan_traffic.memory import hurst, variance_time
 from tailback.gallery.lan.traffic_models import BATCHES, SELF_SIMILAR, UNIFORM, UNIFORM_FIXED, data_source
 from tailback.plotting import experiment as fig
+from tailback.results import observables as m
 from tailback.results.report import Report
 from tailback.scenario import Table
 from tailback.study.experiment import (
@@ -18,7 +19,7 @@ from tailback.study.experiment import (
     Claim,
     Experiment,
     Figure,
-    Metric,
+    Observable,
     Point,
     Profile,
     ProfileName,
@@ -27,7 +28,6 @@ from tailback.study.experiment import (
     Settings,
     grid,
 )
-from tailback.study.experiment import metrics as m
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -121,9 +121,9 @@ class TrafficModels(Experiment):
     quick = Profile(duration="140s", warmup="20s", replications=5, max_replications=20, cpu_s=26)
     full = Profile(duration="620s", warmup="20s", replications=5, max_replications=20, cpu_s=110)
     metrics = (
-        Metric("hurst", "Hurst parameter of the bytes", "", _hurst),
-        Metric("varies_100ms", "standard deviation of the bytes in 0.1 s", "% of the mean", _variation(0.1)),
-        Metric("varies_1s", "standard deviation of the bytes in 1 s", "% of the mean", _variation(1.0)),
+        Observable("hurst", "Hurst parameter of the bytes", "", _hurst),
+        Observable("varies_100ms", "standard deviation of the bytes in 0.1 s", "% of the mean", _variation(0.1)),
+        Observable("varies_1s", "standard deviation of the bytes in 1 s", "% of the mean", _variation(1.0)),
         m.loss(),
         m.offered(),
         m.drops_outside("sw*->*", name="drops_elsewhere", label="packets lost anywhere but at switches"),
