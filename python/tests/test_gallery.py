@@ -42,8 +42,8 @@ from tailback.study.experiment.runner import plan, run
 
 PAGE = """# Small
 
-A page with a | pipe and `code`, and links to [itself](../lan_small/README.md), [another](../lan_a1/README.md#notice),
-[a file](../../../docs/x.md), [a heading](#notice) and [the web](https://example.org/).
+A page with a | pipe and `code`, and links to [itself](../lan_small/README.md),
+[another](../merging_traffic/README.md#notice), [a file](../../../docs/x.md), [a heading](#notice) and [the web](https://example.org/).
 """
 MERGE = Path(__file__).with_name("merge.toml").read_text()
 
@@ -76,6 +76,10 @@ class Small(Experiment):
         m.max_queue("sw->d"),
     )
     traces: ClassVar = {"digest": lambda report: report.digest}
+
+    @property
+    def folder(self) -> str:
+        return "lan_small"
 
     def points(self, profile: str) -> Iterable[Point]:
         del profile

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import cast
@@ -56,7 +56,7 @@ def page(entries: Sequence[Entry], version: str, groups: Mapping[str, str]) -> s
     trials = [entry.trial for entry in entries]
     profile = f"--{trials[0].profile}" if trials else ""
     seed = f", base seed <code>{trials[0].seed}</code>" if trials and trials[0].seed is not None else ""
-    shown = {trial.experiment.id for trial in trials}
+    shown = {trial.experiment.folder: trial.experiment.id for trial in trials}
     sections = "\n".join(_experiment(entry, shown) for entry in entries)
     return f"""<!doctype html>
 <html lang="en">
@@ -156,7 +156,7 @@ def _chip(word: str) -> str:
     return f'<span class="verdict {_class(word)}">{_SIGNS[word]} {word}</span>'
 
 
-def _experiment(entry: Entry, others: Collection[str]) -> str:
+def _experiment(entry: Entry, others: Mapping[str, str]) -> str:
     trial, experiment = entry.trial, entry.trial.experiment
     shown: set[str] = set()
     blocks = []

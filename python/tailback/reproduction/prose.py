@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, cast
 
@@ -13,11 +13,12 @@ if TYPE_CHECKING:
 __all__ = ["html"]
 
 
-def html(text: str, shown: Collection[str]) -> str:
+def html(text: str, shown: Mapping[str, str]) -> str:
     """Return a page as HTML, without its first heading, which is the section's already.
 
     The report stands alone, so that a link to a file of the repository would lead nowhere: one to another experiment's
-    page leads to its section if it is among `shown`, addresses in the web stay, and of all others the words stay.
+    page leads to its section if its folder is in `shown`, which has the ids by folder; addresses in the web stay, and
+    of all other links the words stay.
     """
     from markdown_it import MarkdownIt
 
@@ -30,7 +31,7 @@ def html(text: str, shown: Collection[str]) -> str:
     return cast(str, markdown.renderer.render(tokens, markdown.options, {}))
 
 
-def _linked(children: list[Token], shown: Collection[str]) -> list[Token]:
+def _linked(children: list[Token], shown: Mapping[str, str]) -> list[Token]:
     """Point the links of a line at what is in the report, and take away those that lead out of it."""
     kept: list[Token] = []
     dropped: list[bool] = []
@@ -51,10 +52,10 @@ def _linked(children: list[Token], shown: Collection[str]) -> list[Token]:
     return kept
 
 
-def _target(address: str, shown: Collection[str]) -> str | None:
+def _target(address: str, shown: Mapping[str, str]) -> str | None:
     """Return where a link leads in the report; none if it leads out of it."""
     if re.match(r"https?://", address):
         return address
     path = PurePosixPath(address.partition("#")[0])
-    experiment = path.parent.name.replace("_", "-") if path.name == "README.md" else ""
-    return f"#{experiment}" if experiment in shown else None
+    experiment = shown.get(path.parent.name) if path.name == "README.md" else None
+    return f"#{experiment}" if experiment else None

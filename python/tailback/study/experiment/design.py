@@ -55,7 +55,7 @@ class Experiment(ABC):
     """
 
     id: ClassVar[str]
-    """Such as `lan-a1`: group and number; the folder is `lan/lan_a1`."""
+    """Such as `lan-a1`: a group, a hyphen and a name. Stable, whatever the folder is called."""
     title: ClassVar[str]
     reference: ClassVar[str]
     """Which pages or slides of which document this reproduces."""
@@ -97,6 +97,11 @@ class Experiment(ABC):
     def group(self) -> str:
         """The part of the id before the first hyphen."""
         return self.id.split("-", 1)[0]
+
+    @property
+    def folder(self) -> str:
+        """Name of the folder that the experiment is in; empty for one outside a package."""
+        return type(self).__module__.rpartition(".")[0].rpartition(".")[2]
 
     def profile(self, name: ProfileName) -> Profile:
         """Return one of the two profiles."""
