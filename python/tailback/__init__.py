@@ -15,28 +15,24 @@ import json
 from typing import cast
 
 from tailback import _native
-from tailback._native import Cancel
 from tailback.errors import Cancelled, ExecutorError, OutputError, RunError, ScenarioError, TailbackError, UsageError
 from tailback.results.intervals import Interval
-from tailback.results.metrics import Estimate, Measure
+from tailback.results.metrics import Measure
 from tailback.results.report import Report
 from tailback.run.result import Result
 from tailback.run.simulate import Interrupted, run
 from tailback.scenario import Precision, Scenario, discipline, kind, load, source, tcp
 from tailback.scenario.warnings import ScenarioWarning
-from tailback.study import FailedRuns, Failure, Study, Sweep
+from tailback.study import FailedRuns, Study, Sweep
 from tailback.study.compare import compare
 from tailback.study.sweep import open_sweep, sweep
 
 __version__ = _native.version
 
 __all__ = [
-    "Cancel",
     "Cancelled",
-    "Estimate",
     "ExecutorError",
     "FailedRuns",
-    "Failure",
     "Interrupted",
     "Interval",
     "Measure",

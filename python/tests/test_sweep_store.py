@@ -21,7 +21,7 @@ import pytest
 import tailback
 import tailback as core
 from tailback import OutputError
-from tailback.results import sealed as stored
+from tailback.results import stored
 from tailback.run import pool as parallel
 from tailback.study import store as stores
 

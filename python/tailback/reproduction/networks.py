@@ -38,6 +38,6 @@ def networks(experiment: Experiment, profile: ProfileName) -> list[Figure]:
 
 
 def _draw(scenario: Scenario) -> Drawing:
-    from tailback.plotting import network as topology
+    from tailback.plotting import network
 
-    return topology.draw(scenario)
+    return network.draw(scenario)

@@ -16,8 +16,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from tailback.errors import OutputError
-from tailback.results import sealed as stored
-from tailback.results import tables
+from tailback.results import stored, tables
 from tailback.results.tables import TABLE_NAMES, TableName
 from tailback.scenario import Scenario
 

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from tailback.errors import OutputError
-from tailback.results import sealed as stored
+from tailback.results import stored
 from tailback.results.directory import MANIFEST as RUN_MANIFEST
 from tailback.results.directory import check_writable, write_file, writing
 from tailback.results.metrics import METRICS, Measure

@@ -15,7 +15,7 @@ from typing import Any
 from tailback import _native
 from tailback.build import engine
 from tailback.errors import OutputError
-from tailback.results import sealed as stored
+from tailback.results import stored
 from tailback.results.directory import writing
 from tailback.study.experiment.design import Experiment
 from tailback.study.experiment.points import Point

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tailback.gallery.edge.shared import customer_edge as ce
 from tailback.plotting import experiment as fig
-from tailback.plotting import grouped_bars as drawings
+from tailback.plotting import grouped_bars
 from tailback.results import observables as m
 from tailback.results.intervals import Interval
 from tailback.study.experiment import (
@@ -557,7 +557,7 @@ def _choices(results: Results) -> list[Claim]:
 
 
 def _only(quantity: Quantity) -> Interval:
-    return drawings.only(list(quantity.intervals()))
+    return grouped_bars.only(list(quantity.intervals()))
 
 
 def _draw(usual: Results, metrics: Mapping[str, str], y: str, insides: Sequence[str]) -> Drawing:
@@ -568,7 +568,7 @@ def _draw(usual: Results, metrics: Mapping[str, str], y: str, insides: Sequence[
         panels[f"within a class: {inside}" if len(insides) > 1 else ""] = {
             label: {c: _only(found[metric]) for c, found in at.items()} for label, metric in metrics.items()
         }
-    return drawings.columns(panels, y=y)
+    return grouped_bars.columns(panels, y=y)
 
 
 def _draw_table(usual: Results) -> Drawing:

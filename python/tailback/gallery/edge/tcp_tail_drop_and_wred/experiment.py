@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from tailback.gallery.edge.shared import customer_edge as ce
 from tailback.plotting import experiment as fig
-from tailback.plotting import grouped_bars as drawings
+from tailback.plotting import grouped_bars
 from tailback.results import observables as m
 from tailback.results.report import Report
 from tailback.results.synchronisation import backoff_shares, synchronisation_index
@@ -263,7 +263,7 @@ def _draw(results: Results) -> Drawing:
         (("index", "synchronisation index"), ("fluctuation", "fluctuation (%)"), ("delay_AF3x", "delay of AF3x (ms)")),
         strict=True,
     ):
-        found = [drawings.only(list(results.where(profile=n, flows=TEN)[metric].intervals())) for n in names]
+        found = [grouped_bars.only(list(results.where(profile=n, flows=TEN)[metric].intervals())) for n in names]
         with plot.style():
             reach = [[max(i.mean - i.lo, 0) for i in found], [max(i.hi - i.mean, 0) for i in found]]
             axes.bar(range(len(names)), [i.mean for i in found], color=plot.COLOURS[: len(names)])

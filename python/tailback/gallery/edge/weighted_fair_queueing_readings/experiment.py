@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tailback.bounds.fluid import max_min
 from tailback.gallery.edge.shared import customer_edge as ce
-from tailback.plotting import grouped_bars as drawings
+from tailback.plotting import grouped_bars
 from tailback.scenario import Value
 from tailback.study.experiment import (
     Axis,
@@ -241,7 +241,7 @@ def _draw(results: Results, what: str, y: str) -> Drawing:
     figure = plot.new(4, 2, sharey=True, sharex=True, width=3.3, height=2.9)
     for index, (axes, reading) in enumerate(zip(figure.axes, shown, strict=True)):
         at = results.where(reading=reading)
-        found = [drawings.only(list(at[f"{what}_{group}"].intervals())) for group in ce.GROUPS]
+        found = [grouped_bars.only(list(at[f"{what}_{group}"].intervals())) for group in ce.GROUPS]
         means = [i.mean for i in found]
         with plot.style():
             axes.bar(range(len(found)), means, color=plot.COLOURS[0])
