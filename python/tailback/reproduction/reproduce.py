@@ -135,8 +135,8 @@ def reproduce(
 
     Ctrl-C keeps what is finished: the report then covers it and says so, and `interrupted` is true. With `full` and
     `out`, every finished replication is on disk at once: called again after Ctrl-C, or after the process was killed,
-    this goes on from there, and ends with the same results. `watch` is told how far it is, `finished` of every
-    experiment that is done, and the how manieth it was. `groups` has the titles of the groups, for the report.
+    this goes on from there, and ends with the same results. `watch` is called with the progress, `finished` with each
+    finished experiment and its number. `groups` has the titles of the groups, for the report.
     """
     found = Reproduction(profile, check_seed(seed))
     folder = None if out is None else Path(out)

@@ -151,7 +151,7 @@ class _Replications(Replicated[Point]):
     watch: Watch | None
     store: Store | None
     note: str = "running"
-    """What the current round is about, for `watch`."""
+    """Reason for the current round, for `watch`."""
 
     @property
     def effort(self) -> Profile:
