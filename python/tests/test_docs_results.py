@@ -73,6 +73,7 @@ def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     spec.loader.exec_module(module)
     monkeypatch.setattr(module, "TARGET", tmp_path / "docs" / "results")
     monkeypatch.setattr(module, "EXPERIMENTS", (Board.id, "lan-absent"))
+    monkeypatch.setattr(module, "folder", lambda name: f"lan/{name}")
     return module
 
 
