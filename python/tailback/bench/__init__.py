@@ -37,9 +37,9 @@ class Measurement:
     cpu_s: float
     """Processor time of the run itself on all its threads: no start-up, no reading of the scenario."""
     wall_s: float
-    """How long that took."""
+    """Elapsed time of the run, s."""
     rss_mb: float | None
-    """Largest resident set of the process so far, in MB of 10^6 bytes; none where the system does not tell."""
+    """Largest resident set of the process so far, in MB of 10^6 bytes; `None`: the system does not report it."""
 
     @property
     def hops_per_cpu_s(self) -> float:

@@ -1,4 +1,4 @@
-"""What fluids get at a router's port: share, loss and the delay of full queues of each group of flows, without a run.
+"""Fluid model of a router's port: share, loss and delay of full queues of each group of flows, without a run.
 
     for group, got in fluid(scenario, "ce", "sink").items():
         print(group, got.loss)
@@ -33,12 +33,12 @@ _BY_FLOW = {"sfq", "fq", "fq-codel", "fq-pie", "fair-queue"}
 
 @dataclass(frozen=True, slots=True)
 class Fluid:
-    """What a group of flows gets in the long run."""
+    """Long-run service of a group of flows."""
 
     offered_bps: float
     """Mean rate of its sources, in bytes as buffers count them."""
     carried_bps: float
-    """What of it leaves the port."""
+    """Part of it that leaves the port."""
     queue_s: float | None
     """Waiting in its queue: 0 while it gets what it offers; where it overflows, the time that its full queue takes;
     None if the queue's length then is not known, as under active queue management."""
@@ -180,7 +180,10 @@ class _Server:
     def serve(
         self, discipline: Json | None, capacity: float, base: float, demands: Mapping[str, float], limit: str
     ) -> Served:
-        """What groups get of `capacity` bit/s; guarantees in parts are of `base`, and a single queue holds `limit`."""
+        """Return the groups' shares of `capacity` bit/s.
+
+        Guarantees in parts are of `base`, and a single queue holds `limit`.
+        """
         kind = "drop-tail" if discipline is None else str(discipline["kind"])
         if kind == "shaper":
             assert discipline is not None
@@ -211,7 +214,7 @@ class _Server:
         return {name: (rate * capacity / total, full) for name, rate in demands.items()}
 
     def _full_s(self, limit: str, capacity: float, demands: Mapping[str, float]) -> float | None:
-        """How long a full queue takes to be served; packets count with their mean size."""
+        """Return the time that a full queue takes to be served; packets count with their mean size."""
         if limit == "unlimited":
             return math.inf
         try:

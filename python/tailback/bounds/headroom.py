@@ -1,4 +1,4 @@
-"""How much buffer must stay free above the high threshold so that nothing is lost, term by term."""
+"""Headroom: buffer that must stay free above the high threshold so that nothing is lost, term by term."""
 
 from __future__ import annotations
 

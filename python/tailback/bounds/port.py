@@ -97,7 +97,7 @@ class Port:
         return found
 
     def holds(self, matches: Any, group: Group) -> bool:
-        """Whether a condition holds of a group; raises NotModelledError if that is not known before a run."""
+        """`True` if a condition holds of a group; raises NotModelledError if that is not known before a run."""
         if isinstance(matches, str):
             return self.holds(self.maps[matches], group)
         if isinstance(matches, list):

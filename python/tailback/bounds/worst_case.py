@@ -301,7 +301,7 @@ def _delay(arrival: _Curve, service: _Service) -> float:
 
 
 def _left(service: _Service, above: _Curve, blocking: float) -> _Service:
-    """What strict priority leaves: those above go first, and a packet of `blocking` bytes may be under way."""
+    """Return the service left by strict priority: higher classes go first, after a packet of `blocking` bytes."""
     rate = service.rate - above.rate
     if rate <= 0:
         raise NotModelledError("those of higher priority may take all of the rate")

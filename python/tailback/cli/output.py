@@ -1,4 +1,4 @@
-"""How the commands print: tables and JSON on stdout; progress and errors on stderr."""
+"""Output of the commands: tables and JSON on stdout; progress and errors on stderr."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _WIDE = 160
 
 
 _CONTROL = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069]")
-"""What moves the cursor, colours or reorders text; a scenario of somebody else may have it in any text."""
+"""Characters that move the cursor, colour or reorder text; a scenario from elsewhere may have them in any text."""
 
 
 def visible(text: str) -> str:

@@ -208,7 +208,7 @@ _PORT_COLUMNS: dict[str, tuple[str, Callable[[float], str]]] = {
     "notifications_sent": ("notifications", lambda count: digits(count, 6)),
     "queue_max_bytes": ("longest queue", lambda size: f"{digits(size / 1e3, 4)} kB"),
 }
-"""What the table of ports shows: heading, and how a mean is written."""
+"""Columns of the table of ports: heading, and the form of a mean."""
 
 
 _NOT_IN_QUEUES = ("link loss", "link down", "input buffer full", "policed")

@@ -184,7 +184,7 @@ def _seen(quantities: Sequence[Quantity]) -> tuple[int, int] | None:
 
 
 def _nothing(quantity: Quantity) -> str:
-    """What a curve's label adds if nothing ever happened: an axis cannot tell that from very little."""
+    """Return the addition to a curve's label if no event was seen: an axis cannot tell that from very few."""
     seen = _seen([quantity])
     return f": 0 of {seen[1]:,}" if seen is not None and seen[0] == 0 < seen[1] else ""
 

@@ -115,7 +115,7 @@ def network_of(scenario: Scenario) -> Network:
 
 @dataclass
 class Part:
-    """What is drawn as one: a node, or several that play the same part."""
+    """Symbol of a drawing: a node, or several with the same role."""
 
     names: list[str]
     kind: str
@@ -380,7 +380,7 @@ def _few(groups: Sequence[str]) -> str:
 
 
 def _in_words(network: Network, title: str) -> Figure:
-    """What a network consists of, where a drawing would show nothing."""
+    """Return a description of a network in words, where a drawing would show nothing."""
     from tailback.plotting import plot
 
     kinds = Counter(network.nodes.values())

@@ -229,7 +229,7 @@ def _clear(figure: Figure, axes: Axes, legend: Legend) -> None:
 
 
 def covers_something(axes: Axes, legend: Legend) -> bool:
-    """Whether a legend lies over anything that is drawn in the axes."""
+    """`True` if a legend lies over anything that is drawn in the axes."""
     box = legend.get_window_extent().padded(_PAD_PX)
     return any(_meets(path, box, is_filled) for path, is_filled in _drawn(axes)) or any(
         text.get_visible() and text.get_text() and box.overlaps(text.get_window_extent()) for text in axes.texts

@@ -48,7 +48,7 @@ _SIGNS = {
     "comparison": "\N{EN DASH}",
 }
 _HELD = {"pass": "✓", "fail": "✗", "undecided": "?", "not asserted": "\N{EN DASH}"}
-"""What a single point of a claim says."""
+"""Sign of each verdict at a single point."""
 
 
 def page(entries: Sequence[Entry], version: str, groups: Mapping[str, str]) -> str:
@@ -132,7 +132,7 @@ def _cells(counts: Mapping[str, int]) -> str:
 
 
 def _counts(entries: Sequence[Entry]) -> str:
-    """What the exit code hangs on, which says more about regressions than about the sources."""
+    """Return the counts that decide the exit code: they are about regressions more than about the sources."""
     counts = verdicts(entry.trial for entry in entries)
     return (
         f"<p>Of the claims that are asserted, {counts['pass']} pass, {counts['fail']} fail and {counts['undecided']} "
@@ -247,7 +247,7 @@ def _points(claim: Json) -> str:
 
 
 def _at(claim: Json) -> str:
-    """Where a claim was measured, which is its worst point, or the best if one is enough."""
+    """Return the deciding point of a claim in words: its worst, or the best if one is enough."""
     if not claim["at"]:
         return ""
     points = cast(int, claim["points"])

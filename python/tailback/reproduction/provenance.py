@@ -1,4 +1,4 @@
-"""Where results come from: the command that repeats them, a digest over all runs, the version and the commit."""
+"""Provenance of results: the command that repeats them, a digest over all runs, the version and the commit."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tailback.study.experiment.runner import Trial
 __all__ = ["Provenance", "commit", "digest", "provenance"]
 
 _SOURCES = ("Cargo.toml", "Cargo.lock", "crates", "python/tailback")
-"""What decides results: a change elsewhere in the checkout, such as in a page, leaves the commit's name as it is."""
+"""Sources that decide results: a change elsewhere, such as in a page, leaves the commit's name as it is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """What stands at each figure, so that anyone can make it again and see that it is the same."""
+    """Provenance of a figure: enough to make it again and to see that it is the same."""
 
     command: str
     digest: str

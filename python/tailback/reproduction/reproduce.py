@@ -37,7 +37,7 @@ _UNDECIDED_OF = 20
 
 @dataclass
 class Reproduction:
-    """What came of it, in the form of the JSON output."""
+    """Result of a reproduction, in the form of the JSON output."""
 
     profile: ProfileName
     seed: int | None = None
@@ -58,18 +58,18 @@ class Reproduction:
 
     @property
     def headlines(self) -> list[Headline]:
-        """What the sources are known for, beside what was measured."""
+        """Headlines of the sources beside the measured values."""
         return headlines((entry.trial, entry.claims) for entry in self.entries)
 
     @property
     def undecided_allowed(self) -> int:
-        """How many claims may be undecided: none in `full`."""
+        """Upper bound of the number of undecided claims; 0 in `full`."""
         total = sum(n for kind, n in self.counts.items() if kind != "reported")
         return 0 if self.profile == "full" else max(1, total // _UNDECIDED_OF)
 
     @property
     def passed(self) -> bool:
-        """Whether no claim has failed and no more are undecided than allowed."""
+        """`True` if no claim has failed and no more are undecided than allowed."""
         counts = self.counts
         return not counts["fail"] and counts["undecided"] <= self.undecided_allowed
 
@@ -185,7 +185,7 @@ def reproduce(
 
 
 def _store(folder: Path | None, experiment: Experiment, profile: ProfileName) -> AbstractContextManager[Store | None]:
-    """Where replications that take hours are kept; quick ones are done again sooner than they are looked up."""
+    """Return the store of replications that take hours; quick ones are run again sooner than they are looked up."""
     return nullcontext() if folder is None or profile == "quick" else Store(folder / experiment.id, experiment)
 
 

@@ -1,1 +1,1 @@
-"""What a run reports: metrics with units, intervals, tables, and the files that hold them."""
+"""Results of runs: reports, metrics with units, intervals, tables, and the files that hold them."""

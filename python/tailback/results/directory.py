@@ -51,7 +51,7 @@ _SHAPE = {
     "replications": [{"seed": int, "digest": str}],
     "files?": dict,
 }
-"""What readers of a manifest rely on."""
+"""Shape that readers of a manifest rely on."""
 _AGAIN = "run the scenario again into another directory, or into this one with --force"
 
 

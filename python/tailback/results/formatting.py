@@ -1,4 +1,4 @@
-"""How numbers are shown to people: in readable units, with their intervals, as text and as tables for notebooks."""
+"""Numbers formatted for people: in readable units, with their intervals, as text and as tables for notebooks."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class Interval:
         return Interval(self.mean, lowest, max(self.hi, lowest), self.n)
 
     def is_precise(self, relative: float, absolute: float) -> bool:
-        """Whether the half width meets either target: a share of the mean, or a number in its unit."""
+        """`True` if the half width meets either target: a share of the mean, or a number in its unit."""
         return self.half_width <= max(relative * abs(self.mean), absolute)
 
     def as_json(self, unit: str) -> dict[str, object]:

@@ -29,7 +29,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """What one of the numbers is."""
+    """Definition of a metric."""
 
     unit: str
     """As in JSON and Parquet: `bit/s`, `s`, `packet`, or `1` for numbers without one."""
@@ -37,7 +37,7 @@ class Metric:
     title: str = ""
     """Heading of its column in tables; default: its name."""
     is_share: bool = False
-    """Whether tables show it in percent."""
+    """`True` if tables show it in percent."""
 
 
 METRICS = {
@@ -103,7 +103,7 @@ _OTHER_NAMES = {
     "p99": ("delay_p99",),
     "drops": ("loss",),
 }
-"""What else people call them, for advice."""
+"""Other names of the metrics, for advice."""
 
 
 def advice_on(name: str) -> str:
@@ -133,7 +133,7 @@ class Measure:
 
     @property
     def is_share(self) -> bool:
-        """Whether it is shown in percent."""
+        """`True` if it is shown in percent."""
         return METRICS[self.metric].is_share
 
     def __str__(self) -> str:
@@ -148,7 +148,7 @@ class Estimate:
     measure: Measure
     interval: Interval
     resolution: float = 0.0
-    """How far a quantile may be from the observed one, in the measure's unit; 0 for what is exact."""
+    """Upper bound of a quantile's error, in the measure's unit; 0 for exact values."""
 
     def as_json(self) -> dict[str, object]:
         """Plain values, one level deep."""

@@ -1,4 +1,4 @@
-"""What delay, its variation and loss mean to users: speech, video, and the classes of ITU-T Y.1541.
+"""Quality for users from delay, its variation and loss: speech, video, and the classes of ITU-T Y.1541.
 
     report = tailback.run("edge.toml").reports[0]
     quality.speech(report, "voice").mos

@@ -276,5 +276,5 @@ class Report:
 
 
 def _matches(name: str, pattern: str) -> bool:
-    """Whether a name is the pattern itself, or fits it: `data[1]` is also the name of a flow."""
+    """`True` if a name is the pattern itself, or fits it: `data[1]` is also the name of a flow."""
     return name == pattern or fnmatchcase(name, pattern)

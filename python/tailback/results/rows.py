@@ -77,7 +77,7 @@ _Stopped = TypedDict("_Stopped", {"class": int | None})
 
 
 class TransportRow(TypedDict):
-    """What a flow's transport did after the warm-up; `acks_sent` and `acks_lost` count from the start."""
+    """Counters of a flow's transport after the warm-up; `acks_sent` and `acks_lost` count from the start."""
 
     goodput_bytes: int
     segments: int
@@ -112,7 +112,7 @@ class ColoursRow(TypedDict):
 
 
 class ConditionerRow(TypedDict):
-    """What a conditioner judged, and of this what it dropped; in buffer bytes."""
+    """Traffic that a conditioner judged, and the part that it dropped; in buffer bytes."""
 
     name: str
     meter: str
@@ -123,7 +123,7 @@ class ConditionerRow(TypedDict):
 
 
 class VariationRow(TypedDict):
-    """How delays vary, in seconds: jitter (RFC 3550), PDV above the least and IPDV of consecutive packets (RFC 5481).
+    """Delay variation in seconds: jitter (RFC 3550), PDV above the least and IPDV of consecutive packets (RFC 5481).
 
     `burst_ratio` is the mean run of losses per that of independent losses (BurstR of ITU-T G.107).
     """
@@ -167,7 +167,7 @@ class ClassRow(_Counted, _Class):
 
 
 class SlowdownRow(TypedDict):
-    """How much longer transfers took than they would over an idle path: 1 is as long."""
+    """Slowdown of transfers: time per time over an idle path, 1 or more."""
 
     mean: float
     min: float
@@ -241,7 +241,7 @@ class DeadlockRow(_Class):
 
 
 class StopRow(_Stopped):
-    """What has been stopped at a port: a class (none is all), a destination (none is all), how often, how long."""
+    """Stop at a port by class (`None`: all) and destination (`None`: all): how often, how long."""
 
     destination: str | None
     times: int

@@ -1,4 +1,4 @@
-"""What an earlier call has written, read again: as it was written, or with the reason why it is not.
+"""Files of an earlier call, read again: as they were written, or refused with the reason.
 
 Disks lose bits, copies are cut off, and other programs write into directories. So a document carries the hash of its
 own content under `check`, and that of the files beside it; what is read is compared with them. One without a `check` is

@@ -1,4 +1,4 @@
-"""How many sources back off together: the index of global synchronisation, from sampled congestion windows."""
+"""Index of global synchronisation, from sampled congestion windows: the share of sources that back off together."""
 
 from __future__ import annotations
 

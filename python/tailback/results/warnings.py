@@ -15,7 +15,7 @@ __all__ = ["wide_intervals"]
 _TOO_WIDE = 0.5
 """Half an interval's width, as a share of the mean, from which on it tells little."""
 _WIDTH = 0.1
-"""What is aimed at: the default of `run.precision.relative`."""
+"""Target width of the advice: the default of `run.precision.relative`."""
 _ABSOLUTE = {"loss": 0.001}
 """Widths that are narrow enough whatever the mean, such as of next to no loss: the default of `run.precision`."""
 _ENOUGH = 30

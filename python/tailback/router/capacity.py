@@ -1,4 +1,4 @@
-"""How many flows of a group fit: the largest number for which the group keeps its target.
+"""Capacity: the largest number of flows of a group for which it keeps its target.
 
     found = import_configuration("mqc", policy, traffic=table)
     made = most_flows(found, "calls")
@@ -27,7 +27,7 @@ MOST = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """How many flows of a group fit."""
+    """Largest number of flows of a group that fits."""
 
     group: str
     fits: int
@@ -35,7 +35,7 @@ class Capacity:
     breaks_at: int | None
     """The number above it, which breaks the target; None if `MOST` flows keep it."""
     because: tuple[str, ...]
-    """What breaks there: `delay`, `variation`, `loss`, `MOS`."""
+    """Targets that are missed there: `delay`, `variation`, `loss`, `MOS`."""
     tried: tuple[tuple[int, Row], ...]
     """Numbers that were judged with what the group got, ascending."""
 

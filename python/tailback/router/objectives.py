@@ -1,4 +1,4 @@
-"""What delay, variation, loss and call quality of a group of flows are held against.
+"""Objectives of a group of flows: upper bounds of delay, variation and loss, lower bound of call quality.
 
     objective_of(46, None)  # telephony by its code point: class 0 of ITU-T Y.1541, with the score of a call
     objective_of(0, "delay<=80ms loss<=0.5%")  # as the traffic table's column `target` states it
@@ -34,7 +34,7 @@ class Objective:
     """Upper limits of a group of flows, and the least score of its calls; None limits nothing."""
 
     name: str
-    """How tables call it, such as "voice (Y.1541 class 0)"."""
+    """Name in tables, such as "voice (Y.1541 class 0)"."""
     y1541: int | None = None
     """Class of ITU-T Y.1541 whose limits these are, if any."""
     delay_s: float | None = None

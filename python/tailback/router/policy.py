@@ -48,7 +48,7 @@ class Notice:
     """A remark about a line of what was read."""
 
     source: Literal["configuration", "traffic", "scenario", "export"]
-    """What the line is of; `scenario` and `export` are about what was made of the configuration."""
+    """Source of the line; `scenario` and `export` are about the results of the conversion."""
     level: Level
     """`error` leaves nothing to run; `unsupported` parts were left out; `assumed` values are not in the configuration;
     `ignored` parts have no effect on queues."""
@@ -60,9 +60,9 @@ class Notice:
     """The line itself."""
     message: str
     advice: str | None = None
-    """What to write instead, or what to do about it."""
+    """Advice: what to write instead, or what to do."""
     affects: bool = False
-    """Whether it is about a part of the configuration that can change the result of the simulated interface."""
+    """`True` if it is about a part of the configuration that can change the result of the simulated interface."""
     file: str = ""
     """Name of the file that the line is of; empty where the text came from elsewhere."""
 
@@ -86,7 +86,7 @@ class Link:
     base_bps: int
     """The rate of which percentages of the policy are parts: the interface's `bandwidth`, else that of the line."""
     origin: str
-    """Where the rate is from, such as "by the kind of interface"."""
+    """Source of the rate, such as "by the kind of interface"."""
     overhead: str
     """Name of the link layer whose bytes shapers, policers and guarantees count beside layer 3."""
     overhead_bytes: int
@@ -95,22 +95,22 @@ class Link:
 
 @dataclass(frozen=True)
 class Imported:
-    """What became of a configuration."""
+    """Result of an import."""
 
     language: Language
     scenario: Scenario | None
-    """None where there is an error."""
+    """`None` if there is an error."""
     notices: Sequence[Notice]
     classes: Mapping[str, Sequence[str]]
     """The groups of flows in each class, by the class's name."""
     targets: Mapping[str, str]
-    """What the traffic table's column `target` says, by the name of the group."""
+    """Targets from the traffic table's column `target`, by the name of the group."""
     interface: str
     """The interface that the scenario is about."""
     link: Link | None
     """Its line; None where there is an error."""
     policies: Table = field(repr=False, default_factory=dict)
-    """What was understood: ports, policies, class maps and access lists."""
+    """Parts that were understood: ports, policies, class maps and access lists."""
 
     @property
     def errors(self) -> list[Notice]:
@@ -143,9 +143,9 @@ class Change:
     column: int
     """In characters, from 1."""
     from_: str
-    """What stood there."""
+    """Text before the change."""
     to: str
-    """What stands there now."""
+    """Text after the change."""
     path: str
     """The value of the scenario's port that it decides, such as `discipline.classes[VOICE].priority.rate`."""
     wanted: str
@@ -161,7 +161,7 @@ class Configuration:
     text: str
     """Empty where there is an error among the notices."""
     notices: Sequence[Notice]
-    """What could not be said, and what was approximated."""
+    """Parts that could not be expressed, and those that were approximated."""
     changes: Sequence[Change] = ()
     """The words of the original that were replaced, where there is an original."""
     paste: str = ""

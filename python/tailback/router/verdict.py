@@ -45,7 +45,7 @@ class Row:
     policy_class: str
     code_point: int
     objective: Objective | None
-    """What it is held against."""
+    """Objective of the group."""
     offered: Interval
     """bit/s."""
     delay: Interval
@@ -68,7 +68,7 @@ class Row:
 
     @property
     def is_voice(self) -> bool:
-        """Whether it is held to a score of calls."""
+        """`True` if it is held to a score of calls."""
         return self.objective is not None and self.objective.mos is not None
 
     def cells(self) -> list[str]:
@@ -113,7 +113,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class PolicyVerdict:
-    """What was found about all groups."""
+    """Judgement of a policy: a row per group of flows."""
 
     title: str
     rows: Sequence[Row]
@@ -133,7 +133,7 @@ class PolicyVerdict:
 
     @property
     def survives(self) -> bool:
-        """Whether no group misses a target, and the simulation honours all that the policy says."""
+        """`True` if no group misses a target, and the simulation honours all that the policy says."""
         return self.outcome == "survives"
 
     def sentences(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""How long runs would take, from a trial of their beginning.
+"""Estimated cost of runs, from a trial of their beginning.
 
 cost = replication_cost(load("large.toml"))
 print(cost.cpu_s)
@@ -22,7 +22,7 @@ __all__ = ["Cost", "replication_cost", "spoken", "spread"]
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one replication takes."""
+    """Cost of one replication."""
 
     cpu_s: float
     """Processor seconds of one replication on one thread, report included; infinite if the trial got nowhere."""

@@ -66,7 +66,7 @@ class Failed(Generic[Key]):
 
 @dataclass(slots=True)
 class Outcome(Generic[Key, Value]):
-    """What came of some tasks, in the order of the tasks; `interrupted` when Ctrl-C cut them short."""
+    """Results of some tasks, in the order of the tasks; `interrupted` if Ctrl-C cut them short."""
 
     done: list[Done[Key, Value]] = field(default_factory=list)
     interrupted: bool = False
@@ -74,7 +74,7 @@ class Outcome(Generic[Key, Value]):
 
 @dataclass(slots=True)
 class Batch(Generic[Key, Value]):
-    """What came of some tasks in a row, in their order; fewer than the tasks if the batch was cut short."""
+    """Results of some tasks in a row, in their order; fewer than the tasks if the batch was cut short."""
 
     results: list[Done[Key, Value] | Failed[Key]] = field(default_factory=list)
 

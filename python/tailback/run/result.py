@@ -1,4 +1,4 @@
-"""What a run gave: its replications, their summary with intervals, tables, a figure, and the run directory."""
+"""Result of a run: its replications, their summary with intervals, tables, a figure, and the run directory."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ State = Literal["complete", "interrupted"]
 
 @dataclass(frozen=True, slots=True)
 class Warmup:
-    """How long the warm-up is and how that was decided."""
+    """Length of the warm-up, and the method that found it."""
 
     method: Literal["stated", "auto"]
     seconds: float | None = None
-    """None if a pilot was interrupted."""
+    """`None`: a pilot run was interrupted."""
     pilot_s: float | None = None
     """Length of the pilot run that found it."""
 
     @property
     def override_s(self) -> float | None:
-        """What a run must be told: nothing when the scenario states it."""
+        """Warm-up to pass to a run; `None`: the scenario states it."""
         return self.seconds if self.method == "auto" else None
 
 
@@ -66,7 +66,7 @@ class Result:
         self._size = 0
         self.cpu_s = 0.0
         self.is_precise: bool | None = None
-        """Whether `run.precision` was met; none where the scenario states none."""
+        """`True` if `run.precision` was met; `None`: the scenario states no precision."""
 
     def add(self, reports: Iterable[Report], cpu_s: float) -> None:
         """Take in finished replications."""
@@ -115,7 +115,7 @@ class Result:
 
     @property
     def warnings(self) -> list[ScenarioWarning]:
-        """What looks wrong in the scenario, and an interval that is too wide to tell; not what `run.accept` names."""
+        """Warnings about the scenario and about an interval too wide to tell, except those that `run.accept` names."""
         wide = wide_intervals(self.estimates(), self.confidence, accepted(self.scenario.run_config))
         return [*self.scenario.warnings, *wide]
 

@@ -31,7 +31,7 @@ from tailback.scenario.warnings import ScenarioWarning, read
 __all__ = ["Precision", "Scenario", "Variant", "load"]
 
 _Given: TypeAlias = "tuple[_native.Scenario, list[tuple[str, str]]] | None"
-"""What settings were made, and on what."""
+"""Settings that were made, and the scenario that they were made on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,7 +297,7 @@ class Scenario:
 
     @cached_property
     def warnings(self) -> tuple[ScenarioWarning, ...]:
-        """What looks wrong although it is allowed, but for what `run.accept` names; also settings of no effect."""
+        """Warnings about the scenario except those that `run.accept` names; also about settings of no effect."""
         base, given = self._given or (None, [])
         idle = base.without_effect(given) if base is not None else []
         return read([*self.native.warnings(), *idle])

@@ -1,4 +1,4 @@
-"""How the network of one large run is divided among threads."""
+"""Partition of the network of one large run among threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What looks wrong although it is allowed: said once, with its place and what to change."""
+"""Warnings about valid scenarios: each with its place and advice."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ class ScenarioWarning:
     """Something that makes little sense, or that a run did not honour."""
 
     name: str
-    """What it is about, such as `overload`; `run.accept` with this name silences it."""
+    """Name of the warning, such as `overload`; `run.accept` with this name silences it."""
     message: str
     """One sentence with the numbers."""
     path: str = ""
-    """Where in the document, such as `links[0].rate`; empty for the whole."""
+    """Path in the document, such as `links[0].rate`; empty for the whole."""
     line: int | None = None
     """Line in the file, from 1; none where it has no place in a file."""
     column: int | None = None
     """Column in the line, from 1."""
     suggestion: str | None = None
-    """What to change, or how to say that it is meant."""
+    """Advice: a change, or how to accept the warning."""
     rendered: str = ""
     """The whole as text: place, source line, caret and advice."""
 

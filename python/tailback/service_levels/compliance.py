@@ -33,7 +33,7 @@ _FIELDS = {"delay": "delay_s", "loss": "loss", "jitter": "jitter_s"}
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a group of flows is promised in each interval; none promises nothing."""
+    """Upper bounds that a group of flows is promised in each interval; `None`: no such bound."""
 
     group: str
     delay_s: float | None = None
@@ -46,7 +46,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What a group of flows got in one interval; a delay is none if nothing arrived."""
+    """Service that a group of flows got in one interval; `delay_s` is `None` if nothing arrived."""
 
     start_s: float
     end_s: float
@@ -56,7 +56,7 @@ class Observed:
     throughput_pps: float
     """Packets delivered per second."""
     stuck_s: float | None = None
-    """How long packets have waited at least, where all that was under way at the beginning still is at the end."""
+    """Lower bound of the packets' wait, if all that was under way at the beginning still is at the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ class Watched:
     """The earliest beginning of a missed interval; none if there is none."""
 
     def is_kept(self, share: float) -> bool:
-        """Whether the compliance's whole interval is at a share, 0 to 1, or above."""
+        """`True` if the compliance's whole interval is at a share, 0 to 1, or above."""
         return self.compliance.lo >= share
 
     def as_json(self) -> dict[str, object]:

@@ -33,11 +33,11 @@ class Difference:
     b: Interval
     difference: Interval
     resolutions: tuple[float, float] = (0.0, 0.0)
-    """How far a quantile of A and one of B may be from those observed, in the measure's unit; 0 for what is exact."""
+    """Upper bound of the error of the quantiles of A and B together, in the measure's unit; 0 for exact values."""
 
     @property
     def is_significant(self) -> bool:
-        """Whether the interval of the difference excludes zero."""
+        """`True` if the interval of the difference excludes zero."""
         return self.difference.lo > 0 or self.difference.hi < 0
 
     def as_json(self) -> dict[str, object]:

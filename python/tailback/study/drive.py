@@ -98,7 +98,7 @@ class _Drive(Replicated[int]):
         return [] if self.study.until is None else self._imprecise(self.study.until)
 
     def _missing(self) -> list[Task[Key]]:
-        """What is wanted and not there, replication by replication, so that all points advance together."""
+        """Return the missing replications, replication by replication, so that all points advance together."""
         tasks: dict[Key, Task[Key]] = {}
         for k in range(max(self.wanted, default=0)):
             for cell, wanted in zip(self.cells, self.wanted, strict=True):
@@ -201,13 +201,13 @@ class _Drive(Replicated[int]):
 
 
 def keep(key: Key, report: Report) -> Run:
-    """What is kept of a replication."""
+    """Return the part of a report that a sweep keeps."""
     del key
     return Run(report.seed, report.digest, measures(report), report.data["packet_hops"])
 
 
 def _about(study: Study) -> dict[str, object]:
-    """What a reader of the directory needs besides the runs."""
+    """Return the data that a reader of the directory needs besides the runs."""
     return {
         "hash": study.hash,
         "title": study.title,

@@ -70,7 +70,7 @@ _SHAPE = {
     ],
     "study?": {"axes?": [{"path": (str, [str]), "name?": (str, None), "range?": ({"scale?": str}, None)}]},
 }
-"""What readers rely on; a manifest that differs is damaged, or something else."""
+"""Shape that readers rely on; a manifest that differs is damaged or of something else."""
 _SHARDS = "shards"
 _LOCK = "lock"
 
@@ -98,7 +98,7 @@ class Store:
         self.about = dict(about)
         self.notes: list[str] = []
         self.warnings: Sequence[ScenarioWarning] = ()
-        """What the manifest tells of the study besides; to be set before `state`."""
+        """Further entries of the manifest; to be set before `state`."""
         self._lock: IO[str] | None = None
         self._started = self._written = time.monotonic()
         self._waiting: list[tuple[Key, Run]] = []
@@ -196,7 +196,7 @@ def read_manifest(directory: Path) -> dict[str, Any]:
 
 
 def is_running(directory: Path) -> bool:
-    """Whether a client holds the lock."""
+    """`True` if a client holds the lock."""
     try:
         with _lock_file(directory, os.O_RDONLY) as file:
             return not _lock(file, shared=True)
@@ -308,7 +308,7 @@ def _other_program(before: Mapping[str, object], now: Mapping[str, object]) -> s
 
 
 def _changed(before: Mapping[str, object], now: Mapping[str, object]) -> str:
-    """What distinguishes two sweeps, in words."""
+    """Return the differences of two sweeps in words."""
     words = {
         "scenario": "the scenario",
         "cells": "the points, or what they set",

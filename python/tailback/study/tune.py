@@ -45,14 +45,14 @@ _ATTEMPTS = 5
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """What may be varied, from the cheapest to the dearest where it is a range."""
+    """Values to try, ascending by cost for a range."""
 
     path: str
     """As `--set` writes it."""
     choices: tuple[str, ...]
     """Values that are tried."""
     numbers: tuple[float, ...]
-    """What each counts in the cost; for values without a number their place, from 0."""
+    """Cost of each value; for values without a number their place, from 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a setting costs: the weight per unit of its value."""
+    """Cost of a setting: the weight per unit of its value."""
 
     path: str
     weight: float = 1.0
@@ -91,7 +91,7 @@ class Checked:
 
     @property
     def state(self) -> Literal["met", "missed", "undecided"]:
-        """Whether the whole interval keeps the target, misses it, or holds it."""
+        """Position of the interval: on the side of the target, on the other side, or on both."""
         ends = [self.target.excess(end) for end in (self.interval.lo, self.interval.hi)]
         if max(ends) <= 0:
             return "met"
@@ -110,7 +110,7 @@ class Attempt:
 
     @property
     def is_met(self) -> bool:
-        """Whether every target is met with its whole interval."""
+        """`True` if every target is met with its whole interval."""
         return all(check.state == "met" for check in self.checks)
 
     def as_json(self) -> dict[str, object]:
@@ -141,13 +141,13 @@ class Tuned:
     tried: int
     """Candidates that were run."""
     is_exhaustive: bool
-    """Whether all candidates were run, so that none is cheaper but by chance."""
+    """`True` if all candidates were run, so that none is cheaper but by chance."""
     replications: int
     """Of each confirmation."""
 
     @property
     def best(self) -> Attempt:
-        """What was confirmed, or else the cheapest."""
+        """Cheapest confirmed attempt, or else the cheapest."""
         return self.attempts[-1] if self.attempts[-1].is_met else self.attempts[0]
 
     @property
@@ -157,7 +157,7 @@ class Tuned:
 
     @property
     def cost(self) -> float:
-        """What they cost."""
+        """Cost of the best settings."""
         return self.best.cost
 
     @property
@@ -172,7 +172,7 @@ class Tuned:
 
     @property
     def is_met(self) -> bool:
-        """Whether every target is met with its whole interval."""
+        """`True` if every target is met with its whole interval."""
         return self.best.is_met
 
     def as_json(self) -> dict[str, object]:
@@ -366,7 +366,7 @@ class _Search:
         self.seed, self.replications, self.threads = seed, replications, threads
         self.progress, self.budget = progress, budget
         self.seen: dict[tuple[int, ...], tuple[float, float]] = {}
-        """How far each misses the targets in all, then what it costs."""
+        """Return the total miss of the targets, and the cost."""
 
     def settings(self, point: Sequence[int]) -> dict[str, str]:
         return {one.path: one.choices[place] for one, place in zip(self.vary, point, strict=True)}

@@ -1,4 +1,4 @@
-"""What looks wrong in a study: at its points, and settings or axes that change nothing."""
+"""Warnings about a study: about its points, and about settings or axes that change nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a sweep varies as axes of figures: where each value stands, and on which scale."""
+"""Axes of a sweep in figures: the place of each value, and the scale."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class Axis:
     unit: str
     places: Mapping[Value, float | str]
     is_logarithmic: bool = False
-    """Whether the study says so: its range has equal ratios."""
+    """`True` if the study says so: its range has equal ratios."""
 
     @property
     def is_number(self) -> bool:
-        """Whether its values have an order and distances."""
+        """`True` if its values have an order and distances."""
         return all(isinstance(place, float) for place in self.places.values())
 
     @property

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["Picture", "figures"]
 
 _METRICS = ("loss", "delay", "delay_p99", "throughput", "goodput", "completion")
-"""What is drawn of all flows together, if a run has it."""
+"""Metrics drawn of all flows together, if a run has them."""
 _OF_GROUPS = ("loss", "delay", "throughput", "goodput", "jain", "completion", "response", "slowdown")
-"""What is drawn of each group of flows."""
+"""Metrics drawn of each group of flows."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Where replications run. Everything here speaks the executor protocol of `concurrent.futures`.
+"""Executors of replications. Each one speaks the protocol of `concurrent.futures`.
 
 Local threads are the default: the core runs without the interpreter's lock. Beyond one machine there are Dask, MPI and
 Slurm, each an optional extra whose package is imported when it is asked for.

@@ -1,4 +1,4 @@
-"""What the pool needs to know of an executor beyond the protocol of `concurrent.futures`."""
+"""Properties of an executor that the pool needs beyond the protocol of `concurrent.futures`."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Backend:
 
     executor: Executor
     slots: Callable[[], int]
-    """How many tasks run at a time; may change while workers come and go."""
+    """Number of tasks that run at a time; may change while workers come and go."""
     batch_s: float
     """Processor seconds of work in one task."""
     shares_memory: bool = False
-    """Whether workers see this process's objects: then a run tells how far it is and stops within milliseconds."""
+    """`True` if workers see this process's objects: then a run tells how far it is and stops within milliseconds."""
     check: Callable[[], None] = nothing
     """Raises ExecutorError when what runs the tasks is gone; called about every second."""
     close: Callable[[], None] = nothing

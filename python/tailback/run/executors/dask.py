@@ -13,17 +13,17 @@ from tailback.run.executors.backend import REMOTE_BATCH_S, Backend, missing
 __all__ = ["open_dask"]
 
 _WAIT_S = 30.0
-"""How long to wait for the scheduler and for a first worker, and how long to go on without any."""
+"""Longest wait for the scheduler, for a first worker, and without any worker, s."""
 
 _LOOK_S = 5.0
-"""How often the workers are counted."""
+"""Interval between counts of the workers, s."""
 
 _RETRIES = 3
-"""How often a task is tried again whose worker died."""
+"""Number of retries of a task whose worker died."""
 
 
 _TLS = ("tls_ca_file", "tls_client_cert", "tls_client_key")
-"""What a client needs for a connection by TLS, as `distributed.Security` names it."""
+"""Files for a connection by TLS, as `distributed.Security` names them."""
 
 
 def open_dask(address: str | None, options: Mapping[str, str]) -> Backend:

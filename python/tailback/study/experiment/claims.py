@@ -18,7 +18,7 @@ CONFIDENCE = 0.99
 
 
 class Verdict(Enum):
-    """What an interval says about a claim."""
+    """Verdict of an interval on a claim."""
 
     PASS = "pass"
     FAIL = "fail"
@@ -42,13 +42,13 @@ class Region:
         return self.lo < value < self.hi
 
     def misses(self, interval: Interval) -> bool:
-        """Whether no value of the interval satisfies the condition."""
+        """`True` if no value of the interval satisfies the condition."""
         if self.closed:
             return interval.hi < self.lo or interval.lo > self.hi
         return interval.hi <= self.lo or interval.lo >= self.hi
 
     def slack(self, interval: Interval) -> float:
-        """How far inside the interval's worse end lies; negative outside."""
+        """Return the distance of the interval's worse end from the bound; negative outside."""
         return min(interval.lo - self.lo, self.hi - interval.hi)
 
 
@@ -66,14 +66,14 @@ class Check:
     """A condition at one point, or on one pair of points."""
 
     at: str
-    """Which point, in words; empty if there is but one."""
+    """Point in words; empty if there is only one."""
     verdict: Verdict
     measured: Interval
     unit: str
     points: frozenset[Point]
-    """Where more replications would help."""
+    """Points at which more replications would help."""
     slack: float = 0.0
-    """How far from the bound, in the unit; the least one is the worst check."""
+    """Distance from the bound, in the unit; the least one is the worst check."""
     packets: int | None = None
     """Of a claim of zero: how many packets were seen."""
     both_positive: bool = True
@@ -154,14 +154,14 @@ class Condition:
 
     @property
     def undecided_points(self) -> frozenset[Point]:
-        """Where replications would help; none once the verdict stands."""
+        """Points at which replications would help; empty once the verdict stands."""
         if self.verdict is not Verdict.UNDECIDED:
             return frozenset()
         return _union(c.points for c in self.checks if c.verdict is Verdict.UNDECIDED)
 
     @property
     def why(self) -> str:
-        """Which points assert nothing, and why."""
+        """Reasons of the points that assert nothing, with their numbers."""
         reasons: dict[str, int] = {}
         for check in self.checks:
             if check.verdict is Verdict.NULL:
@@ -170,7 +170,7 @@ class Condition:
 
 
 class Kind(Enum):
-    """What becomes of a claim's verdict."""
+    """Use of a claim's verdict."""
 
     ASSERTED = "asserted"
     """It passes or fails, and the exit code says so."""
@@ -197,7 +197,7 @@ class Claim:
     """Short and unique in the experiment, such as `C1`."""
     text: str
     source: str
-    """Where in the source document, and whether it is stated there, derived or reconstructed."""
+    """Place in the source document, and one of: stated there, derived, reconstructed."""
     condition: Condition
     kind: Kind = Kind.ASSERTED
     reason: str = ""
@@ -246,7 +246,7 @@ class Claim:
 
     @property
     def word(self) -> str:
-        """What stands in the report: reproduced, not reproduced, undecided, calibrated or comparison."""
+        """Word in the report: reproduced, not reproduced, undecided, calibrated or comparison."""
         if self.kind in (Kind.CALIBRATED, Kind.COMPARISON):
             return str(self.kind.value)
         return _WORDS[self.condition.verdict]

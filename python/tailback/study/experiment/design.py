@@ -1,4 +1,4 @@
-"""What an experiment states: its points, how each changes the scenario, what is measured, and how long."""
+"""Experiments: points, settings of each point, observables, claims, figures and effort."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ replications and the same report.
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """How much effort an experiment takes."""
+    """Effort of an experiment."""
 
     duration: str
     """Length of one run, warm-up included, such as "60s"."""
@@ -58,7 +58,7 @@ class Experiment(ABC):
     """Such as `lan-a1`: a group, a hyphen and a name. Stable, whatever the folder is called."""
     title: ClassVar[str]
     reference: ClassVar[str]
-    """Which pages or slides of which document this reproduces."""
+    """Document and pages or slides that are reproduced."""
     axes: ClassVar[tuple[Axis, ...]]
     quick: ClassVar[Profile]
     full: ClassVar[Profile]

@@ -23,7 +23,7 @@ Selector = AxisValue | list[AxisValue] | tuple[AxisValue, ...] | Callable[[AxisV
 
 
 def matches(value: AxisValue, selector: Selector) -> bool:
-    """Whether a value is the one, is among those, or satisfies the test."""
+    """`True` if a value is the one, is among those, or satisfies the test."""
     if callable(selector):
         return selector(value)
     if isinstance(selector, list | tuple):
@@ -55,7 +55,7 @@ class Quantity:
     cells: Mapping[Key, PointValues]
     lowest: float | None = None
     factor: float = 1.0
-    """What the metric itself was multiplied by; a comparison with such a one is shown as a ratio."""
+    """Factor on the metric itself; a comparison of quantities with different factors is shown as a ratio."""
 
     # Looking at it.
 

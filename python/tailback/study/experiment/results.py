@@ -1,4 +1,4 @@
-"""What an experiment has measured so far, by point and replication."""
+"""Results of an experiment so far, by point and replication."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Sample:
     events: Mapping[str, tuple[int, int]]
     traces: Mapping[str, object] = field(default_factory=dict)
     traced: bool = False
-    """Whether `traces` holds all that the experiment keeps of a run; only of a point's first replication."""
+    """`True` if `traces` holds all that the experiment keeps of a run; only of a point's first replication."""
 
 
 class Measured(Axes, Protocol):

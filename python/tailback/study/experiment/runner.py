@@ -43,7 +43,7 @@ class Trial:
     imprecise: int = 0
     """Of `full`: at how many points the budget ended before the precision targets were met."""
     resumed: int = 0
-    """How many replications were not run, since an earlier reproduction had finished them."""
+    """Number of replications that an earlier reproduction had finished."""
     _scenarios: dict[Point, Scenario] = field(default_factory=dict)
 
     def take(self, outcome: Outcome[Key, Sample]) -> None:
@@ -69,7 +69,7 @@ class Trial:
 
     @property
     def results(self) -> Results:
-        """What has been measured."""
+        """Results so far."""
         return Results(self.experiment, self.profile, self.samples, frozenset())
 
     @property
@@ -222,7 +222,7 @@ def _task(trial: Trial, point: Point, replication: int) -> Task[Key]:
 
 @dataclass(frozen=True, slots=True)
 class _Keep:
-    """What is kept of a report; it travels to where the report is made."""
+    """Callable that keeps a sample of a report; it is sent to the worker that makes the report."""
 
     experiment: Experiment
 

@@ -151,7 +151,7 @@ class Store:
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether `_unpacked` gives back the same from JSON."""
+    """`True` if `_unpacked` gives back the same from JSON."""
     if type(value) is dict:
         return _TUPLE not in value and all(type(key) is str and _is_plain(item) for key, item in value.items())
     if type(value) in (list, tuple):
