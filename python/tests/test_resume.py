@@ -37,7 +37,7 @@ CHILD = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from test_resume import Long
-from tailback.gallery.reproduce import reproduce
+from tailback.reproduction.reproduce import reproduce
 reproduce([Long()], "full", sys.argv[2], threads=1)
 """
 
