@@ -67,7 +67,7 @@ def scenario(workload: str) -> _native.Scenario:
 
 
 def measure(workload: str, parallel: int = 1) -> Measurement:
-    """Run a workload once, on at most so many threads, of which this is one."""
+    """Run a workload once, on at most `parallel` threads, of which this is one."""
     prepared = scenario(workload)
     start, wall = time.process_time(), time.perf_counter()
     packet_hops, events = prepared.count(1, parallel=parallel)

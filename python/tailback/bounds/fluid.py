@@ -111,7 +111,7 @@ class FluidPort:
             self._offered[group.name], self._wire[group.name] = found
 
     def __call__(self, factors: Mapping[str, float] | None = None) -> dict[str, Fluid]:
-        """Return what each group gets when some send so many times more."""
+        """Return the service of each group if the rate of some is multiplied."""
         factor = dict.fromkeys(self._offered, 1.0) | dict(factors or {})
         offered = {name: rate * factor[name] for name, rate in self._offered.items()}
         sent = self._policed(offered)

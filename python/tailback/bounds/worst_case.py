@@ -46,7 +46,7 @@ class Bound:
     """The longest one-way delay that a packet of a group can have."""
 
     seconds: float | None
-    """From its birth at the source to its last bit at the receiver; None where there is no bound."""
+    """From its generation at the source to its last bit at the receiver; `None`: there is no bound."""
     reason: str
     """Why there is none, or what the bound rests on."""
 

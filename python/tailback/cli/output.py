@@ -123,7 +123,7 @@ def print_note(message: str) -> None:
 
 
 def print_cost(costs: Sequence[Cost], replications: int, threads: int | None, *, adaptive: bool, as_json: bool) -> None:
-    """Print what so many replications would take, from trials; with `adaptive` there may be more of them."""
+    """Print the estimated cost of some replications, from trials; with `adaptive` there may be more of them."""
     from tailback.run.cost import spoken
     from tailback.run.executors import default_threads
 

@@ -216,7 +216,7 @@ _NOT_IN_QUEUES = ("link loss", "link down", "input buffer full", "policed")
 
 
 def _by_itself(seen: Collection[str]) -> list[str]:
-    """The columns that nobody has asked for: those of packets, and those of transports and applications if any."""
+    """Default columns: those of packets, and those of transports and applications if any."""
     chosen = ["offered", "loss", "delay", "delay_p99", "throughput"]
     times = ("response", "response_p99", "slowdown") if "response" in seen else ("completion", "completion_p99")
     return chosen + [name for name in ("goodput", *times) if name in seen]

@@ -175,7 +175,7 @@ def _family(axes: Axes, quantity: Quantity, x: str, curves: str, y_scale: Scale,
 
 
 def _seen(quantities: Sequence[Quantity]) -> tuple[int, int] | None:
-    """Return events and packets over all points; none where some cannot be counted."""
+    """Return events and packets over all points; `None`: some metric counts no events."""
     pairs = [cell.events for quantity in quantities for cell in quantity.cells.values()]
     counted = [pair for pair in pairs if pair is not None]
     if len(counted) < len(pairs):

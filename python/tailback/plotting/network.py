@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["MOST_ALIKE", "MOST_DRAWN", "Network", "Part", "draw", "lay_out", "network_of"]
 
 MOST_ALIKE = 4
-"""So many nodes that play the same part are drawn one by one; more are drawn as one."""
+"""Upper bound of nodes with the same role that are drawn one by one; more are drawn as one."""
 MOST_ASKED = 400
 """Networks of more nodes are told in words without a look at who is like whom."""
 MOST_DRAWN = 26

@@ -53,7 +53,7 @@ def _linked(children: list[Token], shown: Mapping[str, str]) -> list[Token]:
 
 
 def _target(address: str, shown: Mapping[str, str]) -> str | None:
-    """Return where a link leads in the report; none if it leads out of it."""
+    """Return the target of a link in the report; `None`: it leads out of the report."""
     if re.match(r"https?://", address):
         return address
     path = PurePosixPath(address.partition("#")[0])

@@ -71,7 +71,7 @@ def commit() -> str:
 
 
 def _git(root: Path, *arguments: str) -> str | None:
-    """Return what git prints; none where it is not installed or does not want to."""
+    """Return the output of git; `None`: it is not installed or failed."""
     try:
         done = subprocess.run(
             ["git", "-C", str(root), *arguments], capture_output=True, text=True, check=True, timeout=30

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["Reproduction", "reproduce"]
 
 _UNDECIDED_OF = 20
-"""In `--quick` one claim in so many may be undecided (and one in any case)."""
+"""In `--quick` one claim in this number may be undecided (and one in any case)."""
 
 
 @dataclass

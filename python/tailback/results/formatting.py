@@ -53,7 +53,7 @@ def fixed(measure: Measure) -> tuple[float, str]:
 
 
 def digits(value: float, significant: int) -> str:
-    """Return a number with so many significant digits, and without an exponent unless it is tiny."""
+    """Return a number with `significant` digits, and without an exponent unless it is tiny."""
     if not math.isfinite(value):
         return f"{value:g}"
     rounded = float(f"{value:.{significant}g}")
@@ -61,7 +61,7 @@ def digits(value: float, significant: int) -> str:
 
 
 _COLUMNS = 80
-"""Of a terminal that nobody has made wider."""
+"""Default width of a terminal."""
 
 
 def headline(kind: str, title: str, rest: str) -> str:

@@ -158,7 +158,7 @@ class Estimate:
 
 
 def measures(report: Report) -> dict[Measure, float]:
-    """Return the summary's numbers of one replication; a delay that nobody measured is left out."""
+    """Return the summary's numbers of one replication; a delay without a measured packet is left out."""
     return {key: value for key, value in _measures(report) if not math.isnan(value)}
 
 
@@ -205,7 +205,7 @@ def _transports(scope: str, name: str, flows: str, report: Report) -> Iterator[t
         return
     sent = sum(row["segments"] for row in rows)
     yield Measure(scope, name, "goodput"), report.goodput_bps(flows)
-    # An application's flows are requests and responses, of which nobody asks how fair they are to each other.
+    # An application's flows are requests and responses, between which fairness has no meaning.
     applications = report.data["applications"]
     if len(rows) > 1 and (name not in applications if scope == "group" else not applications):
         yield Measure(scope, name, "jain"), report.jain(flows)

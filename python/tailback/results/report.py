@@ -155,7 +155,7 @@ class Report:
         return sum(f["offered"]["bytes"] for f in self.flows(flows)) * 8 / self.measured_s
 
     def transports(self, flows: str = "*") -> list[TransportRow]:
-        """Return what the transports of the matching flows did; empty when none has one."""
+        """Return the counters of the matching flows' transports; empty if no flow has a transport."""
         return [t for f in self.flows(flows) if (t := f["transport"]) is not None]
 
     def goodputs_bps(self, flows: str = "*") -> list[float]:
@@ -173,7 +173,7 @@ class Report:
     def jain(self, flows: str = "*") -> float:
         """Jain, Chiu and Hawe's fairness index of the matching flows' goodputs x, (Σx)²/(n·Σx²) (DEC-TR-301, 1984).
 
-        It is 1 when all are equal and 1/n when one of n has everything; NaN when none has anything.
+        It is 1 when all are equal and 1/n if one of n has everything; NaN if all are zero.
         """
         rates = self.goodputs_bps(flows)
         squares = sum(rate * rate for rate in rates)

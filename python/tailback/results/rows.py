@@ -179,7 +179,7 @@ class SlowdownRow(TypedDict):
 
 
 class SizeSlowdownRow(TypedDict):
-    """Slowdowns of the transfers above the size of the bin before and up to this one's, None without end.
+    """Slowdowns of the transfers above the size of the bin before and up to this one's, `None` for the last, open bin.
 
     `complete` of those `begun` had arrived by the end.
     """

@@ -259,7 +259,7 @@ def _series(report: Report) -> Iterable[Row]:
         named.extend(("port", name, quantity, values) for quantity, values in port["state"].items())
     for scope, name, quantity, values in named:
         for time_s, value in zip(series["time_s"], values, strict=True):
-            # None where there is nothing to show, such as the threshold of slow start before the first loss.
+            # `None`: nothing to show, such as the threshold of slow start before the first loss.
             shown = None if value is None else float(value)
             yield {"time_s": time_s, "scope": scope, "name": name, "quantity": quantity, "value": shown}
 

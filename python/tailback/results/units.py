@@ -20,7 +20,7 @@ def display(unit: str, *, is_share: bool = False) -> tuple[float, str]:
     One unit for all numbers of a kind, so that columns and axes can be compared.
 
     Raises:
-        KeyError: The unit is none of `1`, `B`, `bit/s`, `packet`, `packet/s` and `s`.
+        KeyError: The unit is not `1`, `B`, `bit/s`, `packet`, `packet/s` or `s`.
 
     """
     return (100.0, "%") if is_share else _DISPLAY[unit]

@@ -19,7 +19,7 @@ _WIDTH = 0.1
 _ABSOLUTE = {"loss": 0.001}
 """Widths that are narrow enough whatever the mean, such as of next to no loss: the default of `run.precision`."""
 _ENOUGH = 30
-"""With so many replications the width is what somebody wanted to know."""
+"""Number of replications from which the width is taken as intended."""
 
 
 def wide_intervals(

@@ -33,7 +33,7 @@ class Capacity:
     fits: int
     """The largest number that keeps the target; 0 if one flow does not."""
     breaks_at: int | None
-    """The number above it, which breaks the target; None if `MOST` flows keep it."""
+    """Number above it, which misses the target; `None`: `MOST` flows keep it."""
     because: tuple[str, ...]
     """Targets that are missed there: `delay`, `variation`, `loss`, `MOS`."""
     tried: tuple[tuple[int, Row], ...]

@@ -31,7 +31,7 @@ _LIMIT = re.compile(r"(?P<figure>[a-z]+)(?P<sign><=|>=)(?P<value>.+)")
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """Upper limits of a group of flows, and the least score of its calls; None limits nothing."""
+    """Upper limits of a group of flows, and the least score of its calls; `None`: no limit."""
 
     name: str
     """Name in tables, such as "voice (Y.1541 class 0)"."""
@@ -53,7 +53,7 @@ class Objective:
 
 
 def service(code_point: int) -> int | None:
-    """Return the class of ITU-T Y.1541 that a code point (0 to 63) is held to; none for best effort."""
+    """Return the class of ITU-T Y.1541 that a code point (0 to 63) is held to; `None`: best effort."""
     if code_point in (46, 44, 40):
         return 0
     if code_point in (32, 34, 36, 38):
@@ -66,7 +66,7 @@ def service(code_point: int) -> int | None:
 def objective_of(
     code_point: int, stated: str | None, *, bounds: Bounds = "y.1541", least_mos: float = 3.6
 ) -> Objective | None:
-    """Return what a group of flows is held against; None if nothing.
+    """Return the objective of a group of flows; `None`: it has none.
 
     Args:
         code_point: Of its packets, 0 to 63.

@@ -108,7 +108,7 @@ class Imported:
     interface: str
     """The interface that the scenario is about."""
     link: Link | None
-    """Its line; None where there is an error."""
+    """Its line; `None`: there is an error."""
     policies: Table = field(repr=False, default_factory=dict)
     """Parts that were understood: ports, policies, class maps and access lists."""
 

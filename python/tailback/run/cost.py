@@ -90,7 +90,7 @@ def spoken(seconds: float) -> str:
 
 
 def spread(count: int, most: int) -> Sequence[int]:
-    """Return the places of at most so many points among `count`, evenly apart, the first and the last among them."""
+    """Return at most `most` indices below `count`, evenly apart, the first and the last among them."""
     if count <= most:
         return range(count)
     return [round(k * (count - 1) / (most - 1)) for k in range(most)]

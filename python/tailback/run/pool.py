@@ -250,7 +250,7 @@ class _Batches:
     def next(self) -> range:
         """Return the next batch; empty after the last."""
         mean = sum(self._recent) / len(self._recent) if self._recent else math.inf
-        # The first ones go alone: nobody knows yet what they cost.
+        # The first ones go alone: their cost is not known yet.
         size = max(math.ceil(self._batch_s / max(mean, 1e-6)), 1)
         batch = range(self._next, min(self._next + size, self._count))
         self._next = batch.stop

@@ -221,7 +221,7 @@ class Result:
         lines = [headline("Result", self.scenario.title, about), f"  {self.digest}"]
         for estimate in self.estimates():
             measure = estimate.measure
-            # Nobody asks about marks where nothing marks.
+            # Zero marks are of no interest.
             if measure.scope != "class" and (measure.metric != "marks" or estimate.interval.mean > 0):
                 lines.append(f"  {measure!s:24} {quantity(estimate.interval, measure, estimate.resolution)}")
         return "\n".join(lines) + ">"

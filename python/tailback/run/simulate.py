@@ -170,7 +170,7 @@ def _whole(_: None, report: Report) -> Report:
 
 
 def _warmup(scenario: Scenario, engine: str | None, parallel: int, pool: Pool) -> Warmup | None:
-    """Return the stated warm-up, or that of a pilot run by MSER-5; none when the pilot was interrupted.
+    """Return the stated warm-up, or that of a pilot run by MSER-5; `None`: the pilot was interrupted.
 
     The warm-up must lie in the first half of the run. The pilot takes the scenario's own seed, whatever the base
     seed: so a replication that is run again alone has the same warm-up, and the same digest.

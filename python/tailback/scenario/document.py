@@ -101,7 +101,7 @@ class Scenario:
         self._table: Table | None = cast(Table, copied(document))
         self._native: _native.Scenario | None = None
         self._folder = ""
-        # Whoever writes a scenario in Python can read files in Python.
+        # A program that builds a scenario can read files itself.
         self._allow_files = True
         self._given: _Given = None
 
@@ -337,7 +337,7 @@ class Scenario:
         return self
 
     def parts(self, most: int = 2, seed: int | None = None) -> Parts:
-        """Return how a run with this seed would be divided among at most so many threads (`parallel` of `run`)."""
+        """Return how a run with this seed would be divided among at most `most` threads (`parallel` of `run`)."""
         given = cast(int, self.run_config["seed"]) if seed is None else seed
         return Parts.from_json(self.native.parts(most, given))
 

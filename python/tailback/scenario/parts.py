@@ -17,7 +17,7 @@ class Parts:
     cut: tuple[tuple[str, str], ...]
     """Links between parts, by the names of their ends."""
     look_ahead_s: float | None
-    """For how long each part can go on without the others, in simulated seconds; none without links between them."""
+    """Lookahead in simulated seconds: each part runs that long without the others; `None`: no links between them."""
 
     @staticmethod
     def from_json(text: str) -> Parts:

@@ -51,7 +51,7 @@ class Quantities:
 
 
 def quantities(values: Iterable[Value]) -> Quantities | None:
-    """Read the values of an axis; none where they are plain numbers, words, or quantities of more than one kind."""
+    """Read the values of an axis; `None`: they are plain numbers, words, or quantities of more than one kind."""
     distinct = list(dict.fromkeys(values))
     # What begins with a digit is meant as a number: a kind that cannot read all of those is not this axis's.
     meant = [value for value in distinct if isinstance(value, str) and value.strip()[:1].isdigit()]
@@ -72,7 +72,7 @@ def factor(unit: str) -> tuple[str, float] | None:
 
 
 def amount(value: Value) -> tuple[float, str] | None:
-    """Split "1.5Mbit/s" into number and unit; numbers have the unit "". None for anything else."""
+    """Split "1.5Mbit/s" into number and unit; numbers have the unit "". `None`: anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     if not isinstance(value, str):

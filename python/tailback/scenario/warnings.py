@@ -20,7 +20,7 @@ class ScenarioWarning:
     path: str = ""
     """Path in the document, such as `links[0].rate`; empty for the whole."""
     line: int | None = None
-    """Line in the file, from 1; none where it has no place in a file."""
+    """Line in the file, from 1; `None`: it has no place in a file."""
     column: int | None = None
     """Column in the line, from 1."""
     suggestion: str | None = None

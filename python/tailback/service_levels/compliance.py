@@ -149,7 +149,7 @@ class Watched:
     missed: Mapping[str, int]
     """In how many of them `delay`, `loss` and `jitter` were missed; without those that never were."""
     first_missed_s: float | None
-    """The earliest beginning of a missed interval; none if there is none."""
+    """Earliest beginning of a missed interval, s; `None`: no interval was missed."""
 
     def is_kept(self, share: float) -> bool:
         """`True` if the compliance's whole interval is at a share, 0 to 1, or above."""

@@ -43,7 +43,7 @@ class Forecast:
 
     target: Target
     factor: float | None
-    """The smallest factor tried at which it is broken; none if it is kept at the largest."""
+    """Smallest factor tried at which it is missed; `None`: it is kept at the largest."""
     most: float
     """The largest factor tried."""
 
@@ -171,7 +171,7 @@ def _fluid_factor(model: FluidPort, target: Target, growing: Sequence[str], most
 
 
 def intervals_until(factor: float, growth: float) -> int:
-    """Return how many intervals it takes until a load that grows by a part each interval is so many times as large."""
+    """Return the number of intervals after which a load that grows by `growth` in each has grown by `factor`."""
     return max(math.ceil(math.log(factor) / math.log1p(growth) - 1e-9), 0)
 
 
@@ -196,7 +196,7 @@ def _port(scenario: Scenario, name: str | None) -> tuple[str, str]:
 
 
 def _first(is_broken: Callable[[int], bool], most: float) -> float | None:
-    """Return the factor of the first broken step; none if none is."""
+    """Return the factor of the first step that misses; `None`: no step does."""
     if not is_broken(_STEPS):
         return None
     if is_broken(0):

@@ -66,7 +66,7 @@ class Comparison:
         return [
             d
             for d in self.differences
-            # Marks are of all flows together only, and nobody asks about them where nothing marks.
+            # Marks are of all flows together only, and zero marks are of no interest.
             if (d.a.mean + d.b.mean > 0 if d.measure.metric == "marks" else d.measure.scope not in repeated)
         ]
 

@@ -168,7 +168,7 @@ class Study:
         return tuple(before(self))
 
     def paths_of(self, name: str) -> list[str]:
-        """Return the paths that an axis sets; none of mechanisms, which have their own."""
+        """Return the paths that an axis sets; empty for mechanisms, which have their own."""
         return [path for axis in self.document.get("axes", ()) if _name(axis) == name for path in _paths(axis)]
 
     def without(self, path: str) -> Study:

@@ -135,7 +135,7 @@ class Store:
                 )
         if before is not None:
             self.about["begun"] = before["begun"]
-        # What a kill left behind; nobody else writes here while the lock is held.
+        # Remains of a killed client; no other one writes here while the lock is held.
         for folder in (self.directory, self.directory / _SHARDS):
             for partial in folder.glob(".*.partial"):
                 with suppress(OSError):
@@ -387,7 +387,7 @@ def _lock_file(directory: Path, flags: int) -> IO[str]:
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
         raise OSError(f"{_LOCK} is no regular file")
-    # Whoever wrote it, it is only shown.
+    # It is only shown.
     return os.fdopen(handle, "r+" if flags & os.O_RDWR else "r", encoding="utf-8", errors="replace")
 
 

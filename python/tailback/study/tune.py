@@ -141,7 +141,7 @@ class Tuned:
     tried: int
     """Candidates that were run."""
     is_exhaustive: bool
-    """`True` if all candidates were run, so that none is cheaper but by chance."""
+    """`True` if all candidates were run, so that a cheaper one would be one by chance."""
     replications: int
     """Of each confirmation."""
 
@@ -334,7 +334,7 @@ def tune(
 
 
 def _confirm(search: _Search, point: tuple[int, ...], before: int, confirmations: int) -> Attempt:
-    """Run a candidate with seeds of its own, after so many others."""
+    """Run a candidate with seeds of its own, after `before` others."""
     scenario = search.scenario.with_texts(list(search.settings(point).items()))
     first = search.seed + (1 + before) * _CONFIRMATION
     reports = run(scenario, first, confirmations, search.threads).reports

@@ -43,7 +43,7 @@ class Axis:
 
     @property
     def numbers(self) -> list[float]:
-        """The places of its values, ascending; none of words."""
+        """Places of its values, ascending; empty for words."""
         return sorted({place for place in self.places.values() if isinstance(place, float)})
 
     @property

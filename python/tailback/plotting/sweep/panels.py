@@ -46,7 +46,7 @@ def label_of(measure: Measure) -> str:
 
 
 def panels_of(count: int, columns: int = 0, **options: Any) -> tuple[Figure, list[Axes]]:
-    """Return a figure with so many panels, a few in a row, and those panels."""
+    """Return a figure with `count` panels, a few in a row, and those panels."""
     if not 1 <= columns <= COLUMNS:
         columns = 2 if count == 4 else min(count, COLUMNS)
     figure = plot.new(columns, math.ceil(count / columns), squeeze=False, **options)

@@ -26,7 +26,7 @@ def open_backend(
     folder: str = ".tailback-slurm",
     options: Mapping[str, str] | None = None,
 ) -> Backend:
-    """Open an executor by its name; whoever opens it closes it.
+    """Open an executor by its name; the caller closes it.
 
     Args:
         name: "threads", "dask", "mpi" or "slurm".
@@ -38,7 +38,7 @@ def open_backend(
 
     Raises:
         UsageError: The package is missing, or the options mean nothing here.
-        ExecutorError: Nobody answers.
+        ExecutorError: The scheduler does not answer.
 
     """
     if scheduler is not None and name != "dask":

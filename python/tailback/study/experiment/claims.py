@@ -136,7 +136,7 @@ class Condition:
 
     @property
     def verdict(self) -> Verdict:
-        """All checks together; those that assert nothing do not count, unless none asserts anything."""
+        """All checks together; those that assert nothing do not count, unless all assert nothing."""
         found = {check.verdict for check in self.checks} - {Verdict.NULL}
         if not found:
             return Verdict.NULL
