@@ -1,4 +1,4 @@
-"""What the experiments at the customer edge share: Table 1, the port towards the provider, and its configurations.
+"""Parts that the customer-edge experiments share: Table 1, the port towards the provider, and its configurations.
 
     tester -1G- ce2 -1G, shaped to 100 Mbit/s- ce1 -1G- sink
 

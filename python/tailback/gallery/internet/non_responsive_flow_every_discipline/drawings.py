@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import isnan
 from typing import TYPE_CHECKING
 
-from tailback.gallery.internet.sfb_non_responsive_flow.queues import FAIR
+from tailback.gallery.internet.shared.queues import FAIR
 from tailback.study.experiment import Results
 
 if TYPE_CHECKING:

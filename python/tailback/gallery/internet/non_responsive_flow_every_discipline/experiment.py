@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tailback.gallery.internet.non_responsive_flow_every_discipline.drawings import draw_cost, draw_isolation
-from tailback.gallery.internet.sfb_non_responsive_flow.fairness import (
+from tailback.gallery.internet.shared.fairness import (
     BOTTLENECK,
     RATE,
     TCP,
@@ -13,8 +13,8 @@ from tailback.gallery.internet.sfb_non_responsive_flow.fairness import (
     lost_rate,
     starved_flows,
 )
-from tailback.gallery.internet.sfb_non_responsive_flow.hashes import draws, formula, mean_covered
-from tailback.gallery.internet.sfb_non_responsive_flow.queues import FAIR, RED, SFB, SFQ_RED, discipline
+from tailback.gallery.internet.shared.hashes import draws, formula, mean_covered
+from tailback.gallery.internet.shared.queues import FAIR, RED, SFB, SFQ_RED, discipline
 from tailback.results import observables as m
 from tailback.results.report import Report
 from tailback.scenario import Value

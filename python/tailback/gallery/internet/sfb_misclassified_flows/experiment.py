@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, cast
 
-from tailback.gallery.internet.sfb_non_responsive_flow.fairness import (
+from tailback.gallery.internet.shared.fairness import (
     BACKOFF,
     BOTTLENECK,
     NS2,
@@ -19,7 +19,7 @@ from tailback.gallery.internet.sfb_non_responsive_flow.fairness import (
     sender,
     starved_flows,
 )
-from tailback.gallery.internet.sfb_non_responsive_flow.hashes import draws, formula, mean_covered, place
+from tailback.gallery.internet.shared.hashes import draws, formula, mean_covered, place
 from tailback.results import observables as m
 from tailback.results.report import Report
 from tailback.study.experiment import (

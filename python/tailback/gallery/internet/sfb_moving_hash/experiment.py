@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import TYPE_CHECKING, cast
 
-from tailback.gallery.internet.sfb_non_responsive_flow.fairness import (
+from tailback.gallery.internet.shared.fairness import (
     NS2,
     RFC3168,
     STARVED,

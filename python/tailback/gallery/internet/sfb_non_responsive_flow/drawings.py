@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tailback.gallery.internet.sfb_non_responsive_flow.fairness import BACKOFF, NO_ECN, NS2, RFC3168, Y1999
-from tailback.gallery.internet.sfb_non_responsive_flow.queues import FAIR, FLOOR, RED, SFB, SFQ_RED, SLIDE
+from tailback.gallery.internet.shared.fairness import BACKOFF, NO_ECN, NS2, RFC3168, Y1999
+from tailback.gallery.internet.shared.queues import FAIR, FLOOR, RED, SFB, SFQ_RED, SLIDE
 from tailback.study.experiment import Point, Quantity, Results
 
 if TYPE_CHECKING:

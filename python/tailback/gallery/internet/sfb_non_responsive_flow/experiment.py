@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import cast
 
 from tailback.gallery.internet.sfb_non_responsive_flow.drawings import draw_floor, draw_flows, draw_table, draw_variants
-from tailback.gallery.internet.sfb_non_responsive_flow.fairness import (
+from tailback.gallery.internet.shared.fairness import (
     BACKOFF,
     NO_ECN,
     NS2,
@@ -20,7 +20,7 @@ from tailback.gallery.internet.sfb_non_responsive_flow.fairness import (
     sender,
     starved_flows,
 )
-from tailback.gallery.internet.sfb_non_responsive_flow.queues import (
+from tailback.gallery.internet.shared.queues import (
     ANY,
     DEPART,
     DOWN,

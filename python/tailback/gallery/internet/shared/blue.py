@@ -1,4 +1,4 @@
-"""What the Blue experiments share: the published parameter sets, and curves of RED's and Blue's."""
+"""Parts that the Blue experiments share: the published parameter sets, and curves of RED's and Blue's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the dumbbell experiments share: RED's settings, and what is read from the bottleneck `a->b`.
+"""Parts that the dumbbell experiments share: RED's settings, and what is read from the bottleneck `a->b`.
 
 Packets are of 1000 B unless a scenario says otherwise, so that 1 packet in a queue is 1 kB.
 """

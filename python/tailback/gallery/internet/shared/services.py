@@ -1,4 +1,4 @@
-"""What the experiments on differentiated services share: rates with headers, by colour, and the two kinds of sender.
+"""Parts that the experiments on differentiated services share: rates with headers, by colour; two kinds of sender.
 
 Packets are of 1000 B, of which 40 B are headers; rates and targets count headers.
 """

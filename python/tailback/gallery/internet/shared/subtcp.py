@@ -1,4 +1,4 @@
-"""What the SubTCP experiments share: disciplines and hosts by name."""
+"""Parts that the SubTCP experiments share: disciplines and hosts by name."""
 
 from __future__ import annotations
 

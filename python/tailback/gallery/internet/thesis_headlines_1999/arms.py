@@ -9,12 +9,12 @@ from tailback.gallery.internet.adaptive_red_testbed.experiment import BUFFER_KB 
 from tailback.gallery.internet.adaptive_red_testbed.experiment import MAX_KB, MIN_KB, PACKET_BYTES
 from tailback.gallery.internet.blue_testbed.experiment import DISCIPLINES
 from tailback.gallery.internet.blue_testbed.experiment import RED as TESTBED_RED
-from tailback.gallery.internet.sfb_non_responsive_flow.fairness import NO_ECN
-from tailback.gallery.internet.sfb_non_responsive_flow.fairness import sender as e15_sender
-from tailback.gallery.internet.sfb_non_responsive_flow.queues import RED as E15_RED
-from tailback.gallery.internet.sfb_non_responsive_flow.queues import SFB
-from tailback.gallery.internet.sfb_non_responsive_flow.queues import discipline as e15_queue
 from tailback.gallery.internet.shared import blue, dumbbell, subtcp, testbed
+from tailback.gallery.internet.shared.fairness import NO_ECN
+from tailback.gallery.internet.shared.fairness import sender as e15_sender
+from tailback.gallery.internet.shared.queues import RED as E15_RED
+from tailback.gallery.internet.shared.queues import SFB
+from tailback.gallery.internet.shared.queues import discipline as e15_queue
 from tailback.gallery.internet.shared.senders import equivalent, sender, timers, workload
 from tailback.scenario import Value
 from tailback.study.experiment.points import Point, ProfileName, Settings

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from statistics import pstdev
 from typing import cast
 
-from tailback.gallery.internet.sfb_non_responsive_flow.fairness import covered_flows, starved_flows
 from tailback.gallery.internet.shared.dumbbell import sampled
+from tailback.gallery.internet.shared.fairness import covered_flows, starved_flows
 from tailback.gallery.internet.shared.senders import FLOORS, TIMERS
 from tailback.gallery.internet.thesis_headlines_1999.arms import ANY, ARMS
 from tailback.gallery.internet.thesis_headlines_1999.drawing import draw_numbers, draw_words

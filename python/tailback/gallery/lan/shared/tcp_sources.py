@@ -1,4 +1,4 @@
-"""What the LAN experiments with TCP sources share: the modes of back-pressure, points, settings and metrics."""
+"""Parts that the LAN experiments with TCP sources share: the modes of back-pressure, points, settings and metrics."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""What E15, E16 and E17 share: senders, disciplines, and measures of flows against their hashes."""
+"""Parts that E15, E16 and E17 share: senders, disciplines, and measures of flows against their hashes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from statistics import median
 
-from tailback.gallery.internet.sfb_non_responsive_flow.hashes import covered, draws
+from tailback.gallery.internet.shared.hashes import covered, draws
 from tailback.results.report import Report
 from tailback.study.experiment import Observable, Settings
 

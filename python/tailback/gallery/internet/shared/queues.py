@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tailback.gallery.internet.sfb_non_responsive_flow.fairness import RATE, TCP
+from tailback.gallery.internet.shared.fairness import RATE, TCP
 from tailback.scenario import Value
 
 RED, SFQ_RED, SFB = "RED", "SFQ+RED", "SFB"
