@@ -16,7 +16,7 @@ from pathlib import Path
 
 import measure
 from tailback import __version__
-from tailback.gallery.internet.internet_rivals.experiment import QUEUES, discipline_of
+from tailback.gallery.internet.non_responsive_flow_every_discipline.experiment import QUEUES, discipline_of
 from tailback.scenario import Value, toml_value
 
 SHORT, LONG = "5s", "10s"

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from drawings import FIGURES
-from tailback import plot
+from tailback.plotting import plot
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -22,9 +22,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from tailback.gallery.claims import WORDS
-from tailback.gallery.registry import EXPERIMENTS, GROUPS
-from tailback.gallery.scoreboard import measured_text, number
+from tailback.gallery.registry import EXPERIMENTS, GROUPS, folder
+from tailback.reproduction.scoreboard import measured_text, number
+from tailback.study.experiment.claims import WORDS
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "results"
 LARGEST_DRAWING = 150_000
@@ -116,7 +116,7 @@ def picture(experiment: str, name: str) -> str:
 def section(experiment: Json) -> list[str]:
     """Lay out one experiment."""
     name = experiment["id"]
-    page = f"../../python/tailback/gallery/{name.split('-', 1)[0]}/{name.replace('-', '_')}/README.md"
+    page = f"../../python/tailback/gallery/{folder(name)}/README.md"
     low, high = experiment["replications"]["least"], experiment["replications"]["most"]
     effort = f"{low} to {high} replications" if high > low else f"{low} replications"
     late = experiment["imprecise_points"]

@@ -1,4 +1,4 @@
-"""Writes `python/tailback/kinds.py`: the kinds of the schema as types, so that a type checker finds a misspelt one.
+"""Writes `python/tailback/scenario/kinds.py`: the schema's kinds as types, so that a type checker finds a misspelt one.
 
 With --check only tells whether the file is what the schema says.
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tailback import _native
 
-FILE = Path(__file__).resolve().parent.parent / "python" / "tailback" / "kinds.py"
+FILE = Path(__file__).resolve().parent.parent / "python" / "tailback" / "scenario" / "kinds.py"
 
 _HEAD = '''"""Names of kinds as types: type checkers find misspelt ones. Made by tools/kinds.py from the schema."""
 

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tailback.router import Imported, import_configuration
+from tailback.router.policy import Imported, import_configuration
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "router-examples.md"

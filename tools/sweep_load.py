@@ -20,7 +20,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import tailback
-from tailback.executors import Backend, default_threads, open_backend
+from tailback.run.executors import Backend, default_threads, open_backend
 from tailback.scenario import Value
 
 EXAMPLE = Path(__file__).resolve().parent.parent / "docs" / "examples" / "merge.toml"

@@ -11,7 +11,7 @@ const DOCUMENTS: [&str; 4] = [
     include_str!("../../docs/examples/web.toml"),
     include_str!("../../docs/examples/campus.toml"),
     include_str!("../../docs/examples/priority.toml"),
-    include_str!("../../python/tailback/gallery/datacentre/datacentre_pfc/scenario.toml"),
+    include_str!("../../python/tailback/gallery/datacentre/pfc_failure_modes/scenario.toml"),
 ];
 
 fn documents() -> &'static [Scenario] {

@@ -15,28 +15,24 @@ import json
 from typing import cast
 
 from tailback import _native
-from tailback._native import Cancel
-from tailback.compare import compare
 from tailback.errors import Cancelled, ExecutorError, OutputError, RunError, ScenarioError, TailbackError, UsageError
-from tailback.measures import Estimate, Measure
-from tailback.report import Report
-from tailback.result import Result
-from tailback.running import Interrupted, run
+from tailback.results.intervals import Interval
+from tailback.results.metrics import Measure
+from tailback.results.report import Report
+from tailback.run.result import Result
+from tailback.run.simulate import Interrupted, run
 from tailback.scenario import Precision, Scenario, discipline, kind, load, source, tcp
-from tailback.stats import Interval
-from tailback.study import FailedRuns, Failure, Study, Sweep
-from tailback.sweep import open_sweep, sweep
-from tailback.warning import ScenarioWarning
+from tailback.scenario.warnings import ScenarioWarning
+from tailback.study import FailedRuns, Study, Sweep
+from tailback.study.compare import compare
+from tailback.study.sweep import open_sweep, sweep
 
 __version__ = _native.version
 
 __all__ = [
-    "Cancel",
     "Cancelled",
-    "Estimate",
     "ExecutorError",
     "FailedRuns",
-    "Failure",
     "Interrupted",
     "Interval",
     "Measure",
@@ -74,7 +70,7 @@ def names() -> dict[str, list[str]]:
 
 
 def explain(name: str) -> str | None:
-    """Describe a kind and its parameters with units and defaults; none if there is no such kind."""
+    """Describe a kind and its parameters with units and defaults; `None`: there is no such kind."""
     return _native.explain(name)
 
 

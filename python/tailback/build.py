@@ -1,4 +1,4 @@
-"""Which program this is: results of two programs are not mixed, whatever their version says."""
+"""Identity of the program: results of two builds are not mixed, whatever their version says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can go wrong, each with the exit code that the command line gives it."""
+"""Errors of the package, each with the exit code of the command line."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class RunError(TailbackError):
 
 
 class ExecutorError(RunError):
-    """What runs the tasks was lost: a pool that broke, a scheduler that is gone, a job that was refused."""
+    """Loss of the executor: a pool that broke, a scheduler that is gone, a job that was refused."""
 
 
 class OutputError(RunError):

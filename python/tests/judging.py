@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 import pytest
 
 import tailback
-from tailback.report import Report
-from tailback.router import Imported, Language, import_configuration
+from tailback.results.report import Report
+from tailback.router.policy import Imported, Language, import_configuration
 
 __all__ = ["Case", "Refused", "check", "csv", "imported", "on_atm", "on_ethernet", "on_serial", "ran", "shaped"]
 

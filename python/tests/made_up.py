@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from tailback.gallery import Axis, Claim, Experiment, Figure, Metric, Point, Profile, Results
-from tailback.gallery.results import Sample
+from tailback.study.experiment import Axis, Claim, Experiment, Figure, Observable, Point, Profile, Results
+from tailback.study.experiment.results import Sample
 
 __all__ = ["results"]
 
@@ -18,7 +18,7 @@ class Made(Experiment):
     reference = "nowhere"
     axes = (Axis("mechanism", "mechanism"), Axis("rate", "rate", "Mbit/s"))
     quick = full = Profile(duration="1s", warmup="0s")
-    metrics = (Metric("loss", "packet loss", "%", lambda _: 0.0, lambda _: (0, 0)),)
+    metrics = (Observable("loss", "packet loss", "%", lambda _: 0.0, lambda _: (0, 0)),)
 
     def points(self, profile: str) -> Iterable[Point]:
         del profile

@@ -9,13 +9,13 @@ import pytest
 from click.testing import CliRunner
 
 import tailback
-from tailback.bounds import worst_case
-from tailback.capacity import most_flows
+from tailback.bounds.worst_case import worst_case
 from tailback.cli import cli
 from tailback.errors import UsageError
-from tailback.router import import_configuration
+from tailback.router.capacity import most_flows
+from tailback.router.policy import import_configuration
+from tailback.router.verdict import judge
 from tailback.scenario import Scenario
-from tailback.verdict import judge
 
 CASES = Path(__file__).parent / "router"
 LLQ = """

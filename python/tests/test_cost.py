@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from tailback import cost as costs
-from tailback.cost import replication_cost, spoken, spread
 from tailback.errors import Cancelled, RunError
+from tailback.run import cost as costs
+from tailback.run.cost import replication_cost, spoken, spread
 
 
 class _Core:

@@ -27,16 +27,16 @@ from made_up import Made
 
 import tailback as core
 from tailback import OutputError
-from tailback.frames import TABLES
-from tailback.gallery import Point
-from tailback.gallery.results import Sample
-from tailback.gallery.store import FILE, Store
-from tailback.rundir import read_manifest, read_table
+from tailback.results.directory import read_manifest, read_table
+from tailback.results.tables import TABLES
 from tailback.study import store as stores
 from tailback.study.document import Study
+from tailback.study.experiment import Point
+from tailback.study.experiment.results import Sample
+from tailback.study.experiment.store import FILE, Store
 from tailback.study.results import Sweep
 from tailback.study.status import status
-from tailback.sweep import study_of
+from tailback.study.sweep import study_of
 
 MERGE = Path(__file__).with_name("merge.toml").read_text()
 
@@ -102,8 +102,8 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Stud
 def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave out what takes most of the time and reads nothing: figures, and waiting for the disk."""
     monkeypatch.setattr("tailback.study.page._figures", lambda _: [])
-    monkeypatch.setattr("tailback.plot.run_figure", lambda *_: None)
-    monkeypatch.setattr("tailback.plot.to_bytes", lambda *_: b"")
+    monkeypatch.setattr("tailback.plotting.plot.run_figure", lambda *_: None)
+    monkeypatch.setattr("tailback.plotting.plot.to_bytes", lambda *_: b"")
     monkeypatch.setattr(os, "fsync", lambda _: None)
 
 

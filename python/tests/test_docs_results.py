@@ -12,9 +12,21 @@ from typing import ClassVar
 
 import pytest
 
-from tailback.gallery import Axis, Claim, Experiment, Figure, Metric, Point, Profile, Results, Settings, figures, grid
-from tailback.gallery import metrics as m
-from tailback.gallery.reproduce import reproduce
+from tailback.plotting import experiment as figures
+from tailback.reproduction.reproduce import reproduce
+from tailback.results import observables as m
+from tailback.study.experiment import (
+    Axis,
+    Claim,
+    Experiment,
+    Figure,
+    Observable,
+    Point,
+    Profile,
+    Results,
+    Settings,
+    grid,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 MERGE = Path(__file__).with_name("merge.toml").read_text()
@@ -26,7 +38,7 @@ class Board(Experiment):
     reference = "nowhere"
     axes = (Axis("mechanism", "mechanism"), Axis("rate", "rate", "Mbit/s"))
     quick = full = Profile(duration="1s", warmup="100ms", replications=3, max_replications=3, cpu_s=5)
-    metrics: ClassVar[tuple[Metric, ...]] = (m.loss(), m.offered())
+    metrics: ClassVar[tuple[Observable, ...]] = (m.loss(), m.offered())
 
     def points(self, profile: str) -> Iterable[Point]:
         del profile
@@ -61,6 +73,7 @@ def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     spec.loader.exec_module(module)
     monkeypatch.setattr(module, "TARGET", tmp_path / "docs" / "results")
     monkeypatch.setattr(module, "EXPERIMENTS", (Board.id, "lan-absent"))
+    monkeypatch.setattr(module, "folder", lambda name: f"lan/{name}")
     return module
 
 

@@ -21,12 +21,12 @@ import pytest
 
 import tailback
 from tailback.errors import ExecutorError, UsageError
-from tailback.executors import open_backend
-from tailback.gallery.design import Point
-from tailback.parallel import Pool, Task, run_batch
-from tailback.report import Report
+from tailback.results.report import Report
+from tailback.run.executors import open_backend
+from tailback.run.pool import Pool, Task, run_batch
+from tailback.study.experiment.points import Point
 from tailback.study.store import read_runs
-from tailback.sweep import sweep
+from tailback.study.sweep import sweep
 
 Cli = Callable[..., Any]
 
@@ -123,7 +123,7 @@ def test_points_and_samples_of_the_gallery_travel(merge: Path) -> None:
     import pickle
 
     from tailback.gallery.registry import experiment
-    from tailback.gallery.runner import _Keep
+    from tailback.study.experiment.runner import _Keep
 
     chosen = experiment("lan-a1")
     point = next(iter(chosen.points("quick")))
@@ -343,7 +343,7 @@ def test_dask_gives_what_threads_give_also_to_run_and_the_gallery(
     cluster: Cluster, merge: Path, tmp_path: Path
 ) -> None:
     from tailback.gallery.registry import experiment
-    from tailback.gallery.runner import plan, run
+    from tailback.study.experiment.runner import plan, run
 
     chosen = experiment("lan-a1")
     few = list(plan(chosen, "quick").samples)[:2]
@@ -385,7 +385,7 @@ def test_a_scheduler_that_nobody_hears_of_is_an_error(
     tailback: Cli, study: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("distributed")
-    from tailback.executors import dask
+    from tailback.run.executors import dask
 
     monkeypatch.setattr(dask, "_WAIT_S", 1.0)
     refused = tailback("sweep", study, "--executor", "dask", "--scheduler", "tcp://127.0.0.1:9")

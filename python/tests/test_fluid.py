@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from tailback import run
+from tailback.bounds.fluid import NotModelledError, fluid, max_min
 from tailback.errors import UsageError
-from tailback.fluid import NotModelledError, fluid, max_min
-from tailback.router import import_configuration
+from tailback.router.policy import import_configuration
 from tailback.scenario import Scenario
 from tailback.service_levels import fluid_forecast, intervals_until, targets
 

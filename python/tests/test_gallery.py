@@ -16,34 +16,34 @@ from typing import ClassVar
 import pytest
 
 from tailback.errors import UsageError
-from tailback.gallery import (
+from tailback.gallery.registry import EVERY, EXPERIMENTS, GROUPS, ON_REQUEST, experiment, select
+from tailback.plotting import experiment as figures
+from tailback.reproduction import provenance
+from tailback.reproduction.provenance import digest
+from tailback.reproduction.reproduce import reproduce
+from tailback.results import observables as m
+from tailback.run.pool import Pool
+from tailback.scenario import Scenario
+from tailback.study.experiment import (
     Axis,
     Claim,
     Experiment,
     Figure,
-    Metric,
+    Observable,
     Point,
     Profile,
     Results,
     Settings,
-    figures,
     grid,
-    provenance,
 )
-from tailback.gallery import metrics as m
-from tailback.gallery.claims import Kind
-from tailback.gallery.design import HOPS_PER_CPU_S
-from tailback.gallery.provenance import digest
-from tailback.gallery.registry import EVERY, EXPERIMENTS, GROUPS, ON_REQUEST, experiment, select
-from tailback.gallery.reproduce import reproduce
-from tailback.gallery.runner import plan, run
-from tailback.parallel import Pool
-from tailback.scenario import Scenario
+from tailback.study.experiment.claims import Kind
+from tailback.study.experiment.design import HOPS_PER_CPU_S
+from tailback.study.experiment.runner import plan, run
 
 PAGE = """# Small
 
-A page with a | pipe and `code`, and links to [itself](../lan_small/README.md), [another](../lan_a1/README.md#notice),
-[a file](../../../docs/x.md), [a heading](#notice) and [the web](https://example.org/).
+A page with a | pipe and `code`, and links to [itself](../lan_small/README.md),
+[another](../merging_traffic/README.md#notice), [a file](../../../docs/x.md), [a heading](#notice) and [the web](https://example.org/).
 """
 MERGE = Path(__file__).with_name("merge.toml").read_text()
 
@@ -68,7 +68,7 @@ class Small(Experiment):
     axes = (Axis("mechanism", "mechanism"), Axis("rate", "rate", "Mbit/s"))
     quick = Profile(duration="1s", warmup="100ms", replications=3, max_replications=9, cpu_s=5)
     full = Profile(duration="1s", warmup="100ms", replications=3, max_replications=9, cpu_s=5)
-    metrics: ClassVar[tuple[Metric, ...]] = (
+    metrics: ClassVar[tuple[Observable, ...]] = (
         m.loss(),
         m.mean_delay(),
         m.throughput(),
@@ -76,6 +76,10 @@ class Small(Experiment):
         m.max_queue("sw->d"),
     )
     traces: ClassVar = {"digest": lambda report: report.digest}
+
+    @property
+    def folder(self) -> str:
+        return "lan_small"
 
     def points(self, profile: str) -> Iterable[Point]:
         del profile
@@ -105,12 +109,12 @@ class Small(Experiment):
 
 def test_undecided_points_get_replications_and_others_do_not() -> None:
     with Pool() as pool:
-        study = run(Small(), "quick", pool)
-    counts = {point: len(samples) for point, samples in study.samples.items()}
+        trial = run(Small(), "quick", pool)
+    counts = {point: len(samples) for point, samples in trial.samples.items()}
     hard = Point(mechanism="none", rate=4)
     assert counts[hard] > 3
     assert all(n == 3 for point, n in counts.items() if point != hard)
-    assert [s.seed for s in study.samples[hard]] == list(range(1, counts[hard] + 1))
+    assert [s.seed for s in trial.samples[hard]] == list(range(1, counts[hard] + 1))
 
 
 def test_what_is_asserted_gets_replications_before_a_known_miss_does() -> None:
@@ -137,19 +141,19 @@ def test_what_is_asserted_gets_replications_before_a_known_miss_does() -> None:
 
 def test_a_point_gives_the_same_numbers_alone_by_the_command_line_s_means() -> None:
     with Pool() as pool:
-        study = run(Small(), "quick", pool)
-    sample = study.samples[Point(mechanism="plain", rate=4)][2]
+        trial = run(Small(), "quick", pool)
+    sample = trial.samples[Point(mechanism="plain", rate=4)][2]
     settings = {"run.duration": "1s", "run.warmup": "100ms", "backpressure.scope": "plain"}
     alone = Scenario.from_toml(MERGE).set(settings | {"flows[data].source.rate": "4Mbit/s"}).native.run(sample.seed)
     assert json.loads(alone)["digest"] == sample.digest
-    assert study.results.trace("digest", mechanism="plain", rate=4) == study.samples[sample.point][0].digest
+    assert trial.results.trace("digest", mechanism="plain", rate=4) == trial.samples[sample.point][0].digest
 
 
 def test_a_base_seed_counts_up_with_the_replications_at_every_point() -> None:
     with Pool() as pool:
-        study = run(Small(), "quick", pool, seed=3_000_000)
+        trial = run(Small(), "quick", pool, seed=3_000_000)
         usual = run(Small(), "quick", pool)
-    for point, samples in study.samples.items():
+    for point, samples in trial.samples.items():
         assert [s.seed for s in samples] == list(range(3_000_000, 3_000_000 + len(samples)))
         assert not {s.digest for s in samples} & {s.digest for s in usual.samples[point]}
 
@@ -193,10 +197,10 @@ def test_a_spent_budget_ends_the_search_at_the_same_place_on_every_machine() -> 
     counts = []
     for threads in (1, 3):
         with Pool(threads) as pool:
-            study = run(Poor(), "quick", pool)
-        counts.append([len(samples) for samples in study.samples.values()])
+            trial = run(Poor(), "quick", pool)
+        counts.append([len(samples) for samples in trial.samples.values()])
         # What one more replication costs is only known on average.
-        assert study.packet_hops <= 0.004 * 5e6 * 1.1
+        assert trial.packet_hops <= 0.004 * 5e6 * 1.1
     assert counts[0] == counts[1]
     assert max(counts[0]) > 3
 
@@ -209,16 +213,16 @@ def test_full_adds_replications_for_precision() -> None:
             yield Claim("C1", "Something is sent.", "made up", results["offered"] > 0)
 
     with Pool() as pool:
-        study = run(Decided(), "full", pool)
-    assert study.replications[1] > 3
-    assert study.imprecise > 0
+        trial = run(Decided(), "full", pool)
+    assert trial.replications[1] > 3
+    assert trial.imprecise > 0
 
 
 def test_only_chosen_points_are_run() -> None:
     point = Point(mechanism="none", rate=1)
     with Pool() as pool:
-        study = run(Small(), "quick", pool, only={point})
-    assert [p for p, samples in study.samples.items() if samples] == [point]
+        trial = run(Small(), "quick", pool, only={point})
+    assert [p for p, samples in trial.samples.items() if samples] == [point]
 
 
 class _Outside(HTMLParser):
@@ -294,27 +298,27 @@ def test_the_report_stands_alone_holds_every_claim_and_repeats_itself(tmp_path: 
 
 def test_the_digest_of_an_experiment_is_that_of_its_runs_in_order() -> None:
     with Pool() as pool:
-        study = run(Small(), "quick", pool)
-    first = digest(study)
+        trial = run(Small(), "quick", pool)
+    first = digest(trial)
     point = Point(mechanism="none", rate=1)
-    samples = study.samples[point]
-    study.samples[point] = samples[:-1]
-    shorter = digest(study)
-    study.samples[point] = [samples[1], samples[0], *samples[2:]]
-    assert len({first, shorter, digest(study)}) == 3
-    study.samples[point] = samples
-    assert digest(study) == first
+    samples = trial.samples[point]
+    trial.samples[point] = samples[:-1]
+    shorter = digest(trial)
+    trial.samples[point] = [samples[1], samples[0], *samples[2:]]
+    assert len({first, shorter, digest(trial)}) == 3
+    trial.samples[point] = samples
+    assert digest(trial) == first
     assert re.fullmatch(r"tb1e:[0-9a-f]{32}", first)
 
 
 def test_the_commit_is_that_of_the_sources_and_says_if_they_differ(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    package = tmp_path / "python" / "tailback" / "__init__.py"
-    package.parent.mkdir(parents=True)
-    package.touch()
+    module = tmp_path / "python" / "tailback" / "reproduction" / "provenance.py"
+    module.parent.mkdir(parents=True)
+    module.touch()
     (tmp_path / "Cargo.lock").touch()
-    monkeypatch.setattr("tailback.__file__", str(package))
+    monkeypatch.setattr(provenance, "__file__", str(module))
 
     def git(*arguments: str) -> str:
         who = ("-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false")
@@ -335,7 +339,7 @@ def test_the_commit_is_that_of_the_sources_and_says_if_they_differ(
         # A page that is not a source changes nothing; a source does.
         (tmp_path / "README.md").write_text("new")
         assert named() == head
-        package.write_text("new = 1")
+        module.write_text("new = 1")
         assert named() == f"{head}+"
     finally:
         provenance.commit.cache_clear()
@@ -405,8 +409,8 @@ def test_every_experiment_is_consistent(id: str) -> None:  # noqa: A002
         assert all(set(point) <= names for point in points)
         for point in points:
             found.at(point, profile)  # type: ignore[arg-type]
-        study = plan(found, profile)  # type: ignore[arg-type]
-        claims = study.claims
+        trial = plan(found, profile)  # type: ignore[arg-type]
+        claims = trial.claims
         assert len({claim.id for claim in claims}) == len(claims)
     text = found.read("README.md")
     assert text.startswith("# ")
@@ -423,8 +427,8 @@ def test_one_claim_of_every_experiment_is_decided(id: str) -> None:  # noqa: A00
     for claim in sorted(claims, key=lambda claim: len({p for check in claim.condition.checks for p in check.points})):
         points = {point for check in claim.condition.checks for point in check.points}
         with Pool() as pool:
-            study = run(found, "quick", pool, only=points)
-        told.append(next(c for c in study.claims if c.id == claim.id).as_json("quick"))
+            trial = run(found, "quick", pool, only=points)
+        told.append(next(c for c in trial.claims if c.id == claim.id).as_json("quick"))
         assert told[-1]["pass"] is not False, told
         if told[-1]["pass"]:
             return
@@ -451,7 +455,7 @@ def test_a_cell_of_the_matrix_has_a_word() -> None:
     (claim,) = (claim for claim in plan(found, "quick").claims if claim.id == id)
     points = {point for check in claim.condition.checks for point in check.points}
     with Pool() as pool:
-        study = run(found, "quick", pool, only=points)
-    (decided,) = (claim for claim in study.claims if claim.id == id)
+        trial = run(found, "quick", pool, only=points)
+    (decided,) = (claim for claim in trial.claims if claim.id == id)
     assert decided.word == "reproduced"
     assert decided.as_json("quick")["pass"] is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tailback.gallery.internet.internet_e15.hashes import covered, draws, formula, mean_covered
+from tailback.gallery.internet.shared.hashes import covered, draws, formula, mean_covered
 
 FLOWS = 400
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tailback.gallery.registry import experiment
-from tailback.report import Report
+from tailback.results.report import Report
 from tailback.scenario import Scenario, Value, load
 
 GRID_S = 1e-3

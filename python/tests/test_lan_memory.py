@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from tailback.gallery.lan.lan_traffic.memory import fitted_slope, hurst, variance_time
+from tailback.gallery.lan.traffic_models.memory import fitted_slope, hurst, variance_time
 
 BLOCKS = (10, 20, 50, 100, 200, 500)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import tailback
-from tailback import result as results
+from tailback.run import result as results
 from tailback.study import Study
 
 

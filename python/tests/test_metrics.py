@@ -12,10 +12,11 @@ from typing import Any, cast
 import pytest
 
 import tailback as package
-from tailback.measures import METRICS, Measure, estimates, measures, resolution
-from tailback.report import Report, ReportData
-from tailback.shown import digits, quantity
-from tailback.stats import Interval, mean_interval
+from tailback.results.formatting import digits, quantity
+from tailback.results.intervals import Interval, mean_interval
+from tailback.results.metrics import METRICS, Measure, estimates, measures, resolution
+from tailback.results.report import Report
+from tailback.results.rows import ReportData
 
 Cli = Callable[..., Any]
 

@@ -13,7 +13,7 @@ import pytest
 
 import tailback as tb
 from tailback import Scenario, _native, bench
-from tailback.parts import Parts
+from tailback.scenario.parts import Parts
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SEED = 7

@@ -9,10 +9,10 @@ from matplotlib.axes import Axes
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 
-from tailback import placement, plot
-from tailback.gallery import figures
-from tailback.gallery.reproduce import _together
-from tailback.stats import Interval
+from tailback.plotting import experiment as figures
+from tailback.plotting import placement, plot
+from tailback.reproduction.reproduce import _together
+from tailback.results.intervals import Interval
 
 NEVER = [0.0, 0.0, 0.0]
 

@@ -9,11 +9,11 @@ from typing import cast
 import pytest
 
 import tailback
-from tailback import quality, service_levels
+from tailback import service_levels
 from tailback.errors import UsageError
-from tailback.gallery import synchronisation
-from tailback.measures import measures
-from tailback.report import ReportData
+from tailback.results import quality, synchronisation
+from tailback.results.metrics import measures
+from tailback.results.rows import ReportData
 from tailback.service_levels import Target
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"

@@ -14,19 +14,30 @@ from typing import ClassVar
 import pytest
 
 from tailback.errors import OutputError
-from tailback.gallery import Axis, Claim, Experiment, Figure, Metric, Point, Profile, Results, Settings, grid
-from tailback.gallery import metrics as m
-from tailback.gallery.reproduce import reproduce
-from tailback.gallery.runner import run
-from tailback.gallery.store import FILE, Store
-from tailback.parallel import Pool
+from tailback.reproduction.reproduce import reproduce
+from tailback.results import observables as m
+from tailback.run.pool import Pool
+from tailback.study.experiment import (
+    Axis,
+    Claim,
+    Experiment,
+    Figure,
+    Observable,
+    Point,
+    Profile,
+    Results,
+    Settings,
+    grid,
+)
+from tailback.study.experiment.runner import run
+from tailback.study.experiment.store import FILE, Store
 
 MERGE = Path(__file__).with_name("merge.toml").read_text()
 CHILD = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from test_resume import Long
-from tailback.gallery.reproduce import reproduce
+from tailback.reproduction.reproduce import reproduce
 reproduce([Long()], "full", sys.argv[2], threads=1)
 """
 
@@ -39,10 +50,10 @@ class Long(Experiment):
     reference = "nowhere"
     axes = (Axis("mechanism", "mechanism"), Axis("rate", "rate", "Mbit/s"))
     quick = full = Profile(duration="60s", warmup="100ms", replications=6, max_replications=9, cpu_s=60)
-    metrics: ClassVar[tuple[Metric, ...]] = (
+    metrics: ClassVar[tuple[Observable, ...]] = (
         m.loss(),
         m.mean_delay(),
-        Metric("missing", "missing", "s", lambda _: float("nan")),
+        Observable("missing", "missing", "s", lambda _: float("nan")),
     )
     traces: ClassVar = {"digest": lambda report: {"is": ([report.digest, 1], (0.1, None), {})}}
 
@@ -89,7 +100,7 @@ def test_a_killed_reproduction_goes_on_and_repeats_no_replication(tmp_path: Path
     assert not (out / "report.html").exists()
 
     told: list[int] = []
-    found = reproduce([Long()], "full", out, threads=1, finished=lambda study, _: told.append(study.resumed))
+    found = reproduce([Long()], "full", out, threads=1, finished=lambda trial, _: told.append(trial.resumed))
     assert told == [len(before)]
     assert lines(out)[: len(before)] == before
     assert len(set(keys(out))) == len(keys(out)) > len(before)
@@ -104,7 +115,7 @@ def test_a_torn_line_is_cut_off_and_everything_else_is_taken(tmp_path: Path) -> 
     kept = lines(tmp_path)
     (tmp_path / Long.id / FILE).write_bytes(b"".join(kept) + kept[0][:40])
     told: list[int] = []
-    reproduce([Long()], "full", tmp_path, threads=1, finished=lambda study, _: told.append(study.resumed))
+    reproduce([Long()], "full", tmp_path, threads=1, finished=lambda trial, _: told.append(trial.resumed))
     assert (told, lines(tmp_path)) == ([len(kept)], kept)
 
 
@@ -135,12 +146,12 @@ def test_another_seed_and_another_program_are_not_taken_for_this_one(
     with Store(tmp_path, experiment) as store, Pool(1) as pool:
         run(experiment, "full", pool, only={point}, store=store)
     with Store(tmp_path, experiment) as store, Pool(1) as pool:
-        study = run(experiment, "full", pool, only={point}, seed=1000, store=store)
-        assert study.resumed == 0
+        trial = run(experiment, "full", pool, only={point}, seed=1000, store=store)
+        assert trial.resumed == 0
         # Seeds from 3 on: all but the last two are there, of which the first had no trace to keep.
-        study = run(experiment, "full", pool, only={point}, seed=3, store=store)
-        assert study.resumed == len(study.samples[point]) - 3
-    monkeypatch.setattr("tailback.gallery.store.engine", lambda: "another")
+        trial = run(experiment, "full", pool, only={point}, seed=3, store=store)
+        assert trial.resumed == len(trial.samples[point]) - 3
+    monkeypatch.setattr("tailback.study.experiment.store.engine", lambda: "another")
     with Store(tmp_path, experiment) as store, Pool(1) as pool:
         assert run(experiment, "full", pool, only={point}, store=store).resumed == 0
 

@@ -9,15 +9,15 @@ from tailback import _native
 from tailback.cli import cli
 from tailback.errors import UsageError
 from tailback.gallery.registry import experiment
-from tailback.objectives import objective_of, service
-from tailback.router import (
+from tailback.router.objectives import objective_of, service
+from tailback.router.policy import (
     ConfigurationError,
     export_configuration,
     import_configuration,
     translate_configuration,
 )
+from tailback.router.verdict import judge
 from tailback.scenario import Scenario
-from tailback.verdict import judge
 
 SAMPLES = Path(__file__).parents[2] / "crates/router/tests"
 REFERENCE = Path(__file__).parents[2] / "docs/examples/edge-v.txt"

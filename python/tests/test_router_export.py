@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 import tailback
 from tailback.cli import cli
-from tailback.router import Language, export_configuration, import_configuration
+from tailback.router.policy import Language, export_configuration, import_configuration
 from tailback.scenario import Scenario
 
 ROOT = Path(__file__).parents[2]

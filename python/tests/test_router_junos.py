@@ -11,8 +11,8 @@ from click.testing import CliRunner
 
 import tailback
 from tailback.cli import cli
-from tailback.router import import_configuration
-from tailback.verdict import judge
+from tailback.router.policy import import_configuration
+from tailback.router.verdict import judge
 
 SAMPLES = Path(__file__).parents[2] / "crates" / "router" / "tests" / "junos"
 HEAD = "name,dscp,rate,packet,count,model\n"

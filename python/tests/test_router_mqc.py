@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 import tailback
 from tailback.cli import cli
-from tailback.router import import_configuration
-from tailback.verdict import judge
+from tailback.router.policy import import_configuration
+from tailback.router.verdict import judge
 
 CASES = Path(__file__).parent / "router"
 VOICE = "class-map match-any VOICE\n match dscp ef\n"

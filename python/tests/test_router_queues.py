@@ -5,9 +5,9 @@ service curves, `fq`, `netem`, short frames, entries that never decide.
 import pytest
 
 import tailback
-from tailback.bounds import worst_case
-from tailback.router import import_configuration
-from tailback.verdict import judge
+from tailback.bounds.worst_case import worst_case
+from tailback.router.policy import import_configuration
+from tailback.router.verdict import judge
 
 HEAD = "name,dscp,rate,packet,count,model\n"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import tailback
-from tailback.router import import_configuration
-from tailback.verdict import judge
+from tailback.router.policy import import_configuration
+from tailback.router.verdict import judge
 
 SAMPLES = Path(__file__).parents[2] / "crates/router/tests/routeros"
 UDP = "name,dscp,rate,packet,protocol,destination-port\n"

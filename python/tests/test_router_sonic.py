@@ -8,8 +8,8 @@ import json
 import pytest
 
 import tailback
-from tailback.router import import_configuration
-from tailback.verdict import judge
+from tailback.router.policy import import_configuration
+from tailback.router.verdict import judge
 
 SAME = {str(number): str(number) for number in range(8)}
 CODES = {"0": "0", "8": "1", "16": "2", "46": "5"}

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import tailback
-from tailback.router import import_configuration
-from tailback.verdict import judge
+from tailback.router.policy import import_configuration
+from tailback.router.verdict import judge
 
 ROUTER = Path(__file__).parent / "router"
 VOICE = "name,dscp,rate,packet,count,model\nvoice,ef,80kbit/s,200,4,cbr\n"

@@ -12,9 +12,9 @@ from samples_public import PUBLIC
 from samples_tc import TC
 
 from tailback.errors import TailbackError
-from tailback.router import Configuration, Imported, Language, export_configuration, import_configuration
+from tailback.router.policy import Configuration, Imported, Language, export_configuration, import_configuration
 from tailback.scenario import Scenario
-from tailback.tune import parameter, target, tune
+from tailback.study.tune import parameter, target, tune
 
 ROOT = Path(__file__).parents[2]
 ROUTER = Path(__file__).parent / "router"

@@ -8,7 +8,7 @@ import pytest
 
 import tailback
 from tailback import Precision, RunError, Scenario, load, run
-from tailback.frames import TABLES, units
+from tailback.results.tables import TABLES, units
 
 MERGE = Path(__file__).with_name("merge.toml").read_text()
 

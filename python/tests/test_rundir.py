@@ -10,7 +10,7 @@ import pytest
 
 import tailback as tb
 from tailback import OutputError, Scenario, run
-from tailback.rundir import new_directory, read_manifest, read_table, write_file
+from tailback.results.directory import new_directory, read_manifest, read_table, write_file
 
 MERGE = Path(__file__).with_name("merge.toml").read_text()
 

@@ -9,13 +9,13 @@ import pytest
 
 import tailback as tb
 from tailback import _native
-from tailback.gallery import Claim, Point, Results, Verdict
-from tailback.gallery.internet import tcpmodel
-from tailback.gallery.internet.internet_collapse.experiment import copies, left_over, most_given
-from tailback.gallery.internet.internet_scoreboard import drawing, rows
-from tailback.gallery.internet.internet_scoreboard.experiment import needed_loss
+from tailback.gallery.internet.congestion_collapse.experiment import copies, left_over, most_given
+from tailback.gallery.internet.heavy_load_every_discipline import drawing, rows
+from tailback.gallery.internet.heavy_load_every_discipline.experiment import needed_loss
+from tailback.gallery.internet.shared import tcpmodel
 from tailback.gallery.registry import experiment
-from tailback.gallery.results import Sample
+from tailback.study.experiment import Claim, Point, Results, Verdict
+from tailback.study.experiment.results import Sample
 
 FRAMES = {"priority", "class-based", "wrr", "htb", "shaper"}
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from tailback.stats import Interval, mean_interval, paired_differences, ratio_interval, t_quantile
+from tailback.results.intervals import Interval, mean_interval, paired_differences, ratio_interval, t_quantile
 
 values = st.floats(-1e6, 1e6).map(lambda x: round(x, 6))
 

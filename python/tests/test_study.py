@@ -12,9 +12,9 @@ from scipy.stats import kstest
 
 import tailback
 from tailback import ScenarioError, Study
-from tailback.measures import Measure
+from tailback.plotting.sweep.figures import figures
+from tailback.results.metrics import Measure
 from tailback.study.design import points
-from tailback.study.figures import figures
 
 Cli = Callable[..., Any]
 

@@ -15,10 +15,10 @@ from matplotlib.figure import Figure
 from test_metrics import MARKED
 
 import tailback
-from tailback.measures import Measure
-from tailback.study.axes import axis_of
-from tailback.study.figures import figures
-from tailback.study.quantities import quantities
+from tailback.plotting.sweep.axes import axis_of
+from tailback.plotting.sweep.figures import figures
+from tailback.results.metrics import Measure
+from tailback.scenario.quantities import quantities
 
 Cli = Callable[..., Any]
 
@@ -99,7 +99,7 @@ def test_a_logarithmic_range_is_drawn_so_with_labels_that_can_be_told_apart(swep
 
 
 def test_listed_values_over_less_than_a_decade_have_labels_that_do_not_meet() -> None:
-    from tailback import plot
+    from tailback.plotting import plot
 
     figure = plot.new()
     (axes,) = figure.axes

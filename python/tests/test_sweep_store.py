@@ -20,7 +20,9 @@ import pytest
 
 import tailback
 import tailback as core
-from tailback import OutputError, parallel, stored
+from tailback import OutputError
+from tailback.results import stored
+from tailback.run import pool as parallel
 from tailback.study import store as stores
 
 Cli = Callable[..., Any]
@@ -146,7 +148,7 @@ def test_a_disk_that_fails_in_the_middle_loses_nothing_that_was_on_it(
     def failing(path: Path, content: bytes | str, **options: bool) -> Path:
         if str(path).endswith(".parquet"):
             if len(written) == 2:
-                from tailback.rundir import writing
+                from tailback.results.directory import writing
 
                 with writing(path):
                     raise OSError(number, os.strerror(number))

@@ -10,7 +10,7 @@ import pytest
 
 import tailback as tb
 from tailback import Report, Result, Scenario, run
-from tailback.gallery.internet.tcpmodel import pftk
+from tailback.gallery.internet.shared.tcpmodel import pftk
 from tailback.scenario import Table
 
 SEGMENT = 1000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tailback.gallery.internet.testbed import FREEBSD, HEARTBEAT
+from tailback.gallery.internet.shared.testbed import FREEBSD, HEARTBEAT
 from tailback.gallery.registry import experiment
 from tailback.scenario import Scenario
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from tailback import Scenario
-from tailback.gallery.networks import networks
 from tailback.gallery.registry import EXPERIMENTS, experiment
+from tailback.plotting.network import MOST_ALIKE, MOST_DRAWN, draw, lay_out, network_of
+from tailback.reproduction.networks import networks
 from tailback.scenario import source
-from tailback.topology import MOST_ALIKE, MOST_DRAWN, draw, lay_out, network_of
 
 
 def merging(sources: int) -> Scenario:

@@ -1,9 +1,9 @@
 import pytest
 
 from tailback.errors import UsageError
-from tailback.router import import_configuration
+from tailback.router.policy import import_configuration
 from tailback.scenario import Scenario, source
-from tailback.tune import cost, parameter, target, tune
+from tailback.study.tune import cost, parameter, target, tune
 
 
 def queue() -> Scenario:

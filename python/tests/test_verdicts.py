@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import pytest
 from made_up import results
 
-from tailback.gallery import Claim, Condition, Point, Results, Verdict
-from tailback.gallery.claims import Region, judge, undecided_points
-from tailback.stats import Interval
+from tailback.results.intervals import Interval
+from tailback.study.experiment import Claim, Condition, Point, Results, Verdict
+from tailback.study.experiment.claims import Region, judge, undecided_points
 
 PASS, FAIL, UNDECIDED, NULL = Verdict.PASS, Verdict.FAIL, Verdict.UNDECIDED, Verdict.NULL
 

@@ -11,10 +11,10 @@ import tailback
 from tailback.cli import main
 from tailback.errors import EXIT_SCENARIO
 from tailback.gallery.registry import EVERY, experiment
-from tailback.measures import Estimate, Measure
-from tailback.stats import mean_interval
+from tailback.results.intervals import mean_interval
+from tailback.results.metrics import Estimate, Measure
+from tailback.results.warnings import wide_intervals
 from tailback.study.document import is_study
-from tailback.warning import wide_intervals
 
 ROOT = Path(__file__).parents[2]
 MERGE = (Path(__file__).parent / "merge.toml").read_text()

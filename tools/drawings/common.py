@@ -6,10 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tailback import Scenario, plot, run, source, tcp
-from tailback.report import Report, SeriesData
+from tailback import Scenario, run, source, tcp
+from tailback.plotting import plot
+from tailback.results.intervals import Interval, mean_interval
+from tailback.results.report import Report
+from tailback.results.rows import SeriesData
 from tailback.scenario import Table
-from tailback.stats import Interval, mean_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

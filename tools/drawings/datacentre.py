@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from drawings.common import BLUE, GREEN, ORANGE, PINK, RED, figure, first, queue_kb, series
-from tailback import Scenario, kind, plot, source
+from tailback import Scenario, kind, source
+from tailback.plotting import plot
 from tailback.scenario import Table
 
 if TYPE_CHECKING:

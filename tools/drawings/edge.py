@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from matplotlib.patches import Rectangle
 
 from drawings.common import BLACK, BLUE, GREEN, ORANGE, PINK, RED, SKY, figure
-from tailback import plot
+from tailback.plotting import plot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

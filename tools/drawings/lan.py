@@ -19,11 +19,12 @@ from drawings.common import (
     series,
     shade,
 )
-from tailback import Scenario, kind, plot, run, source
-from tailback.headroom import headroom
-from tailback.kinds import Kind
-from tailback.report import Report
-from tailback.stats import mean_interval
+from tailback import Scenario, kind, run, source
+from tailback.bounds.headroom import headroom
+from tailback.plotting import plot
+from tailback.results.intervals import mean_interval
+from tailback.results.report import Report
+from tailback.scenario.kinds import Kind
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -16,9 +16,10 @@ from drawings.common import (
     interval,
     series,
 )
-from tailback import Scenario, discipline, kind, plot, run, source, tcp
+from tailback import Scenario, discipline, kind, run, source, tcp
+from tailback.plotting import plot
+from tailback.results.intervals import Interval, mean_interval
 from tailback.scenario import Table
-from tailback.stats import Interval, mean_interval
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

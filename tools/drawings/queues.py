@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from drawings.common import BLUE, DOCS, RED, bottleneck, figure, first, interval, queue_kb, series
-from tailback import Scenario, discipline, kind, plot, source
-from tailback.kinds import DisciplineKind
+from tailback import Scenario, discipline, kind, source
+from tailback.plotting import plot
 from tailback.scenario import Table
+from tailback.scenario.kinds import DisciplineKind
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,9 +9,9 @@ from drawings.common import (
     figure,
     merge,
 )
-from tailback import sweep
+from tailback.plotting.sweep.figures import figures
 from tailback.scenario import Value
-from tailback.study.figures import figures
+from tailback.study.sweep import sweep
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -13,10 +13,11 @@ from drawings.common import (
     interval,
     series,
 )
-from tailback import Scenario, discipline, kind, plot, source, tcp
-from tailback.kinds import DisciplineKind
-from tailback.report import Report
+from tailback import Scenario, discipline, kind, source, tcp
+from tailback.plotting import plot
+from tailback.results.report import Report
 from tailback.scenario import Table
+from tailback.scenario.kinds import DisciplineKind
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -12,13 +12,14 @@ from drawings.common import (
     interval,
     series,
 )
-from tailback import Scenario, discipline, kind, plot, source, tcp
+from tailback import Scenario, discipline, kind, source, tcp
+from tailback.plotting import plot
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from tailback.kinds import Kind
     from tailback.scenario import Table
+    from tailback.scenario.kinds import Kind
 
 
 @figure

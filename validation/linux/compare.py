@@ -29,8 +29,8 @@ from guest import Group, GuestError, Kernel, Outcome, Run
 from policies import POLICIES, Policy
 
 import tailback as tb
-from tailback.router import export_configuration, import_configuration
-from tailback.stats import Interval, mean_interval
+from tailback.results.intervals import Interval, mean_interval
+from tailback.router.policy import export_configuration, import_configuration
 
 BEGIN, END = "<!-- validation/linux/compare.py writes from here -->", "<!-- to here -->"
 WARMUP_S, DURATION_S = 4, 24

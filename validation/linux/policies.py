@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tailback.router import Language
+from tailback.router.policy import Language
 
 
 @dataclass(frozen=True)

@@ -37,9 +37,9 @@ class Measurement:
     cpu_s: float
     """Processor time of the run itself on all its threads: no start-up, no reading of the scenario."""
     wall_s: float
-    """How long that took."""
+    """Elapsed time of the run, s."""
     rss_mb: float | None
-    """Largest resident set of the process so far, in MB of 10^6 bytes; none where the system does not tell."""
+    """Largest resident set of the process so far, in MB of 10^6 bytes; `None`: the system does not report it."""
 
     @property
     def hops_per_cpu_s(self) -> float:
@@ -67,7 +67,7 @@ def scenario(workload: str) -> _native.Scenario:
 
 
 def measure(workload: str, parallel: int = 1) -> Measurement:
-    """Run a workload once, on at most so many threads, of which this is one."""
+    """Run a workload once, on at most `parallel` threads, of which this is one."""
     prepared = scenario(workload)
     start, wall = time.process_time(), time.perf_counter()
     packet_hops, events = prepared.count(1, parallel=parallel)

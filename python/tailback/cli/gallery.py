@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
     from click.shell_completion import CompletionItem
 
-    from tailback.executors import ExecutorName
-    from tailback.gallery.design import ProfileName
-    from tailback.gallery.reproduce import Reproduction
-    from tailback.gallery.runner import Study
+    from tailback.reproduction.reproduce import Reproduction
+    from tailback.run.executors import ExecutorName
+    from tailback.study.experiment.points import ProfileName
+    from tailback.study.experiment.runner import Trial
 
 __all__ = ["reproduce"]
 
@@ -80,8 +80,8 @@ def reproduce(
     fails, or when more claims stay undecided than the profile allows. Ctrl-C keeps what is finished; --full, stopped or
     killed and called again with the same --out, goes on where it was.
     """
-    from tailback.gallery.registry import select
-    from tailback.gallery.reproduce import reproduce as reproduce_all
+    from tailback.gallery.registry import GROUPS, select
+    from tailback.reproduction.reproduce import reproduce as reproduce_all
 
     chosen = select(what)
     name: ProfileName = "full" if profile == "full" else "quick"
@@ -91,7 +91,7 @@ def reproduce(
         return EXIT_SCENARIO
     with open_executor(executor, scheduler, options, threads) as backend, watch_bar(quiet=quiet) as watch:
         told = None if quiet or name == "quick" else _teller(len(chosen))
-        found = reproduce_all(chosen, name, out, seed=seed, watch=watch, finished=told, executor=backend)
+        found = reproduce_all(chosen, name, out, seed=seed, watch=watch, finished=told, executor=backend, groups=GROUPS)
     if as_json:
         print_json(found.as_json())
     else:
@@ -111,27 +111,27 @@ def reproduce(
     return EXIT_OK
 
 
-def _teller(experiments: int) -> Callable[[Study, int], None]:
+def _teller(experiments: int) -> Callable[[Trial, int], None]:
     """Return what tells of every finished experiment on stderr, so that hours of work show how far they are."""
 
-    def tell(study: Study, number: int) -> None:
-        counts = ", ".join(f"{n} {word}" for word, n in words([study]).items() if n)
-        low, high = study.replications
+    def tell(trial: Trial, number: int) -> None:
+        counts = ", ".join(f"{n} {word}" for word, n in words([trial]).items() if n)
+        low, high = trial.replications
         effort = (
-            f"{len(study.samples)} points, {low} to {high} replications"
+            f"{len(trial.samples)} points, {low} to {high} replications"
             if high > low
-            else (f"{len(study.samples)} points, {low} replications")
+            else (f"{len(trial.samples)} points, {low} replications")
         )
-        resumed = f", {study.resumed} of them from before" if study.resumed else ""
-        print_note(f"{number} of {experiments}: {study.experiment.id}: {counts} ({effort}{resumed})")
+        resumed = f", {trial.resumed} of them from before" if trial.resumed else ""
+        print_note(f"{number} of {experiments}: {trial.experiment.id}: {counts} ({effort}{resumed})")
 
-    from tailback.gallery.runner import words
+    from tailback.study.experiment.runner import words
 
     return tell
 
 
 def _print(found: Reproduction) -> None:
-    from tailback.gallery.scoreboard import measured_text
+    from tailback.reproduction.scoreboard import measured_text
 
     screen = console()
     board = [
@@ -152,7 +152,7 @@ def _print(found: Reproduction) -> None:
             data = claim.as_json(found.profile)
             measured = _table(data["measured"])
             shown = [str(data["verdict"]), claim.text, measured_text(measured), str(measured["n"])]
-            rows.append([entry.study.experiment.id, claim.id, *shown])
+            rows.append([entry.trial.experiment.id, claim.id, *shown])
     columns_of_claims = ("experiment", "claim", "word", "text", "measured (worst point)", "n")
     screen.print(table("Claims, 99 % intervals", columns_of_claims, rows, words=4))
     screen.print(", ".join(f"{n} {word}" for word, n in found.words.items()))

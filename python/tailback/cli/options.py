@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from tailback import _native
-from tailback.measures import METRICS, advice_on
+from tailback.results.metrics import METRICS, advice_on
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from tailback.executors import Backend, ExecutorName
+    from tailback.run.executors import Backend, ExecutorName
 
 __all__ = [
     "DURATION",
@@ -183,7 +183,7 @@ def open_executor(
     folder: str = ".tailback-slurm",
 ) -> Iterator[Backend]:
     """Open the executor that the options name, and close it at the end."""
-    from tailback.executors import open_backend
+    from tailback.run.executors import open_backend
 
     if name == "dask":
         _hush()

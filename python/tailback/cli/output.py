@@ -1,4 +1,4 @@
-"""How the commands print: tables and JSON on stdout; progress and errors on stderr."""
+"""Output of the commands: tables and JSON on stdout; progress and errors on stderr."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tailback.parallel import Progress
+from tailback.run.pool import Progress
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from tailback.cost import Cost
+    from tailback.run.cost import Cost
     from tailback.scenario import Scenario
-    from tailback.warning import ScenarioWarning
+    from tailback.scenario.warnings import ScenarioWarning
 
 __all__ = [
     "console",
@@ -50,7 +50,7 @@ _WIDE = 160
 
 
 _CONTROL = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069]")
-"""What moves the cursor, colours or reorders text; a scenario of somebody else may have it in any text."""
+"""Characters that move the cursor, colour or reorder text; a scenario from elsewhere may have them in any text."""
 
 
 def visible(text: str) -> str:
@@ -123,9 +123,9 @@ def print_note(message: str) -> None:
 
 
 def print_cost(costs: Sequence[Cost], replications: int, threads: int | None, *, adaptive: bool, as_json: bool) -> None:
-    """Print what so many replications would take, from trials; with `adaptive` there may be more of them."""
-    from tailback.cost import spoken
-    from tailback.executors import default_threads
+    """Print the estimated cost of some replications, from trials; with `adaptive` there may be more of them."""
+    from tailback.run.cost import spoken
+    from tailback.run.executors import default_threads
 
     at_once = min(default_threads() if threads is None else threads, replications)
     each = sum(cost.cpu_s for cost in costs) / len(costs)

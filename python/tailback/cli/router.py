@@ -25,12 +25,12 @@ from tailback.cli.output import console, print_error, print_json, print_line, pr
 from tailback.errors import EXIT_CLAIM, EXIT_OK, EXIT_SCENARIO, OutputError, UsageError
 
 if TYPE_CHECKING:
-    from tailback.capacity import Capacity
-    from tailback.objectives import Bounds
-    from tailback.parallel import Progress
-    from tailback.router import Configuration, Imported, Language, Notice, Writable
+    from tailback.router.capacity import Capacity
+    from tailback.router.objectives import Bounds
+    from tailback.router.policy import Configuration, Imported, Language, Notice, Writable
+    from tailback.router.verdict import PolicyVerdict
+    from tailback.run.pool import Progress
     from tailback.scenario import Scenario
-    from tailback.verdict import Verdict
 
 __all__ = ["export", "import_", "patched", "verdict"]
 
@@ -76,7 +76,7 @@ def _import(
     overhead: str | None,
     platform: str | None,
 ) -> Imported:
-    from tailback.router import import_configuration
+    from tailback.router.policy import import_configuration
 
     table = None if traffic is None else _read(traffic)
     title = f"{file.name} ({language})"
@@ -109,7 +109,7 @@ def patched(
     overhead: str | None,
 ) -> Configuration:
     """Write the values of a scenario into the file that it was made of, its ends of lines as they are."""
-    from tailback.router import export_configuration
+    from tailback.router.policy import export_configuration
 
     try:
         return export_configuration(
@@ -278,7 +278,7 @@ def export(
 
     scenario = load(file, allow_files=allow_files).with_texts(settings)
     if original is None:
-        from tailback.router import export_configuration
+        from tailback.router.policy import export_configuration
 
         made = export_configuration(language, scenario, port, name=interface_name if language == "mqc" else dev)
     else:
@@ -368,15 +368,15 @@ def verdict(
     quiet: bool,
 ) -> int:
     """Will my voice survive? Delay, loss and jitter of each class against its targets, with a plot."""
-    from tailback.capacity import most_flows
-    from tailback.verdict import draw, judge
+    from tailback.router.capacity import most_flows
+    from tailback.router.verdict import draw, judge
 
     found = _import(language, file, traffic, interface, policy, rate, overhead, platform)
     if not as_json:
         _show([notice for notice in found.notices if notice.level != "error"], quiet=quiet)
     found.check()
 
-    def judged(found: Imported, progress: Progress | None = None) -> Verdict:
+    def judged(found: Imported, progress: Progress | None = None) -> PolicyVerdict:
         return judge(
             found,
             network_delay=network_delay,
@@ -406,7 +406,7 @@ def verdict(
     return EXIT_OK if made.survives else EXIT_CLAIM
 
 
-def _print_verdict(made: Verdict) -> None:
+def _print_verdict(made: PolicyVerdict) -> None:
     rows = [row.cells() for row in made.rows]
     columns = ("group", "class", "offered", "delay", "99 %", "variation", "loss", "MOS", "target", "verdict")
     console().print(table(made.title, columns, rows, words=2))

@@ -37,12 +37,12 @@ from tailback.cli.output import (
     table,
 )
 from tailback.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_SCENARIO, UsageError
-from tailback.measures import METRICS, Estimate
-from tailback.shown import digits, quantity
+from tailback.results.formatting import digits, quantity
+from tailback.results.metrics import METRICS, Estimate
 
 if TYPE_CHECKING:
     from tailback.cli.output import Rows
-    from tailback.result import Result
+    from tailback.run.result import Result
     from tailback.scenario import Scenario
 
 __all__ = ["compare", "plot", "run"]
@@ -110,10 +110,10 @@ def run(
     With --out, write a run directory: manifest, scenario and Parquet tables. Ctrl-C keeps the replications that are
     finished. What makes little sense is a warning; with --strict nothing is run then.
     """
-    from tailback.cost import replication_cost
-    from tailback.rundir import check_target
-    from tailback.running import Interrupted
-    from tailback.running import run as run_scenario
+    from tailback.results.directory import check_target
+    from tailback.run.cost import replication_cost
+    from tailback.run.simulate import Interrupted
+    from tailback.run.simulate import run as run_scenario
 
     if series and not as_json:
         raise UsageError("--series goes with --json; --out writes the time series as series.parquet")
@@ -208,7 +208,7 @@ _PORT_COLUMNS: dict[str, tuple[str, Callable[[float], str]]] = {
     "notifications_sent": ("notifications", lambda count: digits(count, 6)),
     "queue_max_bytes": ("longest queue", lambda size: f"{digits(size / 1e3, 4)} kB"),
 }
-"""What the table of ports shows: heading, and how a mean is written."""
+"""Columns of the table of ports: heading, and the form of a mean."""
 
 
 _NOT_IN_QUEUES = ("link loss", "link down", "input buffer full", "policed")
@@ -216,7 +216,7 @@ _NOT_IN_QUEUES = ("link loss", "link down", "input buffer full", "policed")
 
 
 def _by_itself(seen: Collection[str]) -> list[str]:
-    """The columns that nobody has asked for: those of packets, and those of transports and applications if any."""
+    """Default columns: those of packets, and those of transports and applications if any."""
     chosen = ["offered", "loss", "delay", "delay_p99", "throughput"]
     times = ("response", "response_p99", "slowdown") if "response" in seen else ("completion", "completion_p99")
     return chosen + [name for name in ("goodput", *times) if name in seen]
@@ -305,7 +305,7 @@ def compare(
 
     Scenario files are run first, both with the same seeds. A star marks differences whose interval excludes zero.
     """
-    from tailback.compare import compare as compare_runs
+    from tailback.study.compare import compare as compare_runs
 
     with progress_bar("compare", quiet=quiet) as progress:
         found = compare_runs(
@@ -346,17 +346,17 @@ def plot(what: Path, out: Path | None, allow_files: bool) -> None:
     flows with `probe`. Of a scenario: nodes, links with rates, delays and buffers, and which way flows go.
     """
     from tailback.errors import UsageError
-    from tailback.rundir import read_manifest, read_table, write_file
+    from tailback.results.directory import read_manifest, read_table, write_file
 
     target = out or (what / "plot.png" if what.is_dir() else what.with_suffix(".png"))
     kinds: dict[str, Literal["png", "svg", "pdf"]] = {".png": "png", ".svg": "svg", ".pdf": "pdf"}
     if target.suffix not in kinds:
         raise UsageError(f"{target} should end in .png, .svg or .pdf")
-    from tailback import plot as drawing
+    from tailback.plotting import plot as drawing
 
     if not what.is_dir():
+        from tailback.plotting.network import draw
         from tailback.scenario import load
-        from tailback.topology import draw
 
         scenario = load(what, allow_files=allow_files)
         write_file(target, drawing.to_bytes(draw(scenario, scenario.title), kinds[target.suffix]))

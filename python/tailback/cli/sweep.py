@@ -36,11 +36,11 @@ from tailback.cli.output import (
     table,
 )
 from tailback.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_RUN, EXIT_SCENARIO, UsageError
-from tailback.shown import digits, quantity
+from tailback.results.formatting import digits, quantity
 
 if TYPE_CHECKING:
-    from tailback.executors import ExecutorName
-    from tailback.measures import Measure
+    from tailback.results.metrics import Measure
+    from tailback.run.executors import ExecutorName
     from tailback.study import Sweep
 
 __all__ = ["sweep"]
@@ -119,13 +119,13 @@ def sweep(
         return _status(status, as_json) if status is not None else _report(Path(str(report)), quiet)
     if file is None:
         raise click.UsageError("Missing argument 'FILE'.")
-    from tailback.cost import replication_cost, spread
+    from tailback.run.cost import replication_cost, spread
     from tailback.scenario import load, read_document
     from tailback.study.document import Study
     from tailback.study.results import FailedRuns
     from tailback.study.store import MANIFEST
-    from tailback.sweep import is_study, parse_axes, study_of
-    from tailback.sweep import sweep as run_sweep
+    from tailback.study.sweep import is_study, parse_axes, study_of
+    from tailback.study.sweep import sweep as run_sweep
 
     # Once: a pipe gives its text but once.
     text = read_document(file)
@@ -289,7 +289,7 @@ def _status(directory: Path, as_json: bool) -> int:
 
 
 def _report(directory: Path, quiet: bool) -> int:
-    from tailback.sweep import open_sweep
+    from tailback.study.sweep import open_sweep
 
     found = open_sweep(directory)
     _write(found, directory, None, quiet)

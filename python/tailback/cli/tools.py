@@ -63,7 +63,7 @@ def headroom(
     as_json: bool,
 ) -> None:
     """Compute the buffer that must be free above the high threshold so that no frame is lost."""
-    from tailback import headroom as calculator
+    from tailback.bounds import headroom as calculator
 
     if (length is None) == (delay is None):
         raise click.UsageError("Give either --length or --delay.")

@@ -31,7 +31,7 @@ from tailback.cli.router import (
 from tailback.errors import EXIT_CLAIM, EXIT_OK, EXIT_SCENARIO, OutputError
 
 if TYPE_CHECKING:
-    from tailback.router import Configuration, Writable
+    from tailback.router.policy import Configuration, Writable
 
 __all__ = ["tune"]
 
@@ -109,8 +109,8 @@ def tune(
     quiet: bool,
 ) -> int:
     """Search the cheapest settings of the scenario FILE that keep all targets, and confirm them with fresh seeds."""
-    from tailback import tune as search
     from tailback.scenario import load
+    from tailback.study import tune as search
 
     scenario = load(file, allow_files=allow_files).with_texts(settings)
     with progress_bar("candidates", quiet=quiet) as progress:

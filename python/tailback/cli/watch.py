@@ -158,7 +158,7 @@ def watch(
 
 def _when(intervals: int, interval: str) -> str:
     from tailback import _native
-    from tailback.cost import spoken
+    from tailback.run.cost import spoken
 
     if intervals == 0:
         return "now"

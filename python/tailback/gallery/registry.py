@@ -1,4 +1,4 @@
-"""All experiments, one line each. The id says where it is: `lan-a1` is `lan/lan_a1/experiment.py`."""
+"""All experiments, one line each: the id and its folder, below the group that the id begins with."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from difflib import get_close_matches
 from importlib import import_module
 
 from tailback.errors import UsageError
-from tailback.gallery.design import Experiment
+from tailback.study.experiment.design import Experiment
 
-__all__ = ["EVERY", "EXPERIMENTS", "GROUPS", "ON_REQUEST", "experiment", "select"]
+__all__ = ["EVERY", "EXPERIMENTS", "FOLDERS", "GROUPS", "ON_REQUEST", "experiment", "folder", "select"]
 
 GROUPS = {
     "lan": "Congestion control in switched Ethernet LANs",
@@ -18,79 +18,87 @@ GROUPS = {
     "datacentre": "Backward congestion notification in data-centre Ethernet",
 }
 
-EXPERIMENTS = (
-    "lan-traffic",
-    "lan-a1",
-    "lan-a2",
-    "lan-b1",
-    "lan-thresholds",
-    "lan-buffers",
-    "lan-models",
-    "lan-queues",
-    "lan-alternatives",
-    "lan-c1",
-    "lan-c2",
-    "lan-c3",
-    "lan-a1-tcp",
-    "lan-c2-tcp",
-    "lan-class-destination",
-    "lan-notify",
-    "lan-mac",
-    "lan-headroom",
-    "lan-extended",
-    "internet-e01",
-    "internet-e02",
-    "internet-e03",
-    "internet-e04",
-    "internet-e05",
-    "internet-e06",
-    "internet-e07",
-    "internet-e08",
-    "internet-e09",
-    "internet-e10",
-    "internet-e11",
-    "internet-e12",
-    "internet-e13",
-    "internet-e14",
-    "internet-e15",
-    "internet-e16",
-    "internet-e17",
-    "internet-e18",
-    "internet-e19",
-    "internet-e20",
-    "internet-rivals",
-    "internet-scoreboard",
-    "internet-collapse",
-    "edge-configs",
-    "edge-wfq",
-    "edge-ramp",
-    "edge-tcp",
-    "edge-priority",
-    "edge-hard",
-    "edge-red-udp",
-    "edge-intserv",
-    "edge-slm",
-    "datacentre-seed",
-    "datacentre-derivative",
-    "datacentre-solicit",
-    "datacentre-loop",
-    "datacentre-ecm",
-    "datacentre-blocking",
-    "datacentre-red",
-    "datacentre-udp",
-    "datacentre-bench",
-    "datacentre-fct",
-    "datacentre-pfc",
-)  # fmt: skip
+FOLDERS = {
+    "lan-traffic": "traffic_models",
+    "lan-a1": "merging_traffic",
+    "lan-a2": "rate_mismatch",
+    "lan-b1": "video_and_bursty_data",
+    "lan-thresholds": "high_and_low_threshold",
+    "lan-buffers": "distributed_buffers",
+    "lan-models": "switch_models",
+    "lan-queues": "queue_structures",
+    "lan-alternatives": "fill_rate_detection_and_rate_control",
+    "lan-c1": "independent_flows",
+    "lan-c2": "merging_over_backbone",
+    "lan-c3": "controlling_the_source",
+    "lan-a1-tcp": "merging_traffic_tcp",
+    "lan-c2-tcp": "merging_over_backbone_tcp",
+    "lan-class-destination": "stops_by_class_and_destination",
+    "lan-notify": "notification_targets",
+    "lan-mac": "mac_control_frames",
+    "lan-headroom": "pause_headroom",
+    "lan-extended": "extended_lan_300_hosts",
+    "internet-e01": "drop_tail_global_synchronisation",
+    "internet-e02": "red_packet_loss",
+    "internet-e03": "tcp_loss_model",
+    "internet-e04": "red_with_ecn",
+    "internet-e05": "static_early_detection",
+    "internet-e06": "conservative_detection_larger_buffer",
+    "internet-e07": "adaptive_red_changing_load",
+    "internet-e08": "adaptive_red_testbed",
+    "internet-e09": "window_growth_one_round_trip",
+    "internet-e10": "subtcp_t1_link",
+    "internet-e11": "approaches_compared",
+    "internet-e12": "blue_loss_and_buffer_size",
+    "internet-e13": "blue_dynamics",
+    "internet-e14": "blue_testbed",
+    "internet-e15": "sfb_non_responsive_flow",
+    "internet-e16": "sfb_misclassified_flows",
+    "internet-e17": "sfb_moving_hash",
+    "internet-e18": "tcp_with_reservation",
+    "internet-e19": "marking_outside_host",
+    "internet-e20": "marking_in_sender",
+    "internet-rivals": "non_responsive_flow_every_discipline",
+    "internet-scoreboard": "heavy_load_every_discipline",
+    "internet-collapse": "congestion_collapse",
+    "edge-configs": "five_configurations",
+    "edge-wfq": "weighted_fair_queueing_readings",
+    "edge-ramp": "supplementary_traffic_ramp",
+    "edge-tcp": "tcp_tail_drop_and_wred",
+    "edge-priority": "strict_priority_starvation",
+    "edge-hard": "hard_sub_bands",
+    "edge-red-udp": "red_unresponsive_traffic",
+    "edge-intserv": "metered_reservations_wred",
+    "edge-slm": "service_level_management",
+    "datacentre-seed": "bcn_tcp_limiter_policies",
+    "datacentre-derivative": "bcn_derivative_rule",
+    "datacentre-solicit": "bcn_solicit_recovery",
+    "datacentre-loop": "bcn_control_loop",
+    "datacentre-ecm": "ecm_parking_lot",
+    "datacentre-blocking": "limiter_queue_blocking",
+    "datacentre-red": "red_in_limiter_queues",
+    "datacentre-udp": "bcn_tcp_udp_limiter_policies",
+    "datacentre-bench": "congestion_controls_compared",
+    "datacentre-fct": "flow_completion_times",
+    "datacentre-pfc": "pfc_failure_modes",
+    "internet-1999": "thesis_headlines_1999",
+}
+"""Folder of each experiment, by id, in the order of the reports."""
 
 ON_REQUEST = ("internet-1999",)
 """Experiments that take too long to be part of `all` or of their group: they are run when asked for by their id."""
-EVERY = (*EXPERIMENTS, *ON_REQUEST)
+EVERY = tuple(FOLDERS)
+EXPERIMENTS = tuple(id for id in FOLDERS if id not in ON_REQUEST)  # noqa: A001
+
+
+def folder(id: str) -> str:  # noqa: A002
+    """Return the folder of an experiment below the gallery, such as `lan/merging_traffic` for `lan-a1`."""
+    return f"{id.split('-', 1)[0]}/{FOLDERS[id]}"
 
 
 def experiment(id: str) -> Experiment:  # noqa: A002
     """Load one experiment by its id."""
-    module = import_module(f"tailback.gallery.{id.split('-', 1)[0]}.{id.replace('-', '_')}.experiment")
+    module = import_module(f"tailback.gallery.{folder(id).replace('/', '.')}.experiment")
     found = [
         c
         for c in vars(module).values()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from itertools import product
@@ -11,14 +10,12 @@ from typing import TypeAlias, cast
 
 from tailback.errors import UsageError
 from tailback.scenario import Value
-from tailback.study.quantities import factor
+from tailback.scenario.quantities import amount, factor
 
-__all__ = ["Chosen", "amount", "points"]
+__all__ = ["Chosen", "points"]
 
 Chosen: TypeAlias = "tuple[Value, str]"
 """A value of an axis, and where in the axis's table it comes from, such as `values[2]`."""
-
-_AMOUNT = re.compile(r"\s*([0-9.]+)\s*(\D.*?)\s*")
 
 
 def points(design: Mapping[str, Value], axes: Sequence[Mapping[str, Value]]) -> Iterator[tuple[Chosen, ...]]:
@@ -81,16 +78,3 @@ def _at(axis: Mapping[str, Value], share: float) -> Chosen:
         return float(digits), "range"
     # Written out: "1e+05" is no number to those who read units.
     return f"{Decimal(digits):f}{unit}", "range"
-
-
-def amount(value: Value) -> tuple[float, str] | None:
-    """Split "1.5Mbit/s" into number and unit; numbers have the unit "". None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    if not isinstance(value, str):
-        return float(value), ""
-    found = _AMOUNT.fullmatch(value)
-    try:
-        return (float(found[1]), found[2]) if found else None
-    except ValueError:
-        return None

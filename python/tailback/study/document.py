@@ -16,12 +16,12 @@ from typing import Any, cast
 from tailback import _native
 from tailback.build import engine
 from tailback.errors import ScenarioError, UsageError
-from tailback.measures import METRICS, advice_on
+from tailback.results.metrics import METRICS, advice_on
 from tailback.scenario import Scenario, Value, Variant, copied, load, read_document, toml_value
+from tailback.scenario.warnings import ScenarioWarning
 from tailback.study.design import points
 from tailback.study.results import Setting
 from tailback.study.warnings import before
-from tailback.warning import ScenarioWarning
 
 __all__ = ["Cell", "Study", "Until", "is_study", "logarithmic"]
 
@@ -143,7 +143,7 @@ class Study:
 
     @property
     def is_drawn(self) -> bool:
-        """Whether the points are draws, so that no two share a value of an axis."""
+        """`True` if the points are draws, so that no two share a value of an axis."""
         return self.document["design"]["kind"] in ("random", "latin-hypercube")
 
     @cached_property
@@ -164,11 +164,11 @@ class Study:
 
     @cached_property
     def warnings(self) -> tuple[ScenarioWarning, ...]:
-        """What looks wrong before anything is run: at its points, and settings or axes that change nothing."""
+        """Warnings before any run: about its points, and about settings or axes that change nothing."""
         return tuple(before(self))
 
     def paths_of(self, name: str) -> list[str]:
-        """Return the paths that an axis sets; none of mechanisms, which have their own."""
+        """Return the paths that an axis sets; empty for mechanisms, which have their own."""
         return [path for axis in self.document.get("axes", ()) if _name(axis) == name for path in _paths(axis)]
 
     def without(self, path: str) -> Study:
@@ -178,7 +178,7 @@ class Study:
         return Study(_native.Study.from_json(json.dumps(document)), self.base)
 
     def amounts_to(self, other: Study) -> bool:
-        """Whether its points amount to those of another study, though they are written differently."""
+        """`True` if its points amount to those of another study, though they are written differently."""
         theirs = {cell.setting: cell for cell in other.cells}
         differs = False
         try:
@@ -199,7 +199,7 @@ class Study:
 
     @cached_property
     def identity(self) -> dict[str, object]:
-        """What two studies share if one may go on where the other stopped."""
+        """Properties that two studies share if one may continue in the other's directory."""
         return {
             "tailback": _native.version,
             "engine": engine(),
@@ -276,7 +276,7 @@ _FIRST_TABLE = re.compile(r"^[ \t]*\[", re.MULTILINE)
 
 
 def is_study(text: str) -> bool:
-    """Whether a text is meant as a study: it says so, or it has what only a study has.
+    """`True` if a text is meant as a study: it says so, or it has what only a study has.
 
     Only the keys at the root are looked at, so that a text with mistakes, or nested without end, is told apart too.
     """

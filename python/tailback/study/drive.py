@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import json
-import math
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext, suppress
 from pathlib import Path
 
 from tailback.errors import OutputError, RunError
-from tailback.measures import measures
-from tailback.parallel import Done, Failed, Pool, Progress, Task
-from tailback.report import Report
-from tailback.stats import mean_interval, paired_differences
+from tailback.results.intervals import mean_interval, paired_differences
+from tailback.results.metrics import measures
+from tailback.results.report import Report
+from tailback.run.adaptive import Replicated
+from tailback.run.pool import Done, Failed, Pool, Progress, Task
+from tailback.scenario.warnings import ScenarioWarning
 from tailback.study.document import Cell, Study, Until, logarithmic
 from tailback.study.results import Failure, Run, Sweep
 from tailback.study.store import Key, Store, read_manifest, read_runs
 from tailback.study.warnings import after
-from tailback.warning import ScenarioWarning
 
 __all__ = ["drive", "read"]
-
-_GROWTH = 1.5
-"""By how much the replications of a point grow between looks at its intervals: few looks keep them honest."""
 
 
 def drive(
@@ -51,7 +48,9 @@ def drive(
         return _Drive(study, cells, pool, store, progress)()
 
 
-class _Drive:
+class _Drive(Replicated[int]):
+    """The replications of a study; a unit is the place of a cell in `cells`."""
+
     def __init__(
         self, study: Study, cells: Iterable[Cell], pool: Pool, store: Store | None, progress: Progress | None
     ) -> None:
@@ -63,15 +62,11 @@ class _Drive:
         self.runs: dict[Key, Run] = {} if store is None else store.runs
         self.failures: dict[Key, str] = {}
         self.wanted = [study.replications] * len(self.cells)
+        self.interrupted = False
 
     def __call__(self) -> Sweep:
-        interrupted = False
-        while not interrupted:
-            tasks = self._missing()
-            if tasks:
-                interrupted = self._run(tasks)
-            elif not self._grow():
-                break
+        self.replicate(dict(enumerate(self.wanted)))
+        interrupted = self.interrupted
         found = self._sweep(interrupted)
         found.warnings = [*self.study.warnings, *([] if interrupted else after(self.study, found.runs))]
         if self.store:
@@ -85,8 +80,25 @@ class _Drive:
                 self.store.state("complete", found.digest, self.wanted)
         return found
 
+    @property
+    def most(self) -> int:
+        return 0 if self.study.until is None else self.study.until.max_replications
+
+    def count(self, unit: int) -> int:
+        return self.wanted[unit]
+
+    def advance(self, wanted: Mapping[int, int]) -> bool:
+        for index, count in wanted.items():
+            self.wanted[index] = count
+        if tasks := self._missing():
+            self.interrupted = self._run(tasks)
+        return not self.interrupted
+
+    def imprecise(self) -> Iterable[int]:
+        return [] if self.study.until is None else self._imprecise(self.study.until)
+
     def _missing(self) -> list[Task[Key]]:
-        """What is wanted and not there, replication by replication, so that all points advance together."""
+        """Return the missing replications, replication by replication, so that all points advance together."""
         tasks: dict[Key, Task[Key]] = {}
         for k in range(max(self.wanted, default=0)):
             for cell, wanted in zip(self.cells, self.wanted, strict=True):
@@ -123,18 +135,6 @@ class _Drive:
     def _note(self, failed: Failed[Key]) -> None:
         """Let the others go on: one bad point does not cost the rest of a study."""
         self.failures[failed.key] = str(failed.error)
-
-    def _grow(self) -> bool:
-        """Ask for more replications where they are needed; false where none is."""
-        until = self.study.until
-        if until is None:
-            return False
-        grown = False
-        for index in self._imprecise(until):
-            have = self.wanted[index]
-            self.wanted[index] = min(max(have + 2, math.ceil(have * _GROWTH)), until.max_replications)
-            grown |= self.wanted[index] > have
-        return grown
 
     def _imprecise(self, until: Until) -> list[int]:
         """The cells whose interval is too wide; with differences, both that differ.
@@ -175,7 +175,7 @@ class _Drive:
             [(cell.hash, self.study.seed + k) for k in range(wanted)]
             for cell, wanted in zip(self.cells, self.wanted, strict=True)
         ]
-        imprecise = 0 if interrupted or self.study.until is None else len(self._imprecise(self.study.until))
+        imprecise = 0 if interrupted else len(list(self.imprecise()))
         names = (*self.study.axes, *(("mechanism",) if self.study.mechanisms else ()))
         return Sweep(
             names,
@@ -201,13 +201,13 @@ class _Drive:
 
 
 def keep(key: Key, report: Report) -> Run:
-    """What is kept of a replication."""
+    """Return the part of a report that a sweep keeps."""
     del key
     return Run(report.seed, report.digest, measures(report), report.data["packet_hops"])
 
 
 def _about(study: Study) -> dict[str, object]:
-    """What a reader of the directory needs besides the runs."""
+    """Return the data that a reader of the directory needs besides the runs."""
     return {
         "hash": study.hash,
         "title": study.title,

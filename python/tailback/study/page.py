@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from tailback import _native
 from tailback.errors import UsageError
-from tailback.measures import Measure
-from tailback.shown import digits, fixed, half_of
-from tailback.stats import Interval
-from tailback.study.results import Contrast, Setting, Sweep
+from tailback.results.formatting import digits, fixed, half_of
+from tailback.results.intervals import Interval
+from tailback.results.metrics import Measure
 
 if TYPE_CHECKING:
-    from tailback.study.figures import Picture
+    from tailback.plotting.sweep.figures import Picture
+    from tailback.study.results import Contrast, Setting, Sweep
 
 __all__ = ["page"]
 
@@ -51,8 +51,8 @@ def page(sweep: Sweep) -> str:
 def _figures(sweep: Sweep) -> list[str]:
     """Draw all figures; without what draws them the page says so, and has its tables."""
     try:
-        from tailback import plot
-        from tailback.study.figures import figures
+        from tailback.plotting import plot
+        from tailback.plotting.sweep.figures import figures
     except UsageError as error:
         return [f"<p><strong>No figures:</strong> {escape(str(error))}</p>"]
     with plot.style():
@@ -60,7 +60,7 @@ def _figures(sweep: Sweep) -> list[str]:
 
 
 def _figure(picture: Picture) -> str:
-    from tailback import plot
+    from tailback.plotting import plot
 
     title = escape(picture.title)
     source = plot.image(plot.to_bytes(picture.figure, "svg"))

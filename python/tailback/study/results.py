@@ -1,4 +1,4 @@
-"""What came of a sweep: every finished replication at every point, with intervals, differences and tables."""
+"""Result of a sweep: every finished replication at every point, with intervals, differences and tables."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from tailback import _native
 from tailback.errors import RunError
-from tailback.measures import Estimate, Measure, estimates, resolution
-from tailback.rundir import write_file
+from tailback.results.directory import write_file
+from tailback.results.formatting import headline, html_table, quantity
+from tailback.results.intervals import Interval, mean_interval, paired_differences
+from tailback.results.metrics import Estimate, Measure, estimates, resolution
 from tailback.scenario import Value
-from tailback.shown import headline, html_table, quantity
-from tailback.stats import Interval, mean_interval, paired_differences
-from tailback.study.quantities import quantities
-from tailback.warning import ScenarioWarning
+from tailback.scenario.quantities import quantities
+from tailback.scenario.warnings import ScenarioWarning
 
 if TYPE_CHECKING:
     import polars as pl
@@ -49,12 +49,12 @@ class Failure:
     point: Setting
     seed: int
     error: str
-    """What went wrong, as a sentence."""
+    """Error as a sentence."""
     command: str
-    """What repeats this run alone, for a shell."""
+    """Command that repeats this run alone, for a shell."""
 
     def __str__(self) -> str:
-        """Where, why, and what repeats it, in one line."""
+        """Return point, error and command in one line."""
         at = ", ".join(f"{name} = {value}" for name, value in self.point)
         return f"{f'at {at}: ' if at else ''}{self.error.rstrip('.')}. Alone: {self.command}"
 
@@ -70,7 +70,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """How a mechanism differs from the first one at a point, paired by replication."""
+    """Difference of a mechanism from the first one at a point, paired by replication."""
 
     point: Setting
     mechanism: str
@@ -78,11 +78,11 @@ class Contrast:
     difference: Interval
     """The mechanism minus the first."""
     resolution: float = 0.0
-    """How far the difference of two quantiles may be from what was observed; 0 for what is exact."""
+    """Upper bound of the error of a difference of quantiles; 0 for exact values."""
 
     @property
     def is_significant(self) -> bool:
-        """Whether the interval excludes zero."""
+        """`True` if the interval excludes zero."""
         return self.difference.lo > 0 or self.difference.hi < 0
 
 
@@ -99,14 +99,14 @@ class Sweep:
     title: str = ""
     mechanisms: tuple[str, ...] = ()
     is_drawn: bool = False
-    """Whether points are random draws, which are shown as clouds and not as curves."""
+    """`True` if points are random draws, which are shown as clouds and not as curves."""
     hashes: Mapping[Setting, str] = field(default_factory=dict)
     """Hash of the scenario at each point."""
     directory: Path | None = None
     imprecise: int = 0
     """At how many points replications ended before `until` was met."""
     notes: list[str] = field(default_factory=list)
-    """What happened that the user should know, such as a shard that could not be read."""
+    """Notes for the user, such as about a shard that could not be read."""
     until: str | None = None
     """The metric that `until` judges, such as `goodput[data]`."""
     logarithmic: frozenset[str] = frozenset()
@@ -114,7 +114,7 @@ class Sweep:
     failures: list[Failure] = field(default_factory=list)
     """Replications that could not end; they are in no estimate."""
     warnings: list[ScenarioWarning] = field(default_factory=list)
-    """What looks wrong in the study, and axes that changed no result."""
+    """Warnings about the study, and about axes that changed no result."""
 
     @property
     def digest(self) -> str:
@@ -157,7 +157,7 @@ class Sweep:
         return (setting[:-1], str(setting[-1][1])) if self.mechanisms else (setting, None)
 
     def differences(self, only: Sequence[Measure] | None = None) -> list[Contrast]:
-        """How each mechanism differs from the first, at each point and in each metric that both have."""
+        """Return the difference of each mechanism from the first, at each point and in each metric that both have."""
         found = []
         for point in self.points() if self.mechanisms else []:
             first, *others = ((name, self.runs.get((*point, ("mechanism", name)), [])) for name in self.mechanisms)

@@ -1,4 +1,4 @@
-"""How far a sweep is, read from its directory while it runs or after it was killed."""
+"""Progress of a sweep, read from its directory while it runs or after it was killed."""
 
 from __future__ import annotations
 

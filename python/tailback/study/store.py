@@ -23,13 +23,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from tailback import stored
 from tailback.errors import OutputError
-from tailback.measures import METRICS, Measure
-from tailback.rundir import MANIFEST as RUN_MANIFEST
-from tailback.rundir import check_writable, write_file, writing
+from tailback.results import stored
+from tailback.results.directory import MANIFEST as RUN_MANIFEST
+from tailback.results.directory import check_writable, write_file, writing
+from tailback.results.metrics import METRICS, Measure
+from tailback.scenario.warnings import ScenarioWarning
 from tailback.study.results import Failure, Run
-from tailback.warning import ScenarioWarning
 
 if TYPE_CHECKING:
     import polars as pl
@@ -70,7 +70,7 @@ _SHAPE = {
     ],
     "study?": {"axes?": [{"path": (str, [str]), "name?": (str, None), "range?": ({"scale?": str}, None)}]},
 }
-"""What readers rely on; a manifest that differs is damaged, or something else."""
+"""Shape that readers rely on; a manifest that differs is damaged or of something else."""
 _SHARDS = "shards"
 _LOCK = "lock"
 
@@ -98,7 +98,7 @@ class Store:
         self.about = dict(about)
         self.notes: list[str] = []
         self.warnings: Sequence[ScenarioWarning] = ()
-        """What the manifest tells of the study besides; to be set before `state`."""
+        """Further entries of the manifest; to be set before `state`."""
         self._lock: IO[str] | None = None
         self._started = self._written = time.monotonic()
         self._waiting: list[tuple[Key, Run]] = []
@@ -135,7 +135,7 @@ class Store:
                 )
         if before is not None:
             self.about["begun"] = before["begun"]
-        # What a kill left behind; nobody else writes here while the lock is held.
+        # Remains of a killed client; no other one writes here while the lock is held.
         for folder in (self.directory, self.directory / _SHARDS):
             for partial in folder.glob(".*.partial"):
                 with suppress(OSError):
@@ -196,7 +196,7 @@ def read_manifest(directory: Path) -> dict[str, Any]:
 
 
 def is_running(directory: Path) -> bool:
-    """Whether a client holds the lock."""
+    """`True` if a client holds the lock."""
     try:
         with _lock_file(directory, os.O_RDONLY) as file:
             return not _lock(file, shared=True)
@@ -308,7 +308,7 @@ def _other_program(before: Mapping[str, object], now: Mapping[str, object]) -> s
 
 
 def _changed(before: Mapping[str, object], now: Mapping[str, object]) -> str:
-    """What distinguishes two sweeps, in words."""
+    """Return the differences of two sweeps in words."""
     words = {
         "scenario": "the scenario",
         "cells": "the points, or what they set",
@@ -387,7 +387,7 @@ def _lock_file(directory: Path, flags: int) -> IO[str]:
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
         raise OSError(f"{_LOCK} is no regular file")
-    # Whoever wrote it, it is only shown.
+    # It is only shown.
     return os.fdopen(handle, "r+" if flags & os.O_RDWR else "r", encoding="utf-8", errors="replace")
 
 

@@ -1,11 +1,11 @@
-"""What looks wrong in a study: at its points, and settings or axes that change nothing."""
+"""Warnings about a study: about its points, and about settings or axes that change nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tailback.warning import ScenarioWarning, accepted, gather, made, read
+from tailback.scenario.warnings import ScenarioWarning, accepted, gather, made, read
 
 if TYPE_CHECKING:
     from tailback.study.document import Cell, Study

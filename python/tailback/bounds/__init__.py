@@ -1,0 +1,1 @@
+"""Analytic results without a simulation: worst-case bounds, fluid shares, and PAUSE and PFC headroom."""

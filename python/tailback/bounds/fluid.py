@@ -1,0 +1,332 @@
+"""Fluid model of a router's port: share, loss and delay of full queues of each group of flows, without a run.
+
+    for group, got in fluid(scenario, "ce", "sink").items():
+        print(group, got.loss)
+
+Each group offers its mean rate as a fluid, and each scheduler is its ideal: strict priority takes what it needs first,
+weighted queues share by progressive filling (max-min), one queue for several groups loses the same part of each. What
+comes in bursts, or adapts to what it gets, is not in the model: it says what the policy does in the long run under a
+load that is known, and where the load passes what a class gets.
+
+Source: Demers, Keshav and Shenker (SIGCOMM 1989) and Parekh and Gallager (IEEE/ACM ToN 1(3), 1993) for weighted
+sharing; Devera, HTB manual (2002), for borrowing.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tailback import _native
+from tailback.bounds.port import Json, NotModelledError, Port, class_rates, delay_s, rate_bps, share_bps, towards
+from tailback.scenario import Scenario
+
+__all__ = ["Fluid", "FluidPort", "NotModelledError", "fluid", "max_min"]
+
+_SHARED = {"drop-tail", "drop-head", "red", "blue", "codel", "pie", "pi", "rem", "avq"}
+"""Disciplines of one queue that do not look at the packet: what overflows is taken from all alike."""
+_BY_FLOW = {"sfq", "fq", "fq-codel", "fq-pie", "fair-queue"}
+"""Disciplines with a queue for each flow, served in equal parts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fluid:
+    """Long-run service of a group of flows."""
+
+    offered_bps: float
+    """Mean rate of its sources, in bytes as buffers count them."""
+    carried_bps: float
+    """Part of it that leaves the port."""
+    queue_s: float | None
+    """Waiting in its queue: 0 while it gets what it offers; where it overflows, the time that its full queue takes;
+    None if the queue's length then is not known, as under active queue management."""
+    path_s: float
+    """Propagation and transmission of one packet from the source to the receiver, seconds."""
+
+    @property
+    def loss(self) -> float:
+        """Part that is lost, 0 to 1."""
+        return 1 - self.carried_bps / self.offered_bps if self.offered_bps else 0.0
+
+    @property
+    def delay_s(self) -> float | None:
+        """One-way delay, seconds: the path's and the queue's."""
+        return None if self.queue_s is None else self.path_s + self.queue_s
+
+
+def max_min(capacity: float, demands: Sequence[tuple[float, float]]) -> list[float]:
+    """Share a capacity among demands with weights: what one does not need goes to the others by their weights."""
+    shares = [0.0] * len(demands)
+    open_ = {i for i, (demand, weight) in enumerate(demands) if demand > 0 and weight > 0}
+    left = capacity
+    while open_ and left > 0:
+        level = left / sum(demands[i][1] for i in open_)
+        met = {i for i in open_ if demands[i][0] <= demands[i][1] * level}
+        if not met:
+            for i in open_:
+                shares[i] = demands[i][1] * level
+            break
+        for i in met:
+            shares[i] = demands[i][0]
+            left -= demands[i][0]
+        open_ -= met
+    return shares
+
+
+def fluid(
+    scenario: Scenario, node: str, neighbour: str, factors: Mapping[str, float] | None = None
+) -> dict[str, Fluid]:
+    """Return what each group of flows that leaves a port gets there in the long run.
+
+    Args:
+        scenario: Hosts with a link each to one switch, and a policy at one of its ports, as `tailback import` makes it.
+        node: The switch.
+        neighbour: The neighbour whose port is meant.
+        factors: By how much groups send more than the scenario says.
+
+    Raises:
+        NotModelledError: A group's rate depends on the network, or a part of the policy has no fluid model.
+
+    """
+    return FluidPort(scenario, node, neighbour)(factors)
+
+
+class FluidPort:
+    """A port whose shares can be asked for under several loads."""
+
+    def __init__(self, scenario: Scenario, node: str, neighbour: str) -> None:
+        """Read the port; raises NotModelledError if the mean rate of a group is not known."""
+        self._port = Port(json.loads(scenario.native.to_json()), node, neighbour)
+        if "accounting" in self._port.line:
+            raise NotModelledError("the line carries other bytes than those of frames (`accounting`)")
+        self._offered: dict[str, float] = {}
+        self._wire: dict[str, float] = {}
+        rates = scenario.native.offered()
+        for group in self._port.groups:
+            found = rates.get(group.name)
+            if found is None:
+                raise NotModelledError(f"what `{group.name}` sends depends on the network, or is not known")
+            self._offered[group.name], self._wire[group.name] = found
+
+    def __call__(self, factors: Mapping[str, float] | None = None) -> dict[str, Fluid]:
+        """Return the service of each group if the rate of some is multiplied."""
+        factor = dict.fromkeys(self._offered, 1.0) | dict(factors or {})
+        offered = {name: rate * factor[name] for name, rate in self._offered.items()}
+        sent = self._policed(offered)
+        # A rate counts what buffers count, the line carries more: the mean over what is sent.
+        wire = sum(self._wire[name] * factor[name] for name in offered)
+        line = rate_bps(towards(self._port.line["rate"])) * (sum(offered.values()) / wire if wire else 1.0)
+        shaper = self._port.table.get("shaper")
+        capacity = line if shaper is None else min(line, rate_bps(shaper["rate"]))
+        base = rate_bps(towards(self._port.line["rate"]) if shaper is None else shaper["rate"])
+        _plain(shaper)
+        discipline = self._port.table.get("discipline", self._port.document["network"]["discipline"])
+        limit = self._port.table.get("buffer", self._port.document["network"]["buffer"])
+        found = _Server(self._port).serve(discipline, capacity, base, sent, str(limit))
+        return {name: Fluid(offered[name], *found[name], self._path_s(name)) for name in offered}
+
+    def _path_s(self, name: str) -> float:
+        port = self._port
+        access = port.links[frozenset((port.senders[name], port.node))]
+        wire = next(group.wire for group in port.groups if group.name == name) * 8
+        return sum(delay_s(link) + wire / rate_bps(towards(link["rate"])) for link in (access, port.line))
+
+    def _policed(self, offered: Mapping[str, float]) -> dict[str, float]:
+        sent = dict(offered)
+        metered: set[str] = set()
+        groups = {group.name: group for group in self._port.groups}
+        for conditioner in self._port.table.get("conditioners", []):
+            meter, exceed = conditioner.get("meter", {}), conditioner.get("exceed", {})
+            marks = any("mark" in conditioner.get(colour, {}) for colour in ("conform", "exceed", "violate"))
+            if meter.get("kind") != "token-bucket" or exceed.get("drop") is not True or marks:
+                raise NotModelledError("a conditioner other than a policer that drops")
+            _plain(conditioner)
+            matches, names = conditioner.get("match"), conditioner.get("flows")
+            held = [
+                name
+                for name in sent
+                # The first conditioner that is about a packet is the only one.
+                if name not in metered
+                and (names is None or name in names)
+                and (matches is None or self._port.holds(matches, groups[name]))
+            ]
+            metered.update(held)
+            if conditioner.get("per", "flow") == "flow" and any(groups[name].flows > 1 for name in held):
+                raise NotModelledError("a policer for each flow")
+            total, most = sum(sent[name] for name in held), rate_bps(meter["rate"])
+            if total > most:
+                sent |= {name: sent[name] * most / total for name in held}
+        return sent
+
+
+Served = dict[str, tuple[float, float | None]]
+"""By group, what is carried, bit/s, and the time in its queue."""
+
+
+class _Server:
+    """Disciplines as servers of fluids."""
+
+    def __init__(self, port: Port) -> None:
+        self.port = port
+        self.groups = {group.name: group for group in port.groups}
+        self.kinds: dict[str, Callable[[Json, float, float, Mapping[str, float]], Served]] = {
+            "priority": self._priority,
+            "class-based": self._class_based,
+            "htb": self._htb,
+        }
+
+    def serve(
+        self, discipline: Json | None, capacity: float, base: float, demands: Mapping[str, float], limit: str
+    ) -> Served:
+        """Return the groups' shares of `capacity` bit/s.
+
+        Guarantees in parts are of `base`, and a single queue holds `limit`.
+        """
+        kind = "drop-tail" if discipline is None else str(discipline["kind"])
+        if kind == "shaper":
+            assert discipline is not None
+            _plain(discipline)
+            rate = rate_bps(discipline["rate"])
+            return self.serve(discipline.get("discipline"), min(rate, capacity), rate, demands, limit)
+        if kind in self.kinds:
+            assert discipline is not None
+            _plain(discipline)
+            return self.kinds[kind](discipline, capacity, base, demands)
+        total = sum(demands.values())
+        if total <= capacity:
+            return {name: (rate, 0.0) for name, rate in demands.items()}
+        if kind in _BY_FLOW:
+            groups = [self.groups[name] for name in demands]
+            weighted = kind == "fair-queue" and (discipline or {}).get("weights") != "equal"
+            if weighted and len({group.dscp >> 3 for group in groups}) > 1:
+                raise NotModelledError(f"`{kind}` with weights by precedence")
+            each = max_min(capacity, [(demands[group.name], float(group.flows)) for group in groups])
+            return {
+                group.name: (got, 0.0 if got >= demands[group.name] else None)
+                for group, got in zip(groups, each, strict=True)
+            }
+        alike = len({self.groups[name].dscp for name in demands}) == 1
+        if kind not in _SHARED and not (kind == "wred" and alike):
+            raise NotModelledError(f"`{kind}` has no fluid model")
+        full = self._full_s(limit, capacity, demands) if kind == "drop-tail" else None
+        return {name: (rate * capacity / total, full) for name, rate in demands.items()}
+
+    def _full_s(self, limit: str, capacity: float, demands: Mapping[str, float]) -> float | None:
+        """Return the time that a full queue takes to be served; packets count with their mean size."""
+        if limit == "unlimited":
+            return math.inf
+        try:
+            return _native.parse_bytes(limit) * 8 / capacity if capacity else math.inf
+        except ValueError:
+            pass
+        if not limit.endswith("packets"):
+            return None
+        packets = sum(rate / self.groups[name].packet for name, rate in demands.items())
+        mean = sum(demands.values()) / packets
+        return int(limit.removesuffix("packets")) * mean * 8 / capacity if capacity else math.inf
+
+    def _sorted(self, classes: Sequence[Json], demands: Mapping[str, float], default: int) -> list[dict[str, float]]:
+        of = self.port.sorted(classes, [self.groups[name] for name in demands], default)
+        held: list[dict[str, float]] = [{} for _ in range(max([len(classes), default + 1]))]
+        for name, index in of.items():
+            held[index][name] = demands[name]
+        return held
+
+    def _most(self, discipline: Json | None) -> float:
+        """The highest rate at which a discipline lets packets pass."""
+        if discipline is None or discipline["kind"] != "shaper":
+            return math.inf
+        return min(rate_bps(discipline["rate"]), self._most(discipline.get("discipline")))
+
+    def _priority(self, table: Json, capacity: float, base: float, demands: Mapping[str, float]) -> Served:
+        levels: list[Json] = table["levels"]
+        names = [level["name"] for level in levels]
+        held = self._sorted(levels, demands, names.index(table.get("default") or names[-1]))
+        found: Served = {}
+        for level, own in zip(levels, held, strict=True):
+            got = self.serve(level.get("discipline"), capacity, base, own, str(level.get("limit", "")))
+            capacity = max(capacity - sum(carried for carried, _ in got.values()), 0.0)
+            found |= got
+        return found
+
+    def _class_based(self, table: Json, capacity: float, base: float, demands: Mapping[str, float]) -> Served:
+        classes: list[Json] = [*table["classes"], table.get("default") or {}]
+        if table.get("base") is not None:
+            base = rate_bps(table["base"])
+        held = self._sorted(classes[:-1], demands, len(classes) - 1)
+        total = sum(demands.values())
+        found: Served = {}
+        left = capacity
+        strict = [i for i, class_ in enumerate(classes) if class_.get("priority") is not None]
+        for level in sorted({classes[i]["priority"].get("level", 1) for i in strict}):
+            own = [i for i in strict if classes[i]["priority"].get("level", 1) == level]
+            admitted = {i: sum(held[i].values()) for i in own}
+            for i in own:
+                # The policer acts while others wait.
+                rate = classes[i]["priority"].get("rate")
+                if rate is not None and total > capacity:
+                    admitted[i] = min(admitted[i], share_bps(rate, base))
+            # Classes of one level are served in the order of arrival: what is too much is taken from all alike.
+            asked = sum(admitted.values())
+            part = min(left / asked, 1.0) if asked else 1.0
+            for i in own:
+                got, demand = admitted[i] * part, sum(held[i].values())
+                late = (
+                    0.0
+                    if part == 1 or not demand
+                    else self._full_s(str(classes[i].get("limit", "64packets")), got, held[i])
+                )
+                found |= {name: (one * got / demand if demand else 0.0, late) for name, one in held[i].items()}
+            left = max(left - asked * part, 0.0)
+        rates = class_rates(classes, base)
+        rest = [i for i in range(len(classes)) if i not in strict]
+        wanted = [(min(sum(held[i].values()), self._most(classes[i].get("discipline"))), rates[i]) for i in rest]
+        for index, got in zip(rest, max_min(left, wanted), strict=True):
+            class_ = classes[index]
+            limit = str(class_.get("limit", "64packets"))
+            found |= self.serve(class_.get("discipline"), got, base, held[index], limit)
+        return found
+
+    def _htb(self, table: Json, capacity: float, base: float, demands: Mapping[str, float]) -> Served:
+        classes: list[Json] = table["classes"]
+        inner = {class_["parent"] for class_ in classes if class_.get("parent") is not None}
+        if len({class_.get("parent") for class_ in classes}) > 2 or any(
+            class_.get("parent") is not None and class_["name"] in inner for class_ in classes
+        ):
+            raise NotModelledError("htb with more than a root and its leaves")
+        for class_ in classes:
+            _plain(class_)
+        roots = [class_ for class_ in classes if class_["name"] in inner]
+        leaves = [class_ for class_ in classes if class_["name"] not in inner]
+        if table.get("default") is None:
+            raise NotModelledError("htb without a default")
+        held = self._sorted(leaves, demands, [leaf["name"] for leaf in leaves].index(table["default"]))
+        for root in roots:
+            capacity = min(capacity, rate_bps(root.get("ceil") or root["rate"]))
+        rates = [rate_bps(leaf["rate"]) for leaf in leaves]
+        most = [rate_bps(leaf.get("ceil") or leaf["rate"]) for leaf in leaves]
+        wanted = [min(sum(own.values()), limit) for own, limit in zip(held, most, strict=True)]
+        # By right first; what is over, by priority and within one by quanta.
+        got = [min(want, rate) for want, rate in zip(wanted, rates, strict=True)]
+        if sum(got) > capacity:
+            raise NotModelledError("htb whose guarantees pass what it has")
+        quanta = [
+            float(leaf.get("quantum") or min(max(rate / 8 / table.get("r2q", 10), 1000), 200_000))
+            for leaf, rate in zip(leaves, rates, strict=True)
+        ]
+        for prio in sorted({leaf.get("prio", 0) for leaf in leaves}):
+            alike = [i for i, leaf in enumerate(leaves) if leaf.get("prio", 0) == prio]
+            more = max_min(capacity - sum(got), [(wanted[i] - got[i], quanta[i]) for i in alike])
+            for i, extra in zip(alike, more, strict=True):
+                got[i] += extra
+        found: Served = {}
+        for leaf, own, carried in zip(leaves, held, got, strict=True):
+            found |= self.serve(leaf.get("discipline"), carried, base, own, str(leaf.get("limit", "")))
+        return found
+
+
+def _plain(table: Json | None) -> None:
+    if table is not None and table.get("accounting", "0B") != "0B":
+        raise NotModelledError("token buckets that count other bytes than buffers do (`accounting`)")

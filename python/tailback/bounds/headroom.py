@@ -1,0 +1,109 @@
+"""Headroom: buffer that must stay free above the high threshold so that nothing is lost, term by term."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from tailback.errors import UsageError
+
+__all__ = ["NS_PER_M", "Headroom", "Term", "headroom", "pfc_headroom", "response_time_s"]
+
+Counts = Literal["frame", "wire"]
+
+HEADER = 18
+"""Bytes that Ethernet adds to the payload: addresses, type and check sequence."""
+OVERHEAD = 20
+"""Bytes of preamble and gap between frames."""
+CONTROL = 64
+"""Bytes of a PAUSE or PFC frame."""
+NS_PER_M = 5
+"""Propagation in fibre and copper, nanoseconds per metre."""
+QUANTUM_BITS = 512
+
+_REACTION_QUANTA = ((100e6, 1), (1e9, 2), (10e9, 60), (25e9, 80), (40e9, 118), (100e9, 394))
+"""Reaction limit of IEEE 802.3 Annex 31B by highest link rate, in quanta of 512 bit times."""
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One part of the sum, in bytes."""
+
+    name: str
+    bytes: int
+    formula: str
+
+
+@dataclass(frozen=True, slots=True)
+class Headroom:
+    """Bytes that may arrive after the detector has fired, for one link that feeds the buffer."""
+
+    terms: Sequence[Term]
+    source: str
+
+    @property
+    def bytes(self) -> int:
+        """The sum, per feeding link."""
+        return sum(term.bytes for term in self.terms)
+
+
+def response_time_s(rate_bps: float) -> float:
+    """Return how long a station may take to obey, by the standard's limit for its rate."""
+    for highest, quanta in _REACTION_QUANTA:
+        if rate_bps <= highest:
+            return quanta * QUANTUM_BITS / rate_bps
+    raise UsageError("the reaction limit is known up to 100 Gbit/s; give --response-time")
+
+
+def headroom(
+    rate_bps: float,
+    mtu: int,
+    delay_s: float,
+    response_s: float | None = None,
+    interface_s: float = 0.0,
+    counts: Counts = "frame",
+) -> Headroom:
+    """Return the full formula: the detector fires just after a frame began both ways.
+
+    Args:
+        rate_bps: Rate of the feeding link, bit/s.
+        mtu: Largest payload in bytes, the same both ways.
+        delay_s: Propagation one way, seconds.
+        response_s: From the notification's full reception to its effect; default: the standard's limit.
+        interface_s: All further delays of the interfaces, both ways, seconds.
+        counts: Whether the buffer counts frames, or frames with preamble and gap.
+
+    """
+    frame = mtu + HEADER
+    response_s = response_time_s(rate_bps) if response_s is None else response_s
+
+    def time(seconds: float) -> int:
+        # Tolerate the last bits of a product that should be whole.
+        return math.ceil(rate_bps * seconds / 8 - 1e-6)
+
+    last = frame + (OVERHEAD if counts == "wire" else 0)
+    last_formula = "L_s + 20" if counts == "wire" else "L_s (the buffer does not count preamble and gap)"
+    terms = (
+        Term("round trip on the cable", time(2 * delay_s), "R · 2τ / 8"),
+        Term("response time", time(response_s), "R · t_r / 8"),
+        Term("interface delays", time(interface_s), "R · t_i / 8"),
+        Term("frame that crosses the threshold", frame, "L_x"),
+        Term("frame being sent on the reverse way", frame + OVERHEAD, "L_r + 20"),
+        Term("notification", CONTROL + OVERHEAD, "64 + 20"),
+        Term("frame just begun by the peer", last, last_formula),
+    )
+    return Headroom(terms, "worst case, all frames of the largest size")
+
+
+def pfc_headroom(rate_bps: float, mtu: int, length_m: float) -> Headroom:
+    """Return the short form that vendors publish for PFC: 3840 B stands for 60 quanta of 64 B."""
+    cable = math.ceil(130 * length_m / 100 * rate_bps / 1e9 - 1e-6)
+    terms = (
+        Term("largest frame of the peer", mtu, "MTU_s"),
+        Term("largest frame sent", mtu, "MTU_r"),
+        Term("response time", 3840, "60 quanta · 64 B"),
+        Term("cable", cable, "130 B per 100 m and Gbit/s"),
+    )
+    return Headroom(terms, "published short form for PFC")

@@ -1,0 +1,187 @@
+"""A port of a router as a scenario's document describes it: its groups of flows, its classes, and who is in which.
+
+What predicts without running goes by it: the worst case by network calculus, and what fluids get.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from tailback import _native
+
+__all__ = [
+    "Group",
+    "Json",
+    "NotModelledError",
+    "Port",
+    "burst_bytes",
+    "class_rates",
+    "delay_s",
+    "rate_bps",
+    "share_bps",
+    "towards",
+]
+
+Json: TypeAlias = dict[str, Any]
+
+
+class NotModelledError(Exception):
+    """Something has no model, for the reason that it carries."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A group of flows with the packets that it sends."""
+
+    name: str
+    dscp: int
+    flows: int
+    source: Json
+    packet: int
+    """Bytes of the largest packet as buffers, shapers and policers count it."""
+    wire: int
+    """Its bytes on the line."""
+    burst: int
+    """Bytes, as counted, of all packets that one write of the source makes."""
+    written: int
+    """Bytes that the source hands over at once."""
+
+
+class Port:
+    """A port with its line, its policy and the groups that use it."""
+
+    def __init__(self, document: Json, node: str, neighbour: str) -> None:
+        self.document = document
+        self.maps: Json = document.get("class-maps", {})
+        self.links = {frozenset(link["between"]): link for link in document["links"]}
+        self.node = node
+        self.table: Json = document["switches"][node].get("ports", {}).get(neighbour, {})
+        self.line = self.links[frozenset((node, neighbour))]
+        self.groups = [self._group(flow) for flow in document["flows"] if flow["to"] == neighbour]
+        self.senders = {flow["name"]: flow["from"] for flow in document["flows"]}
+        largest = [group.packet for group in self.groups]
+        self.largest = max(largest, default=1500)
+        # Rates count the frame, the line carries more: what one is of the other at least, over all sizes.
+        self.part = min((group.packet / group.wire for group in self.groups), default=1.0)
+
+    def _group(self, flow: Json) -> Group:
+        source = flow.get("source", {})
+        framing = self.document["network"]["framing"]
+        header, least, more, limit = (0, 0, 0, 65_535)
+        if framing == "ethernet":
+            header, least, more, limit = (18, 64, 20, 1500)
+        elif isinstance(framing, dict):
+            names = ("header", "min-frame", "overhead", "mtu")
+            header, least, more, limit = (_native.parse_bytes(framing[name]) for name in names)
+        transport = flow.get("transport", {})
+        written = _native.parse_bytes(transport.get("segment", source.get("packet", "1460B")))
+        written += _native.parse_bytes(transport.get("header", "0B"))
+        # What is longer than a packet leaves as full packets and a rest.
+        full, rest = divmod(written, limit)
+        packet = max(min(written, limit) + header, least)
+        burst = full * max(limit + header, least) + (max(rest + header, least) if rest else 0)
+        dscp = code_point(flow.get("dscp", 0))
+        return Group(flow["name"], dscp, flow.get("count", 1), source, packet, packet + more, burst, written)
+
+    def sorted(self, classes: Sequence[Json], members: Sequence[Group], default: int) -> Mapping[str, int]:
+        """The first class whose condition holds, for each group."""
+        found = {}
+        for member in members:
+            found[member.name] = default
+            for index, class_ in enumerate(classes):
+                if class_.get("match") is not None and self.holds(class_["match"], member):
+                    found[member.name] = index
+                    break
+        return found
+
+    def holds(self, matches: Any, group: Group) -> bool:
+        """`True` if a condition holds of a group; raises NotModelledError if that is not known before a run."""
+        if isinstance(matches, str):
+            return self.holds(self.maps[matches], group)
+        if isinstance(matches, list):
+            return any(self.holds(one, group) for one in matches)
+        for key, value in matches.items():
+            values = value if isinstance(value, list) else [value]
+            if key == "dscp":
+                holds = group.dscp in [code_point(code) for code in values]
+            elif key == "precedence":
+                holds = group.dscp >> 3 in values
+            elif key == "flows":
+                holds = group.name in values
+            elif key == "all":
+                holds = all(self.holds(one, group) for one in values)
+            elif key == "not":
+                holds = not any(self.holds(one, group) for one in values)
+            else:
+                raise NotModelledError(f"its class is told by `{key}`")
+            if not holds:
+                return False
+        return True
+
+
+def class_rates(classes: Sequence[Json], base_bps: float) -> list[float]:
+    """The rate of each class without priority, bit/s: what docs/mechanisms/class-based.md gives it."""
+    reserved = [share_bps(class_.get("bandwidth"), base_bps) for class_ in classes]
+    low = sum(share_bps(class_["priority"].get("rate"), base_bps) for class_ in classes if class_.get("priority"))
+    left = max(base_bps - low - sum(reserved), 0.01 * base_bps)
+
+    def part(index: int) -> float:
+        class_ = classes[index]
+        if class_.get("priority") is not None or class_.get("bandwidth") is not None:
+            return 0.0
+        return float(class_.get("remaining") or 1.0)
+
+    parts = sum(part(index) for index in range(len(classes))) or 1.0
+    return [own if own else left * part(index) / parts for index, own in enumerate(reserved)]
+
+
+def share_bps(written: object, base_bps: float) -> float:
+    """A guarantee in bit/s: a rate, or a part of the base; 0 if there is none."""
+    if written is None:
+        return 0.0
+    return float(written) * base_bps if isinstance(written, (int, float)) else rate_bps(written)
+
+
+def rate_bps(written: object) -> float:
+    """A rate in bit/s."""
+    return float(_native.parse_rate(str(written)))
+
+
+def burst_bytes(written: object, rate: object) -> float:
+    """A burst in bytes, or what the rate gives in a time."""
+    text = str(written)
+    try:
+        return float(_native.parse_bytes(text))
+    except ValueError:
+        per_second = float(rate) if isinstance(rate, (int, float)) else rate_bps(rate)
+        return _native.parse_duration(text) * 1e-12 * per_second / 8
+
+
+def towards(rate: object) -> str:
+    """The rate, delay or jitter of a link from its first end to the other."""
+    return str(rate[0] if isinstance(rate, list) else rate)
+
+
+def delay_s(link: Json) -> float:
+    """The longest propagation delay of a link, seconds."""
+    written = link.get("delay")
+    jitter = _native.parse_duration(towards(link.get("jitter", "0s"))) * 1e-12
+    if written is None:
+        # Neither a delay nor a length: 1 us.
+        return 1e-6 + jitter
+    return _native.parse_duration(towards(written)) * 1e-12 + jitter
+
+
+def code_point(written: object) -> int:
+    """The number of a code point (RFC 2474, RFC 2597, RFC 3246, RFC 5865)."""
+    text = str(written).lower()
+    named = {"default": 0, "be": 0, "ef": 46, "va": 44}
+    if text in named:
+        return named[text]
+    if text.startswith("cs"):
+        return 8 * int(text[2:])
+    if text.startswith("af"):
+        return 8 * int(text[2]) + 2 * int(text[3])
+    return int(text)

@@ -1,0 +1,312 @@
+"""Worst-case delay of groups of flows through a router's port, by network calculus.
+
+    for group, bound in worst_case(scenario, "ce", "sink").items():
+        print(group, bound.seconds, bound.reason)
+
+Where the packets of a class are bounded by token buckets, and its scheduler guarantees a rate after a latency, no
+packet can take longer than burst / rate + latency. Arrival curves come from the sources (constant rate, on and off with
+a peak rate) and from policers; service curves from the line, the shaper, the transmit ring, strict priority and
+start-time fair queueing. What has no such curve has no bound, and the reason is given.
+
+Sources: Le Boudec and Thiran, Network Calculus (LNCS 2050, 2001): delay bound, theorem 1.4.2; non-preemptive strict
+priority, section 6.2; Goyal, Vin and Cheng, Start-time fair queuing (SIGCOMM 1996), theorem 4, for shares of a class.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tailback import _native
+from tailback.bounds.port import (
+    Group,
+    Json,
+    NotModelledError,
+    Port,
+    burst_bytes,
+    class_rates,
+    delay_s,
+    rate_bps,
+    share_bps,
+    towards,
+)
+from tailback.scenario import Scenario
+
+__all__ = ["Bound", "worst_case"]
+
+_STRICT = "strict priority, and the sources or the policers of its level"
+_MOST = 256
+"""Choices of token buckets that are tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """The longest one-way delay that a packet of a group can have."""
+
+    seconds: float | None
+    """From its generation at the source to its last bit at the receiver; `None`: there is no bound."""
+    reason: str
+    """Why there is none, or what the bound rests on."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Curve:
+    """At most `burst` + `rate` t bytes arrive in any interval of t seconds."""
+
+    burst: float
+    rate: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Service:
+    """A backlogged queue gets at least `rate` (t - `latency`) bytes in t seconds."""
+
+    rate: float
+    latency: float
+
+
+def worst_case(scenario: Scenario, node: str, neighbour: str) -> dict[str, Bound]:
+    """Return the bound of every group of flows that leaves a port, by name.
+
+    Args:
+        scenario: Hosts with a link each to one switch, and a policy at one of its ports, as `tailback import` makes it.
+        node: The switch.
+        neighbour: The neighbour whose port is meant.
+
+    """
+    document = json.loads(scenario.native.to_json())
+    port = _Port(document, node, neighbour)
+    return {group.name: port.bound(group) for group in port.groups}
+
+
+class _Port(Port):
+    """A port whose delays are bounded."""
+
+    def bound(self, group: Group) -> Bound:
+        try:
+            if "accounting" in self.line:
+                raise NotModelledError("the line carries other bytes than those of frames (`accounting`)")
+            ahead = self._access_s(group)
+            own, through = self._port_s(group)
+        except NotModelledError as reason:
+            return Bound(None, f"no bound: {reason}")
+        return Bound(ahead + own, through)
+
+    # --- What arrives ---
+
+    def _sent(self, group: Group) -> _Curve:
+        """The arrival curve of a group at the router, in bytes as policers count them."""
+        source = group.source
+        kind = source.get("kind")
+        quickest, late = 1 - float(source.get("wander") or 0), float(source.get("jitter") or 0)
+        if kind not in {"cbr", "on-off"} or quickest <= 0 or ("rate" not in source and "interval" not in source):
+            raise NotModelledError(f"what `{group.name}` sends is not bounded by a token bucket")
+        if source.get("rate") is not None:
+            rate = _native.parse_rate(source["rate"]) / 8
+        else:
+            rate = group.written / (_native.parse_duration(source["interval"]) * 1e-12)
+        # Each gap of a wandering source is at least (1 - wander) of the even one; a late packet may come right before
+        # the next.
+        burst = group.flows * group.burst * (2 if late else 1)
+        return _Curve(burst, group.flows * rate / quickest * group.burst / group.written)
+
+    def _access_s(self, group: Group) -> float:
+        """Longest time from the source to the router."""
+        link = self.links[frozenset((self.senders[group.name], self.node))]
+        rate = _native.parse_rate(towards(link["rate"])) / 8
+        sent = self._sent(group)
+        if sum(name == self.senders[group.name] for name in self.senders.values()) > 1:
+            raise NotModelledError("several groups share a host")
+        wire = group.wire / group.packet
+        if sent.rate * wire > rate:
+            raise NotModelledError(f"`{group.name}` sends more than its own link carries")
+        return sent.burst * wire / rate + delay_s(link)
+
+    def _arrival(self, group: Group) -> _Curve:
+        """The arrival curve at the scheduler, behind the conditioners of the port."""
+        for conditioner in self.table.get("conditioners", []):
+            meter = conditioner.get("meter", {})
+            drops = conditioner.get("exceed", {}).get("drop") is True
+            alone = self._only(conditioner, group)
+            if alone and drops and meter.get("kind") == "token-bucket":
+                _counts_frames(conditioner)
+                return self._least(
+                    group, _Curve(burst_bytes(meter["burst"], meter["rate"]), rate_bps(meter["rate"]) / 8)
+                )
+        return self._sent(group)
+
+    def _only(self, conditioner: Json, group: Group) -> bool:
+        matches = conditioner.get("match")
+        return conditioner.get("flows") is None and (matches is None or self.holds(matches, group))
+
+    def _least(self, group: Group, policed: _Curve) -> _Curve:
+        sent = self._sent(group)
+        return sent if sent.rate <= policed.rate and sent.burst <= policed.burst else policed
+
+    # --- What is served ---
+
+    def _port_s(self, group: Group) -> tuple[float, str]:
+        line = _native.parse_rate(towards(self.line["rate"])) / 8 * self.part
+        rate, latency = line, 0.0
+        after = delay_s(self.line)
+        shaper = self.table.get("shaper")
+        if shaper is not None:
+            _counts_frames(shaper)
+            shaped = rate_bps(shaper["rate"]) / 8
+            rate = min(line, shaped)
+            # The bucket must fill for the packet before; then the packet itself takes its time on the line.
+            latency = self.largest / rate
+            after += group.wire * self.part / line
+        ring = int(self.table.get("ring") or 0)
+        latency += ring * self.largest / rate
+        shared = rate_bps(shaper["rate"]) if shaper is not None else _native.parse_rate(towards(self.line["rate"]))
+        discipline = self.table.get("discipline", self.document["network"]["discipline"])
+        seconds, through = self._within(discipline, _Service(rate, latency), shared, group, self.groups)
+        return seconds + after, through
+
+    def _within(
+        self, discipline: Json | None, service: _Service, base_bps: float, group: Group, members: Sequence[Group]
+    ) -> tuple[float, str]:
+        """The longest time of a packet in a discipline that gets `service`; `members` are the groups that it holds."""
+        kind = "drop-tail" if discipline is None else discipline["kind"]
+        if kind == "drop-tail":
+            total = _sum([self._arrival(member) for member in members])
+            # Non-preemptive: a packet of another class, or of the line, may be under way.
+            return _delay(total, service), "arrival curves of all that share its queue"
+        assert discipline is not None
+        if kind in {"shaper", "class-based"}:
+            _counts_frames(discipline)
+        if kind == "shaper":
+            rate = rate_bps(discipline["rate"]) / 8
+            slower = _Service(min(rate, service.rate), service.latency + self.largest / rate)
+            return self._within(discipline.get("discipline"), slower, rate_bps(discipline["rate"]), group, members)
+        if kind == "priority":
+            return self._priority(discipline, service, base_bps, group, members)
+        if kind == "class-based":
+            return self._class_based(discipline, service, base_bps, group, members)
+        raise NotModelledError(f"`{kind}` guarantees its queues no rate after a latency")
+
+    def _priority(
+        self, discipline: Json, service: _Service, base_bps: float, group: Group, members: Sequence[Group]
+    ) -> tuple[float, str]:
+        levels: list[Json] = discipline["levels"]
+        default = discipline.get("default") or levels[-1]["name"]
+        names = [level["name"] for level in levels]
+        of = self.sorted(levels, members, names.index(default))
+        own = of[group.name]
+        above = _sum([self._arrival(member) for member in members if of[member.name] < own])
+        below = own + 1 < len(levels) and any(of[member.name] > own for member in members)
+        left = _left(service, above, self.largest if below or above.burst else 0)
+        same = [member for member in members if of[member.name] == own]
+        return self._within(levels[own].get("discipline"), left, base_bps, group, same)
+
+    def _class_based(
+        self, discipline: Json, service: _Service, base_bps: float, group: Group, members: Sequence[Group]
+    ) -> tuple[float, str]:
+        classes: list[Json] = [*discipline["classes"], discipline.get("default") or {}]
+        if discipline.get("base") is not None:
+            base_bps = rate_bps(discipline["base"])
+        of = self.sorted(classes[:-1], members, len(classes) - 1)
+
+        def held(index: int) -> list[Group]:
+            return [member for member in members if of[member.name] == index]
+
+        # Of the sources' and the policer's token bucket either bounds a class: the best choice for all classes counts.
+        strict = [index for index, class_ in enumerate(classes) if class_.get("priority") is not None]
+        options = [self._strict(classes[index], held(index), base_bps) for index in strict]
+        found: list[tuple[float, str]] = []
+        trouble = NotModelledError("nothing bounds the classes of priority")
+        for chosen in itertools.islice(itertools.product(*options), _MOST):
+            try:
+                found.append(
+                    self._class(classes, dict(zip(strict, chosen, strict=True)), service, base_bps, group, members, of)
+                )
+            except NotModelledError as reason:
+                trouble = reason
+        if not found:
+            raise trouble
+        return min(found)
+
+    def _class(
+        self,
+        classes: Sequence[Json],
+        strict: Mapping[int, _Curve],
+        service: _Service,
+        base_bps: float,
+        group: Group,
+        members: Sequence[Group],
+        of: Mapping[str, int],
+    ) -> tuple[float, str]:
+        """The longest time of a packet where the classes of priority have the arrival curves `strict`."""
+
+        def level(number: int) -> _Curve:
+            return _sum([curve for i, curve in strict.items() if classes[i]["priority"].get("level", 1) == number])
+
+        own = of[group.name]
+        priority = classes[own].get("priority")
+        if priority is not None:
+            number = priority.get("level", 1)
+            above = level(1) if number == 2 else _Curve(0, 0)
+            return _delay(level(number), _left(service, above, self.largest)), _STRICT
+        left = _left(service, _sum([level(1), level(2)]), 0)
+        rates = class_rates(classes, base_bps)
+        # A class without flows takes nothing.
+        busy = sorted({index for index in of.values() if classes[index].get("priority") is None})
+        share = rates[own] / sum(rates[index] for index in busy)
+        guaranteed = left.rate * share * (self.part if len(busy) > 1 else 1.0)
+        latency = left.latency
+        if len(busy) > 1:
+            latency += self.largest / guaranteed + len(busy) * self.largest / left.rate
+        inner = classes[own].get("discipline")
+        same = [member for member in members if of[member.name] == own]
+        return self._within(inner, _Service(guaranteed, latency), base_bps, group, same)
+
+    def _strict(self, class_: Json, members: Sequence[Group], base_bps: float) -> list[_Curve]:
+        """The arrival curves of a priority class: of its sources, and of its policer.
+
+        The policer lets one packet more pass than its bucket: the one that finds all queues empty.
+        """
+        if not members:
+            return [_Curve(0, 0)]
+        found = []
+        try:
+            found.append(_sum([self._arrival(member) for member in members]))
+        except NotModelledError:
+            if class_["priority"].get("rate") is None:
+                raise
+        if class_["priority"].get("rate") is not None:
+            bps = share_bps(class_["priority"]["rate"], base_bps)
+            burst = class_["priority"].get("burst")
+            bucket = bps / 8 * 0.2 if burst is None else burst_bytes(burst, bps)
+            found.append(_Curve(bucket + max(member.packet for member in members), bps / 8))
+        return found
+
+
+def _counts_frames(table: Json) -> None:
+    """Refuse token buckets that count other bytes than buffers do: curves are of those."""
+    if table.get("accounting", "0B") != "0B":
+        raise NotModelledError("a token bucket counts other bytes than buffers do (`accounting`)")
+
+
+def _delay(arrival: _Curve, service: _Service) -> float:
+    # Equal rates would do, but for the rounding of rates to whole bits.
+    if arrival.rate > service.rate * (1 + 1e-9):
+        raise NotModelledError(
+            f"up to {arrival.rate * 8 / 1e6:.4g} Mbit/s may arrive, "
+            f"and {service.rate * 8 / 1e6:.4g} Mbit/s are guaranteed"
+        )
+    return service.latency + arrival.burst / service.rate
+
+
+def _left(service: _Service, above: _Curve, blocking: float) -> _Service:
+    """Return the service left by strict priority: higher classes go first, after a packet of `blocking` bytes."""
+    rate = service.rate - above.rate
+    if rate <= 0:
+        raise NotModelledError("those of higher priority may take all of the rate")
+    return _Service(rate, (service.rate * service.latency + above.burst + blocking) / rate)
+
+
+def _sum(curves: Sequence[_Curve]) -> _Curve:
+    return _Curve(sum(curve.burst for curve in curves), sum(curve.rate for curve in curves))

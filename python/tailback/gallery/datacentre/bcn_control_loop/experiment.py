@@ -1,0 +1,136 @@
+"""BCN's control loop: measured once around, then made longer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import pairwise
+from statistics import pstdev
+
+from tailback.gallery.datacentre.shared.network import idle
+from tailback.plotting import experiment as fig
+from tailback.results import observables as m
+from tailback.results.report import Report
+from tailback.study.experiment import (
+    Axis,
+    Claim,
+    Experiment,
+    Figure,
+    Observable,
+    Point,
+    Profile,
+    ProfileName,
+    Results,
+    Settings,
+    grid,
+)
+
+BOTTLENECK = "core->d"
+FRAME_US = 1538 * 8 / 10_000
+"""Time of a full frame on a link of 10 Gbit/s."""
+SLIDE_US = 3.0
+
+
+def _once(report: Report) -> float:
+    """Time from the first message to the last arrival of what was sent before it took effect, us."""
+    series = report.data["series"]
+    assert series is not None, "once.toml sets run.sample"
+    port = series["ports"].get(BOTTLENECK)
+    if port is None or report.data["end_s"] > 1e-3:
+        return float("nan")
+    said = port["state"]["messages"]
+    told = next(at for at, count in zip(series["time_s"], said, strict=True) if count > 0)
+    arrived = [sent + queued for sent, queued in zip(port["sent_bytes"], port["queue_bytes"], strict=True)]
+    steps = [at for (a, b), at in zip(pairwise(arrived), series["time_s"][1:], strict=True) if b > a + 1000]
+    # The stop is a gap of the arrivals much longer than a frame.
+    last = next(a for a, b in pairwise([*steps, 1.0]) if a > told and b - a > 3 * FRAME_US * 1e-6)
+    return 1e6 * (last - told)
+
+
+def _deviation(report: Report) -> float:
+    series = report.data["series"]
+    assert series is not None, "settings set run.sample"
+    queue = series["ports"][BOTTLENECK]["queue_bytes"]
+    return pstdev(1e-3 * x for at, x in zip(series["time_s"], queue, strict=True) if at >= report.data["warmup_s"])
+
+
+class Loop(Experiment):
+    """The loop's delay, and what it does to queue and line."""
+
+    id = "datacentre-loop"
+    title = "BCN's control loop, measured and swept"
+    reference = "Bergamasco, IEEE 802 Plenary, July 2005, slide 9"
+    axes = (Axis("part", "part"), Axis("delay", "link delay", "us"))
+    quick = Profile(duration="150ms", warmup="50ms", replications=4, max_replications=12, cpu_s=8)
+    full = Profile(duration="1050ms", warmup="50ms", replications=8, max_replications=40, cpu_s=60)
+    metrics = (
+        Observable("loop", "control loop", "us", _once),
+        Observable("deviation", "standard deviation of the queue", "kB", _deviation),
+        m.mean_queue(BOTTLENECK, label="mean queue"),
+        m.max_queue(BOTTLENECK, label="longest queue"),
+        m.utilisation(BOTTLENECK),
+        idle(BOTTLENECK),
+    )
+
+    def points(self, profile: ProfileName) -> Iterable[Point]:
+        """Once around with three links; the sweep."""
+        swept = (0.5, 5.0, 20.0, 50.0) if profile == "quick" else (0.5, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
+        return grid(part=("once",), delay=(0.5, 5.0, 20.0)) + grid(part=("sweep",), delay=swept)
+
+    def scenario(self, point: Point) -> str:
+        """Return the file of the part."""
+        return "once.toml" if point["part"] == "once" else "scenario.toml"
+
+    def settings(self, point: Point, profile: ProfileName) -> Settings:
+        """The delay of the links between edges and core."""
+        del profile
+        once = point["part"] == "once"
+        length: Settings = {"run.duration": "200us", "run.warmup": "0s", "run.sample": "50ns"}
+        return {"links[1].delay": f"{point['delay']}us", **(length if once else {"run.sample": "50us"})}
+
+    def claims(self, results: Results) -> Iterable[Claim]:
+        """3 us and a frame; no collapse as it grows."""
+        once, sweep = results.where(part="once"), results.where(part="sweep")
+        return [
+            Claim(
+                "O1",
+                "The control loop is 3 us, and up to a frame of 1.23 us that was being sent.",
+                "slide 9: about 3 us; derived: 1 + 0.5 + 1 + 0.5, and 84 B of message",
+                once.where(delay=0.5)["loop"].within(SLIDE_US, SLIDE_US + FRAME_US + 0.2),
+            ),
+            Claim(
+                "O2",
+                "With links of 20 us between edge and core it grows by twice the difference.",
+                "derived",
+                (once.where(delay=20.0)["loop"] - once.where(delay=0.5)["loop"]).within(
+                    39 - FRAME_US - 0.1, 39 + FRAME_US + 0.1
+                ),
+            ),
+            Claim(
+                "O3", "At 3 us the link carries more than 99 %.", "derived", sweep.where(delay=0.5)["utilisation"] > 99
+            ),
+            Claim(
+                "O4",
+                "A longer loop makes the queue deviate more.",
+                "derived",
+                sweep.where(delay=50.0)["deviation"] > sweep.where(delay=0.5)["deviation"],
+            ),
+            Claim.comparison(
+                "O5", "How long the link is idle as the loop grows.", "not in the slides", sweep["idle"], "a sweep"
+            ),
+        ]
+
+    def figures(self, results: Results) -> Iterable[Figure]:
+        """Queue and line over the loop's delay."""
+        sweep = results.where(part="sweep")
+        yield fig.compare(
+            {"mean": sweep["mean_queue"], "longest": sweep["max_queue"], "standard deviation": sweep["deviation"]},
+            "queue",
+            "The queue as the links between edges and core grow",
+            "Four saturating sources; the buffer holds 150 kB.",
+            x="delay",
+            y="queue",
+            claims=("O4",),
+        )
+        yield fig.compare(
+            {"": sweep["idle"]}, "idle", "How long the congested link is idle", x="delay", claims=("O3", "O5")
+        )

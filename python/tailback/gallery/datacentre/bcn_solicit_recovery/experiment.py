@@ -1,0 +1,217 @@
+"""How long a limiter that was stopped takes to get an idle link back, with and without the Solicit bit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import pairwise
+from math import nan
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from tailback.results.report import Report
+from tailback.study.experiment import (
+    Axis,
+    Claim,
+    Experiment,
+    Figure,
+    Observable,
+    Point,
+    Profile,
+    ProfileName,
+    Results,
+    Settings,
+    grid,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+EDGE = "e1->core"
+FREE_S = 0.005
+"""The others stop sending then."""
+BACK = 5e9
+"""Half of the line, bit/s."""
+FLOOR = 10e6
+"""Rmin, bit/s: where a limiter goes on after a stop."""
+STEP = 200e6
+"""BCN+4, which an empty queue sends: four levels of 50 Mbit/s, bit/s."""
+FRAME_BITS = 1538 * 8
+SAMPLING = 0.01
+CHOSEN, SMALL = 1000, 100
+"""Rsolicit in Mbit/s: five steps above Rmin, and less than one."""
+STEPS = 5
+"""Steps of `STEP` from Rmin until the rate is no longer below the chosen Rsolicit: 210, 410, 610, 810, 1010 Mbit/s."""
+CLIMB_MS = 1e3 * sum(FRAME_BITS / (FLOOR + k * STEP) for k in range(1, STEPS))
+"""From the first step to the last, if each frame is answered: a frame's time at 210, 410, 610 and 810 Mbit/s."""
+
+
+def _rate(report: Report) -> tuple[list[float], list[float]]:
+    """Times from the instant at which the link falls free, ms, and the limiter's rate, bit/s."""
+    series = report.data["series"]
+    assert series is not None, "settings set run.sample"
+    state = series["ports"][EDGE]["state"]
+    rates = next((values for key, values in state.items() if key.startswith("rate_bps ")), None)
+    times = [1e3 * (at - FREE_S) for at in series["time_s"]]
+    return times, rates or [1e10] * len(times)
+
+
+def _stopped(report: Report) -> bool:
+    """Whether the limiter was stopped, so that it went on at Rmin, and not only slowed down."""
+    return min(_rate(report)[1]) <= FLOOR
+
+
+def _recovery(report: Report) -> float:
+    """Time until a stopped limiter has half the line again, ms; the length of the run if it never has."""
+    if not _stopped(report):
+        return nan
+    times, rates = _rate(report)
+    found = [at for at, rate in zip(times, rates, strict=True) if at >= 0 and rate >= BACK]
+    return found[0] if found else times[-1]
+
+
+def _steps(report: Report) -> list[tuple[float, float]]:
+    """Each change of a stopped limiter's rate after its last time at Rmin: time, ms, and the new rate."""
+    if not _stopped(report):
+        return []
+    times, rates = _rate(report)
+    last = max(at for at, rate in enumerate(rates) if rate <= FLOOR)
+    changes = pairwise(zip(times[last:], rates[last:], strict=True))
+    return [(at, new) for (_, old), (at, new) in changes if new != old]
+
+
+def _solicited(report: Report) -> float:
+    """How many steps end before or at the chosen Rsolicit's passing."""
+    steps = _steps(report)
+    below = [rate for _, rate in steps if rate < 1e6 * CHOSEN]
+    return float(len(below) + 1) if len(below) < len(steps) else nan
+
+
+def _climb(report: Report) -> float:
+    """Time from the first step to that which passes the chosen Rsolicit, ms."""
+    steps = _steps(report)
+    above = [at for at, rate in steps if rate >= 1e6 * CHOSEN]
+    return above[0] - steps[0][0] if above else nan
+
+
+class Solicit(Experiment):
+    """One limiter stopped by others' burst."""
+
+    id = "datacentre-solicit"
+    title = "Recovery with and without the Solicit bit"
+    reference = "Bergamasco, IEEE 802 Plenary, July 2005, slide 4"
+    axes = (Axis("bit", "Solicit bit"), Axis("threshold", "Rsolicit", "Mbit/s"))
+    quick = Profile(duration="400ms", warmup="5ms", replications=12, max_replications=40, cpu_s=10)
+    full = Profile(duration="1s", warmup="5ms", replications=40, max_replications=200, cpu_s=60)
+    metrics = (
+        Observable("recovery", "time until half the line", "ms", _recovery),
+        Observable("stopped", "runs in which the limiter was stopped", "%", lambda report: 100.0 * _stopped(report)),
+        Observable("steps", "steps until 1 Gbit/s", "", _solicited),
+        Observable("climb", "time from the first step to 1 Gbit/s", "ms", _climb),
+    )
+    traces: ClassVar = {"rate": _rate}
+
+    def points(self, profile: ProfileName) -> Iterable[Point]:
+        """With and without the bit; with it, at an Rsolicit that one step passes."""
+        del profile
+        return grid(bit=("on", "off"), threshold=(CHOSEN,)) + grid(bit=("on",), threshold=(SMALL,))
+
+    def settings(self, point: Point, profile: ProfileName) -> Settings:
+        """The core answers the bit or not; the limiters set it below a rate. Solicited steps are microseconds apart."""
+        on = point["bit"] == "on"
+        short: Settings = {"run.duration": "40ms"} if on and point["threshold"] == CHOSEN else {}
+        if not on or point["threshold"] != CHOSEN:
+            short["run.duration"] = "400ms" if profile == "quick" else "1s"
+        return {
+            "run.sample": "5us" if on and point["threshold"] == CHOSEN else "100us",
+            "switches.core.congestion-notification.solicit": on,
+            "switches.e.rate-limiters.law.solicit": f"{point['threshold']}Mbit/s",
+            **short,
+        }
+
+    def claims(self, results: Results) -> Iterable[Claim]:
+        """Faster, by the steps of the sketch."""
+        chosen = results.where(threshold=CHOSEN)
+        on, off = chosen.where(bit="on"), chosen.where(bit="off")
+        return [
+            Claim(
+                "L1",
+                "With the bit a stopped limiter recovers at least twice as fast.",
+                "slide 4: to accelerate recovery (no number); the factor is derived from 1/P = 100 frames per message",
+                on["recovery"] <= 0.5 * off["recovery"],
+                headline="the Solicit bit accelerates recovery",
+            ),
+            Claim(
+                "L2",
+                "While the bit is on there are several steps: five, from 10 to 1010 Mbit/s.",
+                "slide 4 (sketch: BCN+2, +2, +4 while the bit is on); derived: an empty queue sends +4, 200 Mbit/s",
+                on["steps"].within(STEPS, STEPS),
+                headline="several steps up while the bit is on",
+            ),
+            Claim(
+                "L3",
+                f"With the bit these steps take the time of one frame each at the rate reached, {CLIMB_MS:.3f} ms in "
+                "all, and at most a control loop of 4 us more for each.",
+                "derived: every frame with the bit is answered",
+                on["climb"].within(CLIMB_MS - 0.005, CLIMB_MS + (STEPS - 1) * 0.004 + 0.005),
+            ),
+            Claim(
+                "L4",
+                f"Without it they take 1/P times as long, {CLIMB_MS / SAMPLING:.1f} ms, within a factor of two.",
+                "derived: one frame in 1/P = 100 is sampled",
+                off["climb"].within(0.5 * CLIMB_MS / SAMPLING, 2 * CLIMB_MS / SAMPLING),
+            ),
+            Claim.comparison(
+                "L5",
+                "Time until half the line.",
+                "slide 4 (no figures)",
+                results["recovery"],
+                "the slides name no times; an Rsolicit of 100 Mbit/s is passed by the first step",
+            ),
+            Claim.comparison(
+                "L6",
+                "Runs in which the limiter was stopped and not only slowed down.",
+                "this experiment",
+                results["stopped"],
+                "only these count in the other metrics: in the rest there is no recovery from Rmin",
+            ),
+        ]
+
+    def figures(self, results: Results) -> Iterable[Figure]:
+        """The rate after the link falls free."""
+        yield Figure(
+            "rate",
+            "The limiter's rate after the link falls free",
+            "One replication of each. Upper panel: with the bit and Rsolicit of 1 Gbit/s (dashed), as in the sketch: "
+            "steps in quick succession below it, by sampling above it. Lower panel: all, on a longer scale.",
+            lambda: _draw(results),
+            claims=("L1", "L2", "L3", "L4", "L5"),
+        )
+
+
+def _draw(results: Results) -> Drawing:
+    from tailback.plotting import plot
+
+    curves = (("on", CHOSEN, "on, Rsolicit 1 Gbit/s"), ("on", SMALL, "on, 100 Mbit/s"), ("off", CHOSEN, "off"))
+    figure = plot.new(1, 2, width=5.6, height=3.6)
+    near, far = figure.axes
+    with plot.style():
+        end = 0.0
+        for index, (bit, threshold, label) in enumerate(curves):
+            times, rates = cast(tuple[list[float], list[float]], results.trace("rate", bit=bit, threshold=threshold))
+            # What comes after the last change needs no room.
+            end = max([end, *(at for at, a, b in zip(times, rates, rates[1:], strict=False) if a != b)])
+            shown = [1e-6 * rate for rate in rates]
+            colour = plot.COLOURS[index]
+            if index == 0:
+                near.plot(times, shown, color=colour, drawstyle="steps-post")
+            # The short run's limiter keeps the line.
+            far.plot([*times, 1e4], [*shown, shown[-1]], color=colour, label=label, drawstyle="steps-post")
+        for axes in (near, far):
+            axes.axhline(CHOSEN, color="#666666", linestyle="--", linewidth=0.9)
+            axes.set_yscale("log")
+            axes.set_xlabel("time since the link fell free (ms)")
+            axes.set_ylabel("rate (Mbit/s)")
+        near.set_xlim(-0.5, 4)
+        near.set_ylim(8, 5000)
+        far.set_xlim(-5, 1.25 * end)
+        far.legend(loc="lower right", title="Solicit bit")
+    return figure

@@ -1,0 +1,428 @@
+"""The simulation of July 2005 with TCP only: four policies of the rate limiters, and the slides' table of results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import reduce
+from itertools import product
+from operator import and_
+from typing import ClassVar
+
+from tailback.gallery.datacentre.bcn_tcp_limiter_policies import drawings
+from tailback.gallery.datacentre.shared.network import (
+    BOTTLENECK,
+    POLICIES,
+    WAITS_US,
+    edge_settings,
+    identity,
+    latency,
+    mean_limited,
+    policy,
+    series,
+    tps,
+    transactions,
+)
+from tailback.results import observables as m
+from tailback.results.report import Report
+from tailback.scenario import Value
+from tailback.study.experiment import (
+    Axis,
+    Claim,
+    Experiment,
+    Figure,
+    Observable,
+    Point,
+    Profile,
+    ProfileName,
+    Results,
+    Settings,
+)
+from tailback.study.experiment.claims import Condition
+from tailback.study.experiment.quantity import Quantity
+
+PAPER = {
+    "bulk_tps": (67.17, 63.00, 61.83, 59.17),
+    "bulk_latency": (15_220, 15_970, 16_249, 17_043),
+    "onoff_tps": (25.92, 32.92, 33.42, 36.67),
+    "onoff_latency": (27_880, 20_337, 19_570, 16_873),
+    "ref1_tps": (6702, 7108, 7210, 7419),
+    "ref1_latency": (132.8, 124.30, 122.33, 119.21),
+    "ref2_tps": (30_334, 31_038, 31_307, 31_362),
+    "ref2_latency": (31.97, 31.22, 30.94, 30.89),
+    "carried": (9.85, 10.00, 10.00, 10.00),
+}
+"""Slides 11 and 12, in the order of the policies."""
+MAGNITUDES = {
+    "bulk_tps": 0.05,
+    "bulk_latency": 0.05,
+    "onoff_tps": 0.05,
+    "onoff_latency": 0.05,
+    "ref1_tps": 0.14,
+    "ref1_latency": 0.14,
+    "ref2_tps": 0.08,
+    "ref2_latency": 0.08,
+    "carried": 0.02,
+}
+"""How far the measured means may be from the slides', as a share."""
+NEWRENO: Value = {"kind": "newreno"}
+SACK: Value = {"kind": "sack", "prr": False, "rack": False, "tlp": False}
+RECOVERIES: dict[str, Value] = {"NewReno": NEWRENO, "SACK": SACK}
+FRAMINGS = ("none", "ethernet")
+FLOORS_MS = (20, 30, 50)
+SET = tuple(product(FRAMINGS, RECOVERIES, FLOORS_MS))
+"""What the order of the rows is asserted over: how a link counts a frame, TCP's recovery, and the least timeout.
+
+200 ms, a usual one, would contradict the slide's mean of 28 ms for a transaction."""
+MAIN = ("none", "NewReno", 30)
+QUICK_SET = (MAIN, ("ethernet", "NewReno", 20), ("none", "SACK", 50), ("ethernet", "SACK", 30))
+"""A third of the set, in which each value occurs."""
+CHOSEN, EARLIER = "as chosen", "persistent, SACK, 1 ms"
+CHOICES = (
+    CHOSEN,
+    EARLIER,
+    "on/off persistent",
+    "bulk fresh too",
+    "RTO of 1 ms",
+    "RTO of 10 ms",
+    "windows of 64 kB",
+    "equilibrium of 16",
+    "gains doubled",
+    "SR2 at es5",
+    "limiter per flow",
+    "one memory",
+)
+"""Choices that the slides leave open, each changed by itself, but for the second, which changes five at once."""
+FRESH = "flows[on/off].application.connections"
+
+
+def _carried(report: Report) -> float:
+    """What the bottleneck's link carries: its headers too, no preamble and no gap in the main reading."""
+    return 10 * report.utilisation(BOTTLENECK)
+
+
+def _ratio(report: Report) -> float:
+    bulk, onoff = (transactions(report, group) for group in ("bulk", "on/off"))
+    return bulk / onoff if onoff else float("nan")
+
+
+def _each(key: str, value: Value, flows: Iterable[str] = WAITS_US) -> Settings:
+    return {f"flows[{flow}].{key}": value for flow in flows}
+
+
+def _timeout(floor_ms: float) -> Settings:
+    return _each("transport.timers.min-rto", f"{floor_ms:g}ms")
+
+
+WIDE = _each("transport.receive-window", 44, ("ref1", "ref2"))
+CHANGES: dict[str, Settings] = {
+    CHOSEN: {},
+    EARLIER: {
+        "network.framing": "ethernet",
+        FRESH: "persistent",
+        **_each("transport.recovery", SACK),
+        **_timeout(1),
+        **WIDE,
+    },
+    "on/off persistent": {FRESH: "persistent"},
+    "bulk fresh too": {"flows[bulk].application.connections": "fresh"},
+    "RTO of 1 ms": _timeout(1),
+    "RTO of 10 ms": _timeout(10),
+    "windows of 64 kB": WIDE,
+    "equilibrium of 16": {
+        "switches.core.congestion-notification": {"kind": "bcn"},
+        "switches.core.buffer": "150kB",
+    },
+    "gains doubled": edge_settings("rate-limiters.law", {"kind": "bcn", "decrease": 0.125, "increase": "100Mbit/s"}),
+    "SR2 at es5": {"links[2].between": ["sr2", "es5"]},
+    "limiter per flow": edge_settings("rate-limiters.filter", "flow"),
+    "one memory": edge_settings("rate-limiters.memory", "shared"),
+}
+
+
+def _at(policies: Iterable[str], chosen: Iterable[tuple[str, str, int]], choice: str = CHOSEN) -> list[Point]:
+    return [
+        Point(policy=policy_, framing=framing, recovery=recovery, floor=floor, choice=choice)
+        for framing, recovery, floor in chosen
+        for policy_ in policies
+    ]
+
+
+def _near(found: Quantity, values: Iterable[float], relative: float) -> Condition:
+    """Each policy's value within a share of the slide's."""
+    conditions = [
+        found.where(policy=name).within((1 - relative) * value, (1 + relative) * value)
+        for name, value in zip(POLICIES, values, strict=True)
+    ]
+    return reduce(and_, conditions)
+
+
+class Seed(Experiment):
+    """Bulk, on/off and reference connections under four policies."""
+
+    id = "datacentre-seed"
+    title = "BCN with TCP under four policies of the rate limiters"
+    reference = "Bergamasco, IEEE 802 Plenary, July 2005, slides 8 to 16"
+    axes = (
+        Axis("policy", "policy"),
+        Axis("framing", "framing"),
+        Axis("recovery", "recovery"),
+        Axis("floor", "least timeout", "ms"),
+        Axis("choice", "choice"),
+    )
+    quick = Profile(duration="700ms", warmup="200ms", replications=8, max_replications=40, cpu_s=220)
+    full = Profile(duration="1200ms", warmup="200ms", replications=5, max_replications=60, cpu_s=1200)
+    metrics = (
+        *(tps(group) for group in WAITS_US),
+        *(latency(group) for group in WAITS_US),
+        *(identity(group) for group in WAITS_US),
+        Observable("carried", "carried by the bottleneck", "Gbit/s", _carried, precision=(0.005, 0.0)),
+        Observable("ratio", "bulk transactions per on/off transaction", "", _ratio),
+        m.drops_at("core->*", name="core_drops", label="frames lost in the core"),
+        m.drops_at("es*->core", name="edge_drops", label="frames lost at the edges"),
+        m.marks("es*->core", name="marks", label="frames marked at the edges"),
+        m.mean_queue(BOTTLENECK, label="mean queue of the bottleneck"),
+        m.max_queue(BOTTLENECK, label="longest queue of the bottleneck"),
+        mean_limited(),
+    )
+    traces: ClassVar = {"series": series}
+
+    def points(self, profile: ProfileName) -> Iterable[Point]:
+        """All policies over the set; with `quick` over a third of it, and one other choice where it matters most."""
+        if profile == "quick":
+            return _at(POLICIES, QUICK_SET) + _at(("drop", "mark"), (MAIN,), EARLIER)
+        others = [point for choice in CHOICES[1:] for point in _at(POLICIES, (MAIN,), choice)]
+        return _at(POLICIES, (MAIN, *(one for one in SET if one != MAIN))) + others
+
+    def settings(self, point: Point, profile: ProfileName) -> Settings:
+        """A policy, one of the set, and a choice."""
+        del profile
+        chosen: Settings = {
+            "network.framing": str(point["framing"]),
+            **_each("transport.recovery", RECOVERIES[str(point["recovery"])]),
+            **_timeout(float(point["floor"])),
+        }
+        return {"run.sample": "1ms", **policy(str(point["policy"])), **chosen, **CHANGES[str(point["choice"])]}
+
+    def claims(self, results: Results) -> Iterable[Claim]:
+        """The slides' table: its order over the set, its magnitudes as calibrated."""
+        over = results.where(choice=CHOSEN)
+        newreno = [over.where(policy=name, recovery="NewReno") for name in POLICIES]
+        sack = [over.where(policy=name, recovery="SACK") for name in POLICIES]
+        _, flow_over, drop_over, mark_over = (over.where(policy=name) for name in POLICIES)
+        framing, recovery, floor = MAIN
+        chosen = over.where(framing=framing, recovery=recovery, floor=floor)
+        none, flow, drop, mark = (chosen.where(policy=name) for name in POLICIES)
+        slide = "slides 11 and 12, stated"
+        table = "slide 11, stated"
+
+        def less(a: Results, b: Results) -> Condition:
+            """The first gives less to bulk and more to on/off connections."""
+            return (a["bulk_tps"] < b["bulk_tps"]) & (a["onoff_tps"] > b["onoff_tps"])
+
+        yield Claim(
+            "S1",
+            "Flow control takes from bulk connections and gives to on/off ones, with TCP that repairs one loss per "
+            "round trip.",
+            f"{table} (67.17 to 63.00 and 25.92 to 32.92 Tps)",
+            less(newreno[1], newreno[0]),
+            headline="flow control: on/off 25.92 to 32.92 Tps",
+        )
+        yield Claim.unasserted(
+            "S2",
+            "The same with selective acknowledgements.",
+            f"{table}, which does not name its TCP",
+            less(sack[1], sack[0]),
+            "such TCP repairs what a full limiter loses nearly without timeouts, so that flow control has little to "
+            "give: some 1.5 Tps without preamble and gaps, some tenths with them",
+        )
+        yield Claim(
+            "S3",
+            "Queue management that drops takes more from bulk and gives more to on/off connections than flow control "
+            "alone.",
+            f"{table} (63.00 to 61.83 and 32.92 to 33.42 Tps)",
+            less(drop_over, flow_over),
+        )
+        yield Claim(
+            "S4",
+            "Marking goes further than dropping, for both.",
+            f"{table} (61.83 to 59.17 and 33.42 to 36.67 Tps)",
+            less(mark_over, drop_over),
+            headline="marking is best for on/off: 36.67 Tps, dropping 33.42",
+        )
+        yield Claim(
+            "S5",
+            "Latencies go the other way, strictly: bulk transactions take longer from row to row, on/off ones less.",
+            f"{table} (15.2, 16.0, 16.2, 17.0 ms; 27.9, 20.3, 19.6, 16.9 ms)",
+            (none["bulk_latency"] < flow["bulk_latency"])
+            & (flow["bulk_latency"] < drop["bulk_latency"])
+            & (drop["bulk_latency"] < mark["bulk_latency"])
+            & (none["onoff_latency"] > flow["onoff_latency"])
+            & (flow["onoff_latency"] > drop["onoff_latency"])
+            & (drop["onoff_latency"] > mark["onoff_latency"]),
+        )
+        yield Claim(
+            "S6",
+            "The bulk-to-on/off ratio of throughputs falls strictly.",
+            "derived from slide 11: 2.59, 1.91, 1.85, 1.61",
+            (none["ratio"] > flow["ratio"]) & (flow["ratio"] > drop["ratio"]) & (drop["ratio"] > mark["ratio"]),
+        )
+        yield Claim(
+            "S7",
+            "With flow control the bottleneck carries at least 9.9 Gbit/s.",
+            f"{table} (10.00)",
+            (flow["carried"] >= 9.9) & (drop["carried"] >= 9.9) & (mark["carried"] >= 9.9),
+        )
+        yield Claim.unasserted(
+            "S8",
+            "Without flow control it carries less, 9.85 Gbit/s.",
+            table,
+            none["carried"].within(9.80, 9.90),
+            "twelve connections of each kind keep the limiters from running empty",
+        )
+        yield Claim.unasserted(
+            "S9",
+            "The first reference connection gains in the order of the policies, by 11 % in all.",
+            "slide 12, stated (6702, 7108, 7210, 7419 Tps)",
+            (none["ref1_tps"] < flow["ref1_tps"])
+            & (flow["ref1_tps"] < drop["ref1_tps"])
+            & (drop["ref1_tps"] < mark["ref1_tps"]),
+            "its limiter at es5 shares nothing with the policies at the other edges; it gains only where dropping "
+            "leaves the bottleneck's queue empty at times",
+            headline="Ref1 gains 11 %",
+        )
+        yield Claim.unasserted(
+            "S10",
+            "The second reference connection gains in the order of the policies, by 3 % in all.",
+            "slide 12, stated (30334, 31038, 31307, 31362 Tps)",
+            (none["ref2_tps"] < flow["ref2_tps"])
+            & (flow["ref2_tps"] < drop["ref2_tps"])
+            & (drop["ref2_tps"] < mark["ref2_tps"]),
+            "frames that no limiter holds pass by all of them. With one memory for these and the limiters (a choice) "
+            "it does gain, but tenfold: 2,800, 10,000, 31,600 and 29,600 Tps",
+            headline="Ref2 gains 3 %",
+        )
+        yield Claim(
+            "S11",
+            "The second's latency is below 40 us under every policy, that of the first more than three times as long.",
+            "derived from slide 12: 31 us, and 119 to 133 us",
+            (chosen["ref2_latency"] < 40) & (chosen["ref1_latency"] > 3 * chosen["ref2_latency"]),
+        )
+        keeping, dropping = (
+            chosen.where(policy=["flow control", "mark"]),
+            chosen.where(policy=["no flow control", "drop"]),
+        )
+        yield Claim(
+            "S12", "The core loses nothing where limiters drop nothing.", "derived", keeping["core_drops"].is_zero()
+        )
+        yield Claim.unasserted(
+            "S13",
+            "The core loses nothing where limiters drop, either.",
+            "derived: BCN keeps the core's queue short",
+            dropping["core_drops"].is_zero(),
+            "in one run of some tens a few frames are lost: several connections of an edge come back from timeouts at "
+            "once, at rates that limiters have kept",
+        )
+        yield Claim(
+            "S14",
+            "With flow control alone no frame is lost anywhere; marks are set only where the policy is to mark.",
+            "derived",
+            flow["edge_drops"].is_zero()
+            & (none["marks"] <= 0)
+            & (flow["marks"] <= 0)
+            & (drop["marks"] <= 0)
+            & (none["edge_drops"] > 0)
+            & (drop["edge_drops"] > 0)
+            & (mark["marks"] > 0),
+        )
+        buffers = "slides 13 to 16 (curves not recovered); derived: the policies aim at shorter queues"
+        yield Claim(
+            "S15",
+            "The rate limiters' queues are shorter with queue management than with flow control alone.",
+            buffers,
+            (drop["limited"] < flow["limited"]) & (mark["limited"] < flow["limited"]),
+        )
+        yield Claim.unasserted(
+            "S16",
+            "They are shorter when it marks than when it drops.",
+            buffers,
+            mark["limited"] < drop["limited"],
+            "a loss from a fresh connection's small window costs it a timeout, in which it sends nothing; a mark only "
+            "halves the window",
+        )
+        yield Claim(
+            "S17",
+            "Throughput times (latency + wait) is 1 within 3 % for every group under every policy.",
+            "derived: a closed loop",
+            chosen["bulk_loop"].within(0.97, 1.03)
+            & chosen["onoff_loop"].within(0.97, 1.03)
+            & chosen["ref1_loop"].within(0.97, 1.03)
+            & chosen["ref2_loop"].within(0.97, 1.03),
+        )
+        for number, (name, relative) in enumerate(MAGNITUDES.items(), start=18):
+            values = ", ".join(f"{value:g}" for value in PAPER[name])
+            yield Claim.calibrated(
+                f"S{number}",
+                f"{chosen[name].label.split(' [')[0]}: {values} {chosen[name].unit}, within {100 * relative:g} %.",
+                slide,
+                _near(chosen[name], PAPER[name], relative),
+                "fresh on/off connections, framing, recovery, timeout and the reference connections' windows were "
+                "chosen after the slides' numbers were seen",
+                headline=f"on/off: {values} Tps" if name == "onoff_tps" else "",
+            )
+        yield Claim.comparison(
+            "S27",
+            "Marking against dropping for on/off connections, when a choice is changed.",
+            "sensitivity of what the slides leave open",
+            results.where(policy="mark", framing=framing, recovery=recovery, floor=floor)["onoff_tps"]
+            - results.where(policy="drop", framing=framing, recovery=recovery, floor=floor)["onoff_tps"],
+            "the slides have 3.25; with persistent connections both give the same",
+        )
+        yield Claim.comparison(
+            "S28",
+            "The bulk-to-on/off ratio when a choice is changed.",
+            "sensitivity of what the slides leave open",
+            results.where(framing=framing, recovery=recovery, floor=floor)["ratio"],
+            "sensitivity",
+        )
+        yield Claim.comparison(
+            "S29",
+            "The second reference connection's throughput when a choice is changed.",
+            "sensitivity of what the slides leave open; slide 6: blocking at limiters' queues due to buffer exhaustion",
+            results.where(framing=framing, recovery=recovery, floor=floor)["ref2_tps"],
+            "the slides have 30,334 to 31,362: more gain than without, less than with one memory for all",
+        )
+
+    def figures(self, results: Results) -> Iterable[Figure]:
+        """The table, the order over the set, the buffers, and the choices."""
+        framing, recovery, floor = MAIN
+        main = results.where(framing=framing, recovery=recovery, floor=floor)
+        chosen = main.where(choice=CHOSEN)
+        yield Figure(
+            "table",
+            "The slides' results and ours",
+            "Crosses: slides 11 and 12. Dots: measured, with 99 % intervals.",
+            lambda: drawings.table(chosen, PAPER),
+            claims=("S5", "S7", "S8", "S9", "S10", *(f"S{number}" for number in range(18, 27))),
+        )
+        yield Figure(
+            "order",
+            "The order of the policies over the set",
+            "Mean and 99 % interval at each combination of framing, recovery and least timeout; the first is the main "
+            "reading. Crosses: slide 11.",
+            lambda: drawings.order(results.where(choice=CHOSEN), PAPER),
+            claims=("S1", "S2", "S3", "S4"),
+        )
+        yield Figure(
+            "buffers",
+            "Queues at the bottleneck and at the first edge's rate limiters",
+            "One replication of each policy; the slides' figures 13 to 16, whose curves were not recovered.",
+            lambda: drawings.buffers(chosen),
+            claims=("S12", "S13", "S15", "S16"),
+        )
+        yield Figure(
+            "choices",
+            "What the choices do that the slides leave open",
+            "Bulk transactions per on/off transaction; crosses: slides.",
+            lambda: drawings.choices(main, PAPER),
+            claims=("S6", "S27", "S28", "S29"),
+        )

@@ -1,0 +1,124 @@
+"""The second workload of July 2005: a fifth of the bottleneck's load is UDP in bursts of variable length."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tailback.gallery.datacentre.shared.network import (
+    BOTTLENECK,
+    POLICIES,
+    WAITS_US,
+    latency,
+    limiters,
+    mean_limited,
+    policy,
+    tps,
+)
+from tailback.plotting import experiment as fig
+from tailback.results import observables as m
+from tailback.results.report import Report
+from tailback.study.experiment import (
+    Axis,
+    Claim,
+    Experiment,
+    Figure,
+    Observable,
+    Point,
+    Profile,
+    ProfileName,
+    Results,
+    Settings,
+    grid,
+)
+
+
+def _most_udp(report: Report) -> float:
+    return float(max(row["most_udp"] for row in limiters(report)))
+
+
+class Udp(Experiment):
+    """TCP as in the first workload, and 2 Gbit/s of UDP to the same destination."""
+
+    id = "datacentre-udp"
+    title = "BCN with TCP and UDP under four policies of the rate limiters"
+    reference = "Bergamasco, IEEE 802 Plenary, July 2005, slide 9, workload 2 (no results there)"
+    axes = (Axis("policy", "policy"),)
+    quick = Profile(duration="700ms", warmup="100ms", replications=4, max_replications=6, cpu_s=25)
+    full = Profile(duration="1050ms", warmup="50ms", replications=10, max_replications=40, cpu_s=100)
+    metrics = (
+        *(tps(group) for group in WAITS_US),
+        *(latency(group) for group in WAITS_US),
+        m.loss("udp", name="udp_loss", label="UDP lost"),
+        m.throughput("udp", name="udp", label="UDP carried"),
+        m.offered("udp", name="udp_offered", label="UDP offered"),
+        Observable("most_udp", "most UDP frames in a limiter's queue", "frames", _most_udp),
+        m.drops_at("core->*", name="core_drops", label="frames lost in the core"),
+        m.utilisation(BOTTLENECK),
+        mean_limited(),
+    )
+
+    def points(self, profile: ProfileName) -> Iterable[Point]:
+        """The four policies."""
+        del profile
+        return grid(policy=POLICIES)
+
+    def settings(self, point: Point, profile: ProfileName) -> Settings:
+        """A policy."""
+        del profile
+        return policy(str(point["policy"]))
+
+    def claims(self, results: Results) -> Iterable[Claim]:
+        """Checks of our own: the slides have no results for this workload."""
+        none, flow, drop, mark = (results.where(policy=name) for name in POLICIES)
+        managed = results.where(policy=["drop", "mark"])
+        own = "derived: the slides have no results for workload 2"
+        return [
+            Claim(
+                "U1",
+                "With queue management no limiter ever holds more than 11 frames of UDP.",
+                "slide 7",
+                managed["most_udp"] <= 11,
+            ),
+            Claim("U2", "Under every policy the bottleneck carries more than 99 %.", own, results["utilisation"] > 99),
+            Claim(
+                "U3",
+                "The core loses nothing where limiters drop no TCP.",
+                own,
+                results.where(policy=["flow control", "mark"])["core_drops"].is_zero(),
+            ),
+            Claim("U4", "With flow control alone no UDP is lost.", own, flow["udp_loss"].is_zero()),
+            Claim(
+                "U5",
+                "UDP, which does not respond, loses more with queue management than without any or with flow control.",
+                own,
+                (drop["udp_loss"] > none["udp_loss"]) & (mark["udp_loss"] > none["udp_loss"]),
+            ),
+            Claim(
+                "U6",
+                "TCP gains what UDP loses: on/off connections get more with queue management than without any.",
+                own,
+                (drop["onoff_tps"] > none["onoff_tps"]) & (mark["onoff_tps"] > none["onoff_tps"]),
+            ),
+            Claim.comparison("U7", "UDP carried.", own, results["udp"], "for comparison with the 2 Gbit/s offered"),
+            Claim.comparison("U8", "Bulk throughput.", own, results["bulk_tps"], "for comparison with workload 1"),
+            Claim.comparison("U9", "On/off throughput.", own, results["onoff_tps"], "for comparison with workload 1"),
+        ]
+
+    def figures(self, results: Results) -> Iterable[Figure]:
+        """Who gets what."""
+        yield fig.compare(
+            {"bulk": results["bulk_tps"], "on/off": results["onoff_tps"]},
+            "tcp",
+            "TCP transactions per second and connection",
+            x="policy",
+            y="throughput",
+            claims=("U6", "U8", "U9"),
+        )
+        yield fig.compare(
+            {"offered": results["udp_offered"], "carried": results["udp"]},
+            "udp",
+            "UDP",
+            x="policy",
+            y="UDP",
+            claims=("U4", "U5", "U7"),
+        )

@@ -1,0 +1,210 @@
+"""Limited frames that exhaust the edge's memory: who is blocked, and what queue management does about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fnmatch import fnmatch
+from math import nan
+
+from tailback.gallery.datacentre.shared.network import POLICIES
+from tailback.plotting import experiment as fig
+from tailback.results import observables as m
+from tailback.results.report import Report
+from tailback.scenario import Value
+from tailback.study.experiment import (
+    Axis,
+    Claim,
+    Experiment,
+    Figure,
+    Observable,
+    Point,
+    Profile,
+    ProfileName,
+    Results,
+    Settings,
+    grid,
+)
+
+EDGES = "es*->core"
+CONGESTED = "core->ed1"
+EXCHANGES = {"neighbour": 4, "same host": 1}
+"""That nothing congests: at each edge one from a host of its own, and one from a host that sends bulk transfers too."""
+SOURCE = "Bergamasco, July 2005, slide 6"
+
+
+def _tps(group: str) -> Observable:
+    """Transactions of 10 kB per second and exchange."""
+    name = group.replace(" ", "_")
+
+    def value(report: Report) -> float:
+        return report.application(group)["completed"]["count"] / report.measured_s / EXCHANGES[group]
+
+    return Observable(f"{name}_tps", f"{group}: throughput", "Tps", value)
+
+
+def _latency(group: str) -> Observable:
+    """Mean time of a transaction."""
+    name = group.replace(" ", "_")
+
+    def value(report: Report) -> float:
+        return 1e6 * (report.application(group)["completed"]["mean_s"] or nan)
+
+    return Observable(f"{name}_latency", f"{group}: latency", "us", value)
+
+
+def _pool(report: Report) -> float:
+    rows = [row for row in report.congestion()["limiters"] if fnmatch(row["port"], EDGES)]
+    return 1e-3 * sum(row["mean_bytes"] for row in rows) / len(rows)
+
+
+class Blocking(Experiment):
+    """Bulk transfers that are limited, and exchanges at the same edges that are not."""
+
+    id = "datacentre-blocking"
+    title = "Blocking at the rate limiters' queues"
+    reference = "Bergamasco, IEEE 802 Plenary, July 2005, slide 6"
+    axes = (Axis("policy", "policy of the rate limiters"), Axis("memory", "memory of the limiters"))
+    quick = Profile(duration="150ms", warmup="50ms", replications=6, max_replications=16, cpu_s=20)
+    full = Profile(duration="1050ms", warmup="50ms", replications=8, max_replications=40, cpu_s=220)
+    metrics = (
+        *(_tps(group) for group in EXCHANGES),
+        *(_latency(group) for group in EXCHANGES),
+        *(
+            m.drops_at(
+                EDGES, flows=group, name=f"{group.replace(' ', '_')}_lost", label=f"{group}: frames lost at the edge"
+            )
+            for group in EXCHANGES
+        ),
+        m.stopped("sn*->es*", name="neighbour_stopped", label="neighbours' links stopped"),
+        m.stopped("st*->es*", name="host_stopped", label="bulk senders' links stopped"),
+        Observable("limited", "mean queue of the rate limiters at an edge", "kB", _pool),
+        m.utilisation(CONGESTED, name="carried", label="congested link"),
+    )
+
+    def points(self, profile: ProfileName) -> Iterable[Point]:
+        """The four policies of the slides, with one memory for all of the port and with one for the limiters."""
+        del profile
+        return grid(policy=POLICIES, memory=("shared", "own"))
+
+    def settings(self, point: Point, profile: ProfileName) -> Settings:
+        """Flow control or none, and the simple queue management or none."""
+        del profile
+        settings: dict[str, Value] = {"switches.es.rate-limiters.memory": point["memory"]}
+        name = str(point["policy"])
+        if name != "no flow control":
+            settings["backpressure.scope"] = "plain"
+        if name in ("drop", "mark"):
+            settings["switches.es.rate-limiters.aqm"] = {"kind": "simple", "ecn": name == "mark"}
+        if name == "mark":
+            settings |= {f"flows[{flow}].transport.ecn": "classic" for flow in ("bulk", *EXCHANGES)}
+        return settings
+
+    def claims(self, results: Results) -> Iterable[Claim]:
+        """The issue of slide 6, its remedy, and what is ours."""
+        shared, own = results.where(memory="shared"), results.where(memory="own")
+        bare, stopping = shared.where(policy="no flow control"), shared.where(policy="flow control")
+        managed = shared.where(policy=["drop", "mark"])
+        return [
+            Claim(
+                "K1",
+                "With one memory and no flow control, limited frames exhaust it: "
+                "exchanges that nothing congests lose frames at the edge.",
+                SOURCE + " (blocking due to buffer exhaustion); the measure is ours",
+                (bare["neighbour_lost"] > 0) & (bare["same_host_lost"] > 0),
+                headline="Issue: blocking at RL queues due to buffer exhaustion",
+            ),
+            Claim(
+                "K2",
+                "With a memory of the limiters' own they lose none.",
+                "derived: the default path alone never fills its buffer",
+                own.where(policy="no flow control")["neighbour_lost"].is_zero()
+                & own.where(policy="no flow control")["same_host_lost"].is_zero(),
+            ),
+            Claim(
+                "K3",
+                "With flow control they are stopped instead: "
+                "the link of a host that has sent no limited frame is stopped for some of the time.",
+                SOURCE,
+                stopping["neighbour_stopped"] > 0,
+            ),
+            Claim(
+                "K4",
+                "With memories of their own that host's link is never stopped.",
+                "derived: it feeds no limiter",
+                own["neighbour_stopped"] <= 0,
+            ),
+            Claim(
+                "K5",
+                "Queue management in the limiters' queues, dropping or marking, reduces how long that link is stopped.",
+                SOURCE + ": an AQM mechanism to control buffer usage",
+                (shared.where(policy="drop")["neighbour_stopped"] < stopping["neighbour_stopped"])
+                & (shared.where(policy="mark")["neighbour_stopped"] < stopping["neighbour_stopped"]),
+                headline="Solution: add an AQM mechanism to control buffer usage",
+            ),
+            Claim(
+                "K6",
+                "It reduces the limiters' use of the memory.",
+                SOURCE,
+                (shared.where(policy="drop")["limited"] < stopping["limited"])
+                & (shared.where(policy="mark")["limited"] < stopping["limited"]),
+            ),
+            Claim(
+                "K7",
+                "The neighbour's exchanges become more with it than with flow control alone.",
+                "slides 6 and 12 (Ref2); no figures for this network",
+                (shared.where(policy="drop")["neighbour_tps"] > stopping["neighbour_tps"])
+                & (shared.where(policy="mark")["neighbour_tps"] > stopping["neighbour_tps"]),
+            ),
+            Claim(
+                "K8",
+                "It costs the congested link nothing: more than 99 % is used.",
+                "derived",
+                managed["carried"] > 99,
+            ),
+            Claim.comparison(
+                "K9", "The neighbour's latency.", "ours", results["neighbour_latency"], "the slides have no such figure"
+            ),
+            Claim(
+                "K10",
+                "An exchange from a host that sends bulk transfers too is blocked by flow control with either memory, "
+                "and gains by queue management.",
+                SOURCE + ", 12 (Ref2); no figures for this network",
+                (results.where(policy="drop")["same_host_tps"] > results.where(policy="flow control")["same_host_tps"])
+                & (
+                    results.where(policy="mark")["same_host_tps"]
+                    > results.where(policy="flow control")["same_host_tps"]
+                ),
+            ),
+        ]
+
+    def figures(self, results: Results) -> Iterable[Figure]:
+        """Throughput, latency and the share of time stopped."""
+        for name, title, y, claims in (
+            ("tps", "Exchanges of 10 kB at the edge that nothing congests", "throughput", ("K7", "K10")),
+            ("latency", "Their latency", "latency", ("K9",)),
+        ):
+            for group in EXCHANGES:
+                key = f"{group.replace(' ', '_')}_{name}"
+                shown = results[key]
+                curves = {f"{memory} memory": shown.where(memory=memory) for memory in ("shared", "own")}
+                yield fig.compare(curves, key, f"{title}: {group}", x="policy", y=y, claims=claims)
+        stopped = results["neighbour_stopped"]
+        curves = {f"{memory} memory": stopped.where(memory=memory) for memory in ("shared", "own")}
+        yield fig.compare(
+            curves,
+            "stopped",
+            "Share of time for which the neighbours' links are stopped",
+            x="policy",
+            y="links stopped",
+            claims=("K3", "K4", "K5"),
+        )
+        limited = results["limited"]
+        curves = {f"{memory} memory": limited.where(memory=memory) for memory in ("shared", "own")}
+        yield fig.compare(
+            curves,
+            "limited",
+            "Mean queue of the rate limiters at one edge",
+            x="policy",
+            y="mean queue",
+            claims=("K6",),
+        )

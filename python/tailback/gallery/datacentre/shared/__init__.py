@@ -1,0 +1,1 @@
+"""Network and observables of the data-centre experiments."""

@@ -1,0 +1,114 @@
+"""Sub-bands of fixed capacity against guarantees with sharing, when the video class is underfilled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tailback.gallery.edge.shared import customer_edge as ce
+from tailback.plotting import experiment as fig
+from tailback.results import observables as m
+from tailback.scenario import Value
+from tailback.study.experiment import Axis, Claim, Figure, Point, Profile, ProfileName, Results, Settings, grid
+
+HARD, SHARED = "hard sub-bands", "iii CBWFQ"
+VIDEO = (35, 30, 20, 10, 1)
+"""Mbit/s of video in a sub-band of 35."""
+
+
+class SubBands(ce.AtTheEdge):
+    """What a class does not fill is lost to all, or goes to those who need it."""
+
+    id = "edge-hard"
+    title = "What hard sub-bands waste"
+    reference = 'Mitroi and Stroescu, section 5: "the fixed sub-bands allocation might look uneconomic"'
+    axes = (Axis("sub_bands", "sub-bands"), Axis("video", "video offered", "Mbit/s"))
+    quick = Profile(duration="8s", warmup="2s", replications=3, max_replications=9, cpu_s=3)
+    full = Profile(duration="62s", warmup="2s", replications=5, max_replications=30, cpu_s=40)
+    metrics = (
+        *(ce.class_loss(name) for name in ce.CLASSES),
+        *(ce.class_delay(name) for name in ce.CLASSES),
+        *(ce.class_throughput(name) for name in ce.CLASSES),
+        m.throughput(),
+    )
+
+    def points(self, profile: ProfileName) -> Iterable[Point]:
+        """From a full sub-band to an empty one."""
+        del profile
+        return grid(sub_bands=[HARD, SHARED], video=VIDEO)
+
+    def settings(self, point: Point, profile: ProfileName) -> Settings:
+        """A hierarchical token bucket in which no class may borrow, or class-based queues."""
+        del profile
+        load: Settings = {"flows[af41].source.rate": f"{float(point['video']) / 10:g}Mbit/s"}
+        if point["sub_bands"] == SHARED:
+            return ce.policy(low_latency=False) | load
+        leaves: list[Value] = [
+            {"name": name, "match": name, "rate": rate, "ceil": rate, "limit": "64packets"}
+            for name, share in ce.SHARES.items()
+            for rate in [f"{share.rstrip('%')}Mbit/s"]
+        ]
+        return {ce.DISCIPLINE: {"kind": "htb", "classes": leaves, "default": "bulk"}} | load
+
+    def claims(self, results: Results) -> Iterable[Claim]:
+        """Hard sub-bands leave unused what nobody in them needs; sharing gives it away and harms nobody."""
+        hard, shared = results.where(sub_bands=HARD), results.where(sub_bands=SHARED)
+        waste = 100 - 15 - 8 - 40
+        return [
+            Claim(
+                "H1",
+                "With hard sub-bands AF3x and AF2x get their 20 Mbit/s each, within 0.3, whoever else is silent.",
+                "derived",
+                hard["throughput_AF3x"].within(19.7, 20.3) & hard["throughput_AF2x"].within(19.7, 20.3),
+            ),
+            Claim(
+                "H2",
+                "With sharing the link is full, within 0.3 Mbit/s, while data demand it: 77 Mbit/s of them, voice and "
+                "bulk, "
+                "and video of 10 or more.",
+                "derived",
+                shared.where(video=[35, 30, 20, 10])["throughput"].within(99.6, 100.1),
+            ),
+            Claim(
+                "H3",
+                f"With 1 Mbit/s of video hard sub-bands leave {waste - 1} Mbit/s unused, within 1, while AF3x and AF2x "
+                "lose a "
+                "third and a half.",
+                "derived: 100 - 15 - 8 - 2 · 20 - 1",
+                hard.where(video=1)["throughput"].within(100 - waste, 102 - waste)
+                & hard.where(video=1)["loss_AF3x"].within(32.4, 34.4)
+                & hard.where(video=1)["loss_AF2x"].within(49, 51),
+            ),
+            Claim(
+                "H4",
+                "Sharing harms nobody: voice, video and bulk lose nothing with it either.",
+                "section 5",
+                shared["loss_EF"].is_zero() & shared["loss_AF41"].is_zero() & shared["loss_AF1x"].is_zero(),
+            ),
+            Claim.comparison(
+                "H5",
+                "Delay of voice in its hard sub-band, which it fills to the brim, with 20 Mbit/s of video.",
+                "not in the paper",
+                hard.where(video=20)["delay_EF"],
+                "a load of one: its queue goes where chance takes it, so the delay has no mean to be compared",
+            ),
+        ]
+
+    def figures(self, results: Results) -> Iterable[Figure]:
+        """What is sent in all, and by whom."""
+        yield fig.compare(
+            {name: results.where(sub_bands=name)["throughput"] for name in (HARD, SHARED)},
+            "throughput",
+            "Throughput of the link over the video offered",
+            x="video",
+            claims=("H2", "H3"),
+        )
+        for key, name in (("hard", HARD), ("shared", SHARED)):
+            at = results.where(sub_bands=name)
+            yield fig.compare(
+                {c: at[f"throughput_{c}"] for c in ce.CLASSES},
+                f"classes-{key}",
+                f"Throughput of each class, {name}",
+                x="video",
+                y="throughput",
+                claims=("H1", "H4"),
+            )

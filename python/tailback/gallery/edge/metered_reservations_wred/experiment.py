@@ -1,0 +1,119 @@
+"""Flows with a reservation in a class with WRED: what does not conform is discarded first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Literal
+
+from tailback.gallery.edge.shared import customer_edge as ce
+from tailback.plotting import experiment as fig
+from tailback.results.report import Report
+from tailback.study.experiment import (
+    Axis,
+    Claim,
+    Figure,
+    Observable,
+    Point,
+    Profile,
+    ProfileName,
+    Results,
+    Settings,
+    grid,
+)
+
+BLIND, AWARE = "one profile", "a profile for what does not conform"
+RESERVED = (0.5, 1.0, 1.5, 2.0)
+"""Mbit/s that each flow of AF3x has reserved, of the 2.5 to 3.3 that it sends."""
+AF3X = ce.CLASSES["AF3x"]
+
+
+def _loss(colour: Literal["green", "red"]) -> Observable:
+    def counts(report: Report) -> tuple[int, int]:
+        rows = [c[colour] for f in report.flows("af3[123]") if (c := f["colours"]) is not None]
+        return sum(r["dropped"]["packets"] for r in rows), sum(r["offered"]["packets"] for r in rows)
+
+    def value(report: Report) -> float:
+        lost, sent = counts(report)
+        return 100 * lost / sent if sent else float("nan")
+
+    word = "conforms" if colour == "green" else "does not conform"
+    return Observable(f"loss_{colour}", f"loss of what {word}", "%", value, counts)
+
+
+class Reservations(ce.AtTheEdge):
+    """Meters at the entry, a policy that reads them."""
+
+    id = "edge-intserv"
+    title = "Reservations metered, and WRED"
+    reference = (
+        'Mitroi and Stroescu, section 3 g: "in the case of IntServ architecture, WRED will discard, first of all, '
+        "packets "
+        'which are not conform"'
+    )
+    axes = (Axis("profile", "WRED"), Axis("reserved", "reserved by each flow", "Mbit/s"))
+    quick = Profile(duration="12s", warmup="4s", replications=3, max_replications=12, cpu_s=3)
+    full = Profile(duration="122s", warmup="4s", replications=5, max_replications=30, cpu_s=60)
+    metrics = (_loss("green"), _loss("red"), ce.class_loss("AF3x"), ce.class_delay("AF3x"))
+
+    def points(self, profile: ProfileName) -> Iterable[Point]:
+        """Each profile over the reservation."""
+        del profile
+        return grid(profile=[BLIND, AWARE], reserved=RESERVED)
+
+    def settings(self, point: Point, profile: ProfileName) -> Settings:
+        """A token bucket for each flow of AF3x, and WRED with or without a profile for what exceeds it."""
+        del profile
+        meter = {"kind": "token-bucket", "rate": f"{point['reserved']}Mbit/s", "burst": "15kB"}
+        inside = ce.wred_inside()
+        if point["profile"] == AWARE:
+            # The queue stands where the excess is, far below the threshold of what conforms.
+            inside["critical"] = ce.wred(42, 60, AF3X, nonconforming={"min": 5, "max": 20, "denominator": 1})
+        return ce.policy(low_latency=True, inside=inside) | {
+            f"flows[{group}].marking": {"meter": meter, "per": "flow"} for group in AF3X
+        }
+
+    def claims(self, results: Results) -> Iterable[Claim]:
+        """The reservation is kept, the excess pays."""
+        blind, aware = results.where(profile=BLIND), results.where(profile=AWARE)
+        expected = ce.fluid_losses()["AF3x"]
+        return [
+            Claim(
+                "I1",
+                "With a profile for what does not conform, nothing of what conforms is lost.",
+                "section 3 g",
+                aware["loss_green"].is_zero(),
+            ),
+            Claim(
+                "I2",
+                "What does not conform pays for all: it loses more than what conforms, whatever was reserved.",
+                "section 3 g",
+                aware["loss_red"] > aware["loss_green"],
+            ),
+            Claim(
+                "I3",
+                f"The class as a whole loses its excess all the same, {expected:.1f} % within a point.",
+                "derived",
+                results["loss_AF3x"].within(expected - 1, expected + 1),
+            ),
+            Claim(
+                "I4",
+                "With one profile for all, WRED does not tell them apart: the two losses differ by less than 3 points.",
+                "derived",
+                (blind["loss_red"] - blind["loss_green"]).within(-3, 3),
+            ),
+        ]
+
+    def figures(self, results: Results) -> Iterable[Figure]:
+        """Loss of what conforms and of what does not."""
+        yield fig.panels(
+            {
+                "conforms": replace(results["loss_green"], label="loss"),
+                "does not conform": replace(results["loss_red"], label="loss"),
+            },
+            "loss",
+            "Loss within AF3x",
+            x="reserved",
+            curves="profile",
+            claims=("I1", "I2", "I4"),
+        )

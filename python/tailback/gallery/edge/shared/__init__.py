@@ -1,0 +1,1 @@
+"""Router and services of the customer-edge experiments."""

@@ -1,0 +1,299 @@
+"""Parts that the customer-edge experiments share: Table 1, the port towards the provider, and its configurations.
+
+    tester -1G- ce2 -1G, shaped to 100 Mbit/s- ce1 -1G- sink
+
+All queueing is at `ce2->ce1`. Frames are of 1500 B, so that 1 Mbit/s is 83.3 frames a second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from tailback.bounds.fluid import max_min
+from tailback.results import observables as m
+from tailback.results.observables import Observable
+from tailback.results.report import Report
+from tailback.scenario import Value
+from tailback.study.experiment.design import Experiment
+from tailback.study.experiment.points import Settings
+
+if TYPE_CHECKING:
+    from tailback.study.experiment.claims import Condition
+    from tailback.study.experiment.quantity import Quantity
+    from tailback.study.experiment.results import Results
+
+__all__ = [
+    "BOTTLENECK",
+    "CLASSES",
+    "DISCIPLINE",
+    "GROUPS",
+    "LEVELS",
+    "LINK",
+    "PORT",
+    "TABLE_1",
+    "AtTheEdge",
+    "all_of",
+    "class_delay",
+    "class_loss",
+    "class_throughput",
+    "drop_tail",
+    "fair_inside",
+    "fluid_losses",
+    "group_delay",
+    "group_jitter",
+    "group_loss",
+    "group_pdv",
+    "labelled",
+    "limits_inside",
+    "mean_of",
+    "offered",
+    "policy",
+    "sources",
+    "wred",
+    "wred_by_exp",
+    "wred_inside",
+]
+
+PORT = "switches.ce2.ports.ce1"
+"""Path of the port towards the provider in the scenario document."""
+DISCIPLINE = f"{PORT}.discipline"
+BOTTLENECK = "ce2->ce1"
+LINK = 100.0
+"""Mbit/s that the provider sells."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A column of Table 1."""
+
+    flows: int
+    rate: float
+    """Mbit/s of each flow."""
+    extra: float
+    """Of these, the supplementary traffic."""
+
+
+TABLE_1: Mapping[str, Row] = {
+    "ef": Row(10, 1.5, 0.0),
+    "af41": Row(10, 3.0, 0.0),
+    "af31": Row(4, 2.502, 0.84),
+    "af32": Row(3, 3.336, 1.11),
+    "af33": Row(3, 3.336, 1.11),
+    "af21": Row(4, 3.336, 1.66),
+    "af22": Row(3, 4.446, 2.22),
+    "af23": Row(3, 4.446, 2.22),
+    "af11": Row(4, 0.666, 0.0),
+    "af12": Row(3, 0.888, 0.0),
+    "af13": Row(3, 0.888, 0.0),
+}
+GROUPS = tuple(TABLE_1)
+CLASSES: Mapping[str, tuple[str, ...]] = {
+    "EF": ("ef",),
+    "AF41": ("af41",),
+    "AF3x": ("af31", "af32", "af33"),
+    "AF2x": ("af21", "af22", "af23"),
+    "AF1x": ("af11", "af12", "af13"),
+}
+SHARES = {"voice": "15%", "video": "35%", "critical": "20%", "noncritical": "20%", "bulk": "10%"}
+"""The planned bandwidths, by class map."""
+_EXP = {"voice": 5, "video": 4, "critical": 3, "noncritical": 2, "bulk": 1}
+"""What imposition makes of the code points of each: their precedence."""
+_PATTERNS = {"EF": "ef", "AF41": "af41", "AF3x": "af3[123]", "AF2x": "af2[123]", "AF1x": "af1[123]"}
+
+
+def offered(group: str, supplement: float = 1.0) -> float:
+    """Mbit/s that a column of Table 1 offers with so much of its supplementary traffic."""
+    row = TABLE_1[group]
+    return row.flows * (row.rate - (1 - supplement) * row.extra)
+
+
+def sources(supplement: float) -> Settings:
+    """The flows with so much of their supplementary traffic; 1 is Table 1."""
+    return {
+        f"flows[{group}].source.rate": f"{row.rate - (1 - supplement) * row.extra:.6g}Mbit/s"
+        for group, row in TABLE_1.items()
+        if row.extra
+    }
+
+
+# Configurations.
+
+
+def drop_tail(limit: int = 40) -> Settings:
+    """Configuration i: first in, first out, in the interface's own queue."""
+    return {DISCIPLINE: {"kind": "drop-tail"}, f"{PORT}.buffer": f"{limit}packets"}
+
+
+def wred(
+    low: int, high: int, codes: Sequence[str], *, denominator: int = 10, exponent: int = 9, **more: Value
+) -> dict[str, Value]:
+    """WRED with one profile for some code points."""
+    profile: dict[str, Value] = {"min": low, "max": high, "denominator": denominator}
+    profiles: dict[str, Value] = {code: dict(profile) for code in codes}
+    return {"kind": "wred", "by": "dscp", "exponent": exponent, "profiles": profiles, **more}
+
+
+def policy(
+    *,
+    low_latency: bool,
+    inside: Mapping[str, Value] | None = None,
+    by_exp: bool = False,
+    shares: Mapping[str, str] = SHARES,
+) -> Settings:
+    """Configurations iii to v at the port: classes with the planned bandwidths, each a queue of 64 packets.
+
+    `inside` is the discipline within a class, by class map. With `by_exp` only labels are looked at.
+    """
+    classes: list[Value] = []
+    for name, share in shares.items():
+        one: dict[str, Value] = {"name": name, "match": {"exp": _EXP[name]} if by_exp else name}
+        if name == "voice" and low_latency:
+            one["priority"] = {"rate": share}
+        else:
+            one["bandwidth"] = share
+            if inside and name in inside:
+                one["discipline"] = inside[name]
+        classes.append(one)
+    return {DISCIPLINE: {"kind": "class-based", "classes": classes}}
+
+
+def fair_inside() -> dict[str, Value]:
+    """A queue for each flow within a class: what finds the class full takes the place of the longest's last."""
+    fair: dict[str, Value] = {"kind": "drr", "quantum": "1500B"}
+    return dict.fromkeys(SHARES, fair)
+
+
+def limits_inside() -> dict[str, Value]:
+    """Tail drop within the congested classes with a limit for each drop precedence: 64, 48 and 32 packets.
+
+    Written as WRED that drops nothing below the limit and everything at it, with the shortest average there is, two
+    arrivals.
+    """
+    limits = (64, 48, 32)
+    return {
+        name: {
+            "kind": "wred",
+            "by": "dscp",
+            "exponent": 1,
+            "profiles": {
+                code: {"min": limit - 1, "max": limit, "denominator": 1}
+                for code, limit in zip(CLASSES[key], limits, strict=True)
+            },
+        }
+        for name, key in (("critical", "AF3x"), ("noncritical", "AF2x"))
+    }
+
+
+def wred_inside() -> dict[str, Value]:
+    """The profiles of configuration v."""
+    return {
+        "critical": wred(26, 42, CLASSES["AF3x"]),
+        "noncritical": wred(24, 42, CLASSES["AF2x"]),
+    }
+
+
+def wred_by_exp() -> dict[str, Value]:
+    """The same where only a label's traffic class is seen: profiles by precedence."""
+    return {
+        name: {"kind": "wred", "by": "precedence", "profiles": {exp: {"min": low, "max": 42, "denominator": 10}}}
+        for name, exp, low in (("critical", "3", 26), ("noncritical", "2", 24))
+    }
+
+
+def labelled(mode: str = "short-pipe") -> Settings:
+    """Two labels on what leaves towards the provider. They count for the shaper, not for the policer of voice."""
+    return {f"{PORT}.mpls": {"labels": 2, "mode": mode}, f"{DISCIPLINE}.accounting": "-8B"}
+
+
+# What is measured.
+
+
+def group_loss(group: str) -> Observable:
+    """Loss of a column of Table 1."""
+    return m.loss(group, f"loss_{group}", f"loss of {group.upper()}")
+
+
+def group_delay(group: str) -> Observable:
+    """Mean delay of a column of Table 1."""
+    return m.mean_delay(group, f"delay_{group}", f"delay of {group.upper()}")
+
+
+def class_loss(name: str) -> Observable:
+    """Loss of a class."""
+    return m.loss(_PATTERNS[name], f"loss_{name}", f"loss of {name}")
+
+
+def class_delay(name: str) -> Observable:
+    """Mean delay of a class."""
+    return m.mean_delay(_PATTERNS[name], f"delay_{name}", f"delay of {name}")
+
+
+def class_throughput(name: str) -> Observable:
+    """Throughput of a class."""
+    return m.throughput(_PATTERNS[name], f"throughput_{name}", f"throughput of {name}")
+
+
+def group_jitter(group: str) -> Observable:
+    """RFC 3550's jitter of a column of Table 1."""
+    return m.jitter(group, f"jitter_{group}", f"jitter of {group.upper()}")
+
+
+def group_pdv(group: str) -> Observable:
+    """99.9th percentile of the delay variation of a column of Table 1."""
+    return m.pdv(group, "p999", f"pdv_{group}", f"p99.9 delay variation of {group.upper()}")
+
+
+DATA_GROUPS = tuple(group for name in ("AF3x", "AF2x", "AF1x") for group in CLASSES[name])
+GAP = 5.0
+"""Points of loss between two levels, at least: more than noise between flows, less than between shares of max-min."""
+
+
+def _levels(report: Report) -> float:
+    losses = sorted(100 * report.loss(group) for group in DATA_GROUPS)
+    return 1.0 + sum(b - a > GAP for a, b in pairwise(losses))
+
+
+LEVELS = Observable("levels", "levels on which the losses of data lie", "", _levels)
+"""How many levels the losses of the nine data columns lie on; neighbours more than `GAP` apart are two levels."""
+
+
+# What theory says.
+
+
+def fluid_losses(supplement: float = 1.0, link: float = LINK) -> dict[str, float]:
+    """Loss of each class in % when guarantees are 15/35/20/20/10 % and what is spare goes in proportion to them."""
+    demands = {name: sum(offered(group, supplement) for group in groups) for name, groups in CLASSES.items()}
+    weights = [float(share.rstrip("%")) for share in SHARES.values()]
+    shares = max_min(link, list(zip(demands.values(), weights, strict=True)))
+    return {name: 100 * (1 - share / demand) for (name, demand), share in zip(demands.items(), shares, strict=True)}
+
+
+def all_of(conditions: Iterable[Condition]) -> Condition:
+    """Return the condition that holds where all of them do."""
+    first, *rest = conditions
+    for condition in rest:
+        first &= condition
+    return first
+
+
+def mean_of(results: Results, names: Sequence[str]) -> Quantity:
+    """Mean of several metrics of one unit."""
+    total = results[names[0]]
+    for name in names[1:]:
+        total = total + results[name]
+    return total / len(names)
+
+
+class AtTheEdge(Experiment):
+    """An experiment on the base scenario of configuration v."""
+
+    def read(self, name: str) -> str:
+        """Read a file of the experiment's folder; the scenario is that of `edge-configs` unless it has its own."""
+        folder = resources.files(type(self).__module__.rpartition(".")[0])
+        if name == "scenario.toml" and not folder.joinpath(name).is_file():
+            folder = resources.files("tailback.gallery.edge.five_configurations")
+        return folder.joinpath(name).read_text(encoding="utf-8")

@@ -1,0 +1,288 @@
+"""AF2x and AF3x as TCP: tail drop, the paper's WRED, a steeper profile, and a gap that is too narrow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from statistics import fmean, pstdev
+from typing import TYPE_CHECKING, cast
+
+from tailback.gallery.edge.shared import customer_edge as ce
+from tailback.plotting import experiment as fig
+from tailback.plotting import grouped_bars
+from tailback.results import observables as m
+from tailback.results.report import Report
+from tailback.results.synchronisation import backoff_shares, synchronisation_index
+from tailback.scenario import Value
+from tailback.study.experiment import (
+    Axis,
+    Claim,
+    Figure,
+    Observable,
+    Point,
+    Profile,
+    ProfileName,
+    Results,
+    Settings,
+    grid,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+TAIL, PAPER, QUICK, STEEP, NARROW = (
+    "tail drop",
+    "WRED 24, 26 to 42",
+    "the same, fast average",
+    "WRED 5 to 15",
+    "WRED 40 to 42",
+)
+ALL = (TAIL, PAPER, QUICK, STEEP, NARROW)
+DATA = (*ce.CLASSES["AF3x"], *ce.CLASSES["AF2x"])
+TEN, FLOWS = 10, (10, 30, 60)
+"""Flows of a class: Table 1 has ten."""
+COUNTED = (TAIL, PAPER, QUICK)
+"""The droppers that are run with more flows too."""
+ROUND_TRIP_S = 0.021
+"""Propagation, and the transmit ring."""
+WINDOW_S = 0.2
+"""Throughput is looked at in windows so long."""
+SHOWN_S = (10.0, 20.0)
+Trace = tuple[list[float], list[float]]
+"""Times in seconds, and values."""
+
+
+def _thresholds(profile: str) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
+    """Minimum, maximum and denominator of AF3x and AF2x."""
+    return {
+        PAPER: ((26, 42, 10), (24, 42, 10)),
+        QUICK: ((26, 42, 10), (24, 42, 10)),
+        STEEP: ((5, 15, 2), (5, 15, 2)),
+        NARROW: ((40, 42, 1), (40, 42, 1)),
+    }[profile]
+
+
+def _index(report: Report) -> float:
+    """Mean of both classes' synchronisation indices."""
+    epoch = ROUND_TRIP_S + 64 * 12e-3 / 23.5
+    return fmean(synchronisation_index(backoff_shares(report, epoch, key)) for key in ("af3", "af2"))
+
+
+def _rates(report: Report, groups: Sequence[str]) -> list[float]:
+    """Throughput of some groups in each window after the warm-up, Mbit/s."""
+    series = report.data["series"]
+    assert series is not None
+    times = series["time_s"]
+    step = max(1, round(WINDOW_S / (times[1] - times[0])))
+    first = next(i for i, at in enumerate(times) if at >= report.data["warmup_s"])
+    totals = [sum(series["flows"][group]["delivered_bytes"][i] for group in groups) for i in range(len(times))]
+    ends = range(first + step, len(times), step)
+    return [8e-6 * (totals[i] - totals[i - step]) / (times[i] - times[i - step]) for i in ends]
+
+
+def _fluctuation(report: Report) -> float:
+    rates = _rates(report, DATA)
+    return 100 * pstdev(rates) / fmean(rates)
+
+
+def _windows(report: Report) -> Trace:
+    """Sum of the windows of AF3x, segments."""
+    series = report.data["series"]
+    assert series is not None
+    chosen = [i for i, at in enumerate(series["time_s"]) if SHOWN_S[0] <= at <= SHOWN_S[1]]
+    flows = [found["window_segments"] for name, found in series["transports"].items() if name.startswith("af3")]
+    return [series["time_s"][i] for i in chosen], [sum(window[i] for window in flows) for i in chosen]
+
+
+class Responsive(ce.AtTheEdge):
+    """What the paper's choice of profiles is for."""
+
+    id = "edge-tcp"
+    title = "Data as TCP under tail drop and WRED"
+    reference = (
+        'Mitroi and Stroescu, sections 3 e to g and 4: "driving to flows fluctuation because of global synchronisation"'
+    )
+    axes = (Axis("profile", "AF2x and AF3x"), Axis("flows", "flows in each of AF2x and AF3x"))
+    quick = Profile(duration="25s", warmup="5s", replications=4, max_replications=12, cpu_s=10)
+    full = Profile(duration="125s", warmup="5s", replications=8, max_replications=30, cpu_s=120)
+    metrics = (
+        Observable("index", "synchronisation index", "", _index),
+        Observable("fluctuation", "fluctuation of the data's throughput", "%", _fluctuation),
+        m.goodput("af[23][123]", "goodput", "goodput of AF2x and AF3x"),
+        ce.class_delay("AF3x"),
+        ce.class_delay("AF2x"),
+        ce.class_loss("AF3x"),
+        ce.class_loss("EF"),
+        ce.class_loss("AF1x"),
+    )
+    traces = {"windows": _windows}  # noqa: RUF012
+
+    def points(self, profile: ProfileName) -> Iterable[Point]:
+        """Each dropper with ten flows in a class, three of them with more."""
+        del profile
+        return grid(profile=ALL, flows=[TEN]) + grid(profile=COUNTED, flows=FLOWS[1:])
+
+    def settings(self, point: Point, profile: ProfileName) -> Settings:
+        """Long TCP transfers in AF2x and AF3x, over 20 ms there and back."""
+        del profile
+        tcp: dict[str, Value] = {"kind": "tcp", "segment": "1460B"}
+        flows: Settings = {}
+        for group in DATA:
+            flows |= {
+                f"flows[{group}].source": {"kind": "bulk"},
+                f"flows[{group}].count": ce.TABLE_1[group].flows * int(point["flows"]) // TEN,
+                f"flows[{group}].transport": tcp,
+                f"flows[{group}].probe": True,
+                f"flows[{group}].start-spread": "2s",
+            }
+        inside: dict[str, Value] | None = None
+        if point["profile"] != TAIL:
+            thresholds = _thresholds(str(point["profile"]))
+            exponent = 4 if point["profile"] == QUICK else 9
+            inside = {
+                name: ce.wred(low, high, ce.CLASSES[key], denominator=denominator, exponent=exponent)
+                for (name, key), (low, high, denominator) in zip(
+                    (("critical", "AF3x"), ("noncritical", "AF2x")), thresholds, strict=True
+                )
+            }
+        return ce.policy(low_latency=True, inside=inside) | flows | {"links[0].delay": "10ms", "run.sample": "20ms"}
+
+    def claims(self, results: Results) -> Iterable[Claim]:
+        """Synchronisation, fluctuation and delay of the four."""
+        at = {name: results.where(profile=name, flows=TEN) for name in ALL}
+        many = {flows: results.where(flows=flows) for flows in FLOWS[1:]}
+        return [
+            Claim.unasserted(
+                "C1",
+                "Tail drop synchronises ten flows in a class more than the paper's WRED does.",
+                'section 3 e: tail drop leads to "global synchronisation", which WRED is there to avoid',
+                at[TAIL]["index"] > at[PAPER]["index"],
+                "an average over 512 arrivals lags behind ten flows by several round trips, so that WRED drops for as "
+                "long and then not at all; C1b shows that it is the lag",
+                headline="tail drop synchronises TCP, WRED prevents it",
+            ),
+            *(
+                Claim(
+                    f"C1-{flows}",
+                    f"With {flows} flows in a class each dropper synchronises less than with ten.",
+                    "G. Appenzeller, I. Keslassy and N. McKeown, SIGCOMM 2004, section 3: flows desynchronise as their "
+                    "number grows",
+                    ce.all_of(many[flows].where(profile=name)["index"] < at[name]["index"] for name in COUNTED),
+                )
+                for flows in FLOWS[1:]
+            ),
+            Claim(
+                "C1b",
+                "The same thresholds synchronise less with an average over 16 arrivals than over 512.",
+                "derived: the average's lag against the round trip",
+                at[QUICK]["index"] < at[PAPER]["index"],
+            ),
+            Claim(
+                "C2",
+                "With the paper's WRED data wait less than with tail drop, in both classes.",
+                "figure 7",
+                (at[PAPER]["delay_AF3x"] < at[TAIL]["delay_AF3x"]) & (at[PAPER]["delay_AF2x"] < at[TAIL]["delay_AF2x"]),
+            ),
+            Claim(
+                "C3",
+                "A more aggressive profile makes the data's throughput fluctuate more than the paper's.",
+                'section 4: "a more aggressive profile driving to flows fluctuation"',
+                at[STEEP]["fluctuation"] > at[PAPER]["fluctuation"],
+            ),
+            Claim(
+                "C4",
+                "A gap that is too narrow synchronises more than the paper's.",
+                'section 3 f: "an improper difference between minimum and maximum threshold could lead to global '
+                'synchronisation"',
+                at[NARROW]["index"] > at[PAPER]["index"],
+            ),
+            Claim(
+                "C5",
+                "Whatever the profile and the number of flows, voice and bulk data lose nothing.",
+                "section 5",
+                results["loss_EF"].is_zero() & results["loss_AF1x"].is_zero(),
+            ),
+            Claim(
+                "C6",
+                "The data use what the others leave, 47 Mbit/s, to more than 90 %, with tail drop and with the paper's "
+                "WRED.",
+                "derived",
+                (at[TAIL]["goodput"] > 42) & (at[PAPER]["goodput"] > 42),
+            ),
+            *(
+                Claim.comparison(
+                    f"C7-{number}",
+                    f"Synchronisation index, {name}.",
+                    "not in the paper",
+                    at[name]["index"],
+                    "the paper says that flows synchronise and does not say how that was measured",
+                )
+                for number, name in enumerate(at, start=1)
+            ),
+        ]
+
+    def figures(self, results: Results) -> Iterable[Figure]:
+        """The measures side by side, and windows over time."""
+        names = ALL
+        yield Figure(
+            "measures",
+            "Synchronisation, fluctuation and delay",
+            "Index: share of congestion epochs in which more than half of a class's flows back off. Fluctuation: "
+            "standard "
+            "deviation of the data's throughput in windows of 0.2 s, in % of its mean.",
+            lambda: _draw(results),
+            claims=("C1", "C1b", "C2", "C3", "C4"),
+        )
+        yield Figure(
+            "windows",
+            "Sum of the congestion windows of AF3x",
+            "First replication, ten flows. Deep cuts are many flows that back off together.",
+            partial(
+                _draw_windows,
+                {name: cast("Trace", results.trace("windows", profile=name, flows=TEN)) for name in names},
+            ),
+            claims=("C1", "C4"),
+        )
+        yield fig.compare(
+            {name: results.where(profile=name)["index"] for name in COUNTED},
+            "flows",
+            "Synchronisation over the number of flows in a class",
+            "The index of the first figure.",
+            x="flows",
+            claims=("C1-30", "C1-60"),
+        )
+
+
+def _draw(results: Results) -> Drawing:
+    from tailback.plotting import plot
+
+    figure = plot.new(3, width=3.9, height=3.4)
+    names = ALL
+    for axes, (metric, y) in zip(
+        figure.axes,
+        (("index", "synchronisation index"), ("fluctuation", "fluctuation (%)"), ("delay_AF3x", "delay of AF3x (ms)")),
+        strict=True,
+    ):
+        found = [grouped_bars.only(list(results.where(profile=n, flows=TEN)[metric].intervals())) for n in names]
+        with plot.style():
+            reach = [[max(i.mean - i.lo, 0) for i in found], [max(i.hi - i.mean, 0) for i in found]]
+            axes.bar(range(len(names)), [i.mean for i in found], color=plot.COLOURS[: len(names)])
+            axes.errorbar(
+                range(len(names)), [i.mean for i in found], yerr=reach, fmt="none", ecolor="#333333", capsize=2
+            )
+            axes.set_xticks(range(len(names)), names, rotation=30, ha="right", fontsize=8)
+            plot.finish(axes, y=y)
+            axes.set_ylim(bottom=0)
+    return figure
+
+
+def _draw_windows(kept: dict[str, Trace]) -> Drawing:
+    from tailback.plotting import plot
+
+    figure = plot.new(1, len(kept), width=8.0, height=1.7, sharex=True, sharey=True)
+    for index, (axes, (name, (times, windows))) in enumerate(zip(figure.axes, kept.items(), strict=True)):
+        with plot.style():
+            axes.plot(times, windows, color=plot.COLOURS[index], linewidth=1.0)
+            plot.finish(axes, title=name, x="time (s)" if index == len(kept) - 1 else "", y="segments")
+            axes.set_xlim(times[0], times[-1])
+    return figure

@@ -1,0 +1,361 @@
+"""E13, Understanding Blue: fifty more connections every ten seconds, and what RED and Blue make of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from itertools import pairwise
+from statistics import fmean, pstdev
+from typing import TYPE_CHECKING, cast
+
+from tailback.gallery.internet.shared import blue, subtcp
+from tailback.gallery.internet.shared.blue import BLUE
+from tailback.gallery.internet.shared.dumbbell import offered_rate, sampled
+from tailback.gallery.internet.shared.dumbbell import trace as queue_trace
+from tailback.results import observables as m
+from tailback.results.report import Report
+from tailback.study.experiment import (
+    Axis,
+    AxisValue,
+    Claim,
+    Condition,
+    Experiment,
+    Figure,
+    Observable,
+    Point,
+    Profile,
+    ProfileName,
+    Results,
+    Settings,
+    grid,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+NS2, RFC, NONE = "ns-2.35", "RFC 3168", "none"
+"""What TCP does on an echo at a small window. The thesis used ns: with `NS2` the sender is that of ns-2.35 in all else,
+too."""
+FLOORS: dict[AxisValue, tuple[str, str]] = {
+    NS2: ("ns2", "with ns-2.35's sender"),
+    RFC: ("rfc", "with the rule of RFC 3168"),
+    NONE: ("none", "without a rule"),
+}
+"""Tag of ids and files, and words."""
+NAMES = {"R2": "RED", "B4": "Blue", "B2": "Blue, slow"}
+BUFFER_KB, RATE_MBPS = 500, 45
+STEP_S, STEPS, PER_STEP = 10, 10, 50
+ALL = tuple(range(1, STEPS + 1))
+LATE = tuple(range(5, STEPS + 1))
+"""The steps at which the specification looks, 250 to 500 connections."""
+IDEAL_S = (25.0, 30.0)
+"""The end of the third step, 150 connections."""
+_BINS = 10
+
+Series = tuple[list[float], list[float]]
+
+
+def _probability(report: Report) -> Series:
+    """Times and the marking probability: Blue's, or what RED's average stands for."""
+    times, port = sampled(report)
+    return times, port["state"]["probability"]
+
+
+def _queue(report: Report) -> Series:
+    times, port = sampled(report)
+    return times, [1e-3 * level for level in port["queue_bytes"]]
+
+
+def _ends(series: Series, steps: Iterable[int]) -> Iterator[list[float]]:
+    """Yield the values in the last 5 s of each step."""
+    times, values = series
+    for step in steps:
+        end = STEP_S * step
+        yield [value for at, value in zip(times, values, strict=True) if end - 5 <= at < end]
+
+
+def _per_step(
+    name: str, label: str, unit: str, of: Callable[[Report], Series], figure: Callable[[list[float]], float]
+) -> list[Observable]:
+    """One number of the last 5 s of each step; a metric per step, `<name>_<step>`."""
+
+    def at(step: int) -> Callable[[Report], float]:
+        return lambda report: figure(next(_ends(of(report), [step])))
+
+    return [Observable(f"{name}_{step}", f"{label}, {PER_STEP * step} connections", unit, at(step)) for step in ALL]
+
+
+def _each_step(red: Results, blue_: Results, name: str, text: str) -> Condition:
+    """Whether Blue's deviation is below RED's in each step from the fifth on; the step is named at each check."""
+    checks = [
+        replace(check, at=", ".join(filter(None, (check.at, f"{PER_STEP * step} connections"))))
+        for step in LATE
+        for check in (blue_[f"{name}_{step}"] < red[f"{name}_{step}"]).checks
+    ]
+    return Condition(f"deviation of {text}, Blue < RED, in each step from the fifth on", tuple(checks))
+
+
+def _range(report: Report) -> float:
+    return fmean(max(values) - min(values) for values in _ends(_probability(report), LATE))
+
+
+def _rises(blue_: Results) -> Condition:
+    """Whether the mean probability in the last 5 s of a step is at least that of the step before, less a decrement."""
+    checks = [
+        replace(check, at=", ".join(filter(None, (check.at, f"{PER_STEP * (step - 1)} to {PER_STEP * step}"))))
+        for step in LATE[1:]
+        for check in (blue_[f"p_mean_{step}"] - blue_[f"p_mean_{step - 1}"] >= -BLUE["B4"][2]).checks
+    ]
+    return Condition("mean probability of a step less that of the step before ≥ -0.002", tuple(checks))
+
+
+def _leaps(report: Report) -> tuple[int, int]:
+    """In how many spans of one freeze time the probability rises by more than one increment; and out of how many."""
+    times, values = _probability(report)
+    freeze = 0.1
+    span = round(freeze / (times[1] - times[0]))
+    rises = [later - now for now, later in zip(values, values[span:], strict=False)]
+    return sum(rise > BLUE["B4"][1] + 1e-9 for rise in rises), len(rises)
+
+
+def _lost_late(report: Report) -> float:
+    times, port = sampled(report)
+    start = next(index for index, at in enumerate(times) if at >= STEP_S * (LATE[0] - 1))
+    return float(port["dropped_packets"][-1] - port["dropped_packets"][start])
+
+
+def _kept(report: Report) -> dict[str, Series]:
+    """Queue and probability throughout, and rates in the stretch of the ideal's picture."""
+    found = queue_trace(report, *IDEAL_S)
+    times, series = found
+    marked = series["marked"]
+    kept = range(0, len(times), _BINS)
+    rate = [(marked[j] - marked[i]) / (times[j] - times[i]) for i, j in pairwise(kept)]
+    return {
+        "queue": _queue(report),
+        "probability": _probability(report),
+        "offered": offered_rate(found, _BINS),
+        "marks": ([(times[i] + times[j]) / 2 for i, j in pairwise(kept)], rate),
+    }
+
+
+class UnderstandingBlue(Experiment):
+    """50 to 500 connections over 45 Mbit/s, 500 kB."""
+
+    id = "internet-e13"
+    title = "Understanding Blue"
+    reference = "Feng, thesis defence 1999, slides Ideal Example (Blue) and Understanding Blue"
+    axes = (Axis("floor", "answer to an echo at a window of one"), Axis("set", "discipline"))
+    quick = Profile(duration="100s", warmup="5s", replications=4, max_replications=12, cpu_s=25)
+    full = Profile(duration="100s", warmup="5s", replications=10, max_replications=60, cpu_s=120)
+    metrics = (
+        *_per_step("p_mean", "mean of the probability", "", _probability, fmean),
+        *_per_step("q_sd", "deviation of the queue", "kB", _queue, pstdev),
+        *_per_step("p_sd", "deviation of the probability", "", _probability, pstdev),
+        Observable("p_range", "range of the probability within 5 s, 250 to 500 connections", "", _range),
+        Observable("leaps", "spans of 100 ms with more than one increment", "", lambda r: float(_leaps(r)[0]), _leaps),
+        Observable("lost", "packets lost with 250 to 500 connections", "packets", _lost_late),
+        m.utilisation("a->b", label="utilisation"),
+    )
+    traces = {"kept": _kept}  # noqa: RUF012
+
+    def points(self, profile: ProfileName) -> Iterable[Point]:
+        """RED and Blue with each sender; slow Blue in full."""
+        return grid(floor=tuple(FLOORS), set=tuple(NAMES) if profile == "full" else ("R2", "B4"))
+
+    def settings(self, point: Point, profile: ProfileName) -> Settings:
+        """Only the discipline and the sender change."""
+        del profile
+        floor = {NS2: "ns-2", RFC: "rfc3168", NONE: "none"}[str(point["floor"])]
+        hosts: Settings = {}
+        for flow in (f"tcp{k}" for k in range(STEPS)):
+            hosts |= {f"flows[{flow}].transport.ecn-floor": floor}
+            if point["floor"] == NS2:
+                hosts |= subtcp.of_ns2(flow)
+        return blue.settings(str(point["set"]), BUFFER_KB) | hosts
+
+    def claims(self, results: Results) -> Iterable[Claim]:
+        """The checks of the specification with the sender of ns, and what other senders make of them."""
+        red, blue_ = results.where(set="R2"), results.where(set="B4")
+        red_ns, blue_ns = red.where(floor=NS2), blue_.where(floor=NS2)
+        queues, marking = "slides Understanding Blue, queue length plots", "slides Understanding Blue, marking behavior"
+        yield Claim(
+            "C1",
+            "With ns-2.35's sender, in the last 5 s of each step from 250 connections on, Blue's queue deviates less "
+            "than RED's.",
+            f"{queues}; specification E13",
+            _each_step(red_ns, blue_ns, "q_sd", "the queue"),
+            headline="RED's queue swings, Blue's stands (queue length plots)",
+        )
+        yield Claim(
+            "C2",
+            "With ns-2.35's sender, in the last 5 s of each step from 250 connections on, Blue's probability deviates "
+            "less than RED's.",
+            f"{marking}; specification E13",
+            _each_step(red_ns, blue_ns, "p_sd", "the probability"),
+            headline="RED's marking swings, Blue's is steady (marking behavior)",
+        )
+        yield Claim(
+            "C3",
+            "RED's probability spans a wider range than Blue's, with each of the three senders.",
+            f"{marking}; specification E13",
+            red["p_range"] > blue_["p_range"],
+        )
+        yield Claim(
+            "C4",
+            "From 250 connections on, from step to step, the mean of Blue's probability does not fall by more than one "
+            "decrement.",
+            "derived: more connections need a higher probability; specification E13",
+            _rises(blue_),
+        )
+        yield Claim(
+            "C5",
+            "In no span of one freeze time does Blue's probability rise by more than one increment.",
+            "the algorithm on slide Example Blue Algorithm",
+            blue_["leaps"].is_zero(),
+        )
+        yield Claim(
+            "C6",
+            "Both use 98 % of the link or more.",
+            "specification E12(e), asked of both",
+            results.where(set=["R2", "B4"])["utilisation"] >= 98,
+        )
+        for floor, (tag, words) in FLOORS.items():
+            yield Claim.unasserted(
+                f"C7-{tag}",
+                f"{_capital(words)}, from 250 connections on RED loses no fewer packets than Blue.",
+                "specification E13",
+                red.where(floor=floor)["lost"] >= blue_.where(floor=floor)["lost"],
+                {
+                    NS2: "RED's losses come in a few bursts and differ from run to run by more than Blue's mean",
+                    RFC: "Blue learns of a higher load from lost packets only and pays some for each step of the load, "
+                    "while RED with a maximum probability of 1 and 500 kB marks early enough",
+                    NONE: "the same as with the rule",
+                }[str(floor)],
+            )
+        for floor in (RFC, NONE):
+            tag, words = FLOORS[floor]
+            why = (
+                "sensitivity to the sender, which is not the thesis'. No mark silences a window of two or three here, "
+                "so that what RED marks takes less off the load, and its queue swings less"
+            )
+            yield Claim.unasserted(
+                f"C1-{tag}",
+                f"{_capital(words)}, too, Blue's queue deviates less than RED's in each of these steps.",
+                f"{queues}; another sender than the thesis'",
+                _each_step(red.where(floor=floor), blue_.where(floor=floor), "q_sd", "the queue"),
+                why,
+            )
+            yield Claim.unasserted(
+                f"C2-{tag}",
+                f"{_capital(words)}, too, Blue's probability deviates less than RED's in each of these steps.",
+                f"{marking}; another sender than the thesis'",
+                _each_step(red.where(floor=floor), blue_.where(floor=floor), "p_sd", "the probability"),
+                "sensitivity to the sender: not that of the thesis",
+            )
+
+    def figures(self, results: Results) -> Iterable[Figure]:
+        """The slides with the sender of ns, the ideal, all steps with all senders, and the slides with the others."""
+        for floor, (tag, words) in FLOORS.items():
+            kept = {
+                name: cast("dict[str, Series]", results.trace("kept", floor=floor, set=name)) for name in ("R2", "B4")
+            }
+            yield Figure(
+                f"queue-{tag}",
+                f"Queue length, {words}",
+                "First replication; 50 more connections at each grey line. Dashed: the buffer.",
+                lambda kept=kept: _over_time(kept, "queue", "queue (kB)", BUFFER_KB),  # type: ignore[misc]
+                claims=("C1", "C7-ns2") if floor == NS2 else (f"C1-{tag}", f"C7-{tag}"),
+            )
+            yield Figure(
+                f"marking-{tag}",
+                f"Marking probability, {words}",
+                "RED's follows its average queue; Blue's moves by one increment or decrement at most every 100 ms.",
+                lambda kept=kept: _over_time(kept, "probability", "probability", 1.0),  # type: ignore[misc]
+                claims=("C2", "C3", "C4", "C5") if floor == NS2 else (f"C2-{tag}",),
+            )
+            if floor == NS2:
+                yield Figure(
+                    "ideal",
+                    "The ideal: marks at a steady rate keep the sources at L",
+                    "The end of the third step, 150 connections, with ns-2.35's sender. What comes to the link per "
+                    "100 ms (L dashed), and how many of its packets are marked.",
+                    lambda kept=kept: _ideal(kept),  # type: ignore[misc]
+                    claims=("C1",),
+                )
+        yield Figure(
+            "steps",
+            "Deviation in the last 5 s of each step",
+            "Right of the dotted line: the steps at which the claims look.",
+            lambda: _steps(results),
+            claims=("C1", "C2", "C1-rfc", "C2-rfc", "C1-none", "C2-none"),
+        )
+
+
+def _capital(words: str) -> str:
+    return words[0].upper() + words[1:]
+
+
+def _over_time(kept: dict[str, dict[str, Series]], what: str, y: str, top: float) -> Drawing:
+    from tailback.plotting import plot
+
+    figure = plot.new(1, len(kept), width=8.0, height=2.5, sharex=True, sharey=True)
+    for index, (axes, (name, series)) in enumerate(zip(figure.axes, kept.items(), strict=True)):
+        times, values = series[what]
+        with plot.style():
+            for step in range(STEP_S, STEP_S * STEPS, STEP_S):
+                axes.axvline(step, color="#bbbbbb", linewidth=0.8)
+            axes.plot(times, values, linewidth=0.7, color=plot.COLOURS[1 - index])
+            axes.axhline(top, color="#666666", linestyle="--", linewidth=0.9)
+            plot.finish(axes, title=NAMES[name], x="time (s)" if index == len(kept) - 1 else "", y=y)
+            axes.set_xlim(0, STEP_S * STEPS)
+            axes.set_ylim(0, 1.05 * top)
+    return figure
+
+
+def _ideal(kept: dict[str, dict[str, Series]]) -> Drawing:
+    from tailback.plotting import plot
+
+    figure = plot.new(2, 2, width=5.2, height=2.4, sharex=True, sharey="row")
+    for column, (name, series) in enumerate(kept.items()):
+        for row, (what, y) in enumerate((("offered", "arrives (Mbit/s)"), ("marks", "marks per second"))):
+            axes = figure.axes[2 * row + column]
+            with plot.style():
+                axes.plot(*series[what], linewidth=1.1, color=plot.COLOURS[1 - column])
+                if what == "offered":
+                    axes.axhline(RATE_MBPS, color="#666666", linestyle="--", linewidth=0.9)
+                plot.finish(
+                    axes,
+                    title=NAMES[name] if row == 0 else "",
+                    x="time (s)" if row else "",
+                    y=y if column == 0 else "",
+                )
+                axes.set_xlim(*IDEAL_S)
+    return figure
+
+
+def _steps(results: Results) -> Drawing:
+    """Deviation of queue and probability over the connections, a column per sender."""
+    from tailback.plotting import plot
+
+    figure = plot.new(len(FLOORS), 2, width=3.4, height=2.6, sharex=True, sharey="row")
+    for row, (name, y) in enumerate((("q_sd", "queue (kB)"), ("p_sd", "probability"))):
+        for column, floor in enumerate(FLOORS):
+            axes = figure.axes[len(FLOORS) * row + column]
+            with plot.style():
+                for index, which in enumerate(("B4", "R2")):
+                    at = results.where(floor=floor, set=which)
+                    found = [next(i for _, i in at[f"{name}_{step}"].intervals()) for step in ALL]
+                    plot.curve(axes, [PER_STEP * step for step in ALL], found, label=NAMES[which], index=index)
+                axes.axvline(PER_STEP * (LATE[0] - 0.5), color="#888888", linestyle=":", linewidth=0.9)
+                plot.finish(
+                    axes,
+                    title=str(floor) if row == 0 else "",
+                    x="connections" if row else "",
+                    y=y if column == 0 else "",
+                    ticks=[100.0, 300.0, 500.0],
+                )
+                legend = axes.get_legend()
+                if legend is not None and (row, column) != (0, len(FLOORS) - 1):
+                    legend.remove()
+    return figure

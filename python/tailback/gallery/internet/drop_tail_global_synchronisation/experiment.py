@@ -1,0 +1,276 @@
+"""E1, the saw-tooth of one TCP source, and how drop-tail brings the saw-teeth of many into step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import TYPE_CHECKING, cast
+
+from tailback.gallery.internet.shared import dumbbell
+from tailback.gallery.internet.shared.dumbbell import BOTTLENECK, Trace
+from tailback.plotting import experiment as fig
+from tailback.results import observables as m
+from tailback.results.report import Report
+from tailback.results.synchronisation import backoff_shares, mean_share, synchronisation_index
+from tailback.study.experiment import (
+    Axis,
+    AxisValue,
+    Claim,
+    Condition,
+    Experiment,
+    Figure,
+    Observable,
+    Point,
+    Profile,
+    ProfileName,
+    Quantity,
+    Results,
+    Settings,
+    grid,
+)
+from tailback.study.experiment.claims import Check
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+DROP_TAIL, RED = "drop-tail", "RED"
+EQUAL, UNEQUAL = "equal", "unequal"
+PIPE_KB = 120
+"""Bandwidth-delay product: 96 ms at 10 Mbit/s."""
+BUFFERS_KB = (30, 60, 120)
+HALF_KB = 60
+ROUND_TRIP_S = 0.097
+"""Propagation, and one packet's transmission."""
+SHOWN_S = (60.0, 100.0)
+
+
+def saw_tooth(buffer_kb: AxisValue) -> float:
+    """Utilisation in % of one source whose window goes from (D + B)/2 to D + B (specification, oracle 3)."""
+    beta = min(1.0, float(buffer_kb) / PIPE_KB)
+    return 100 * 0.75 * (1 + beta) ** 2 / (1 + beta + beta**2)
+
+
+def _shares(report: Report) -> list[float]:
+    """Of each congestion epoch the share of the sources that back off in it."""
+    return backoff_shares(report, ROUND_TRIP_S + report.max_queue_bytes(BOTTLENECK) / 1.25e6)
+
+
+def _index(report: Report) -> float:
+    return synchronisation_index(_shares(report))
+
+
+def _mean_share(report: Report) -> float:
+    return mean_share(_shares(report))
+
+
+def _windows(report: Report) -> Trace:
+    """Every source's window in segments, and the queue in kB."""
+    series = report.data["series"]
+    assert series is not None
+    chosen = [i for i, at in enumerate(series["time_s"]) if SHOWN_S[0] <= at <= SHOWN_S[1]]
+    lines = {
+        name: [found["window_segments"][i] for i in chosen] for name, found in sorted(series["transports"].items())
+    }
+    lines["queue"] = [1e-3 * series["ports"][BOTTLENECK]["queue_bytes"][i] for i in chosen]
+    return [series["time_s"][i] for i in chosen], lines
+
+
+class Synchronisation(Experiment):
+    """Drop-tail and RED with 1, 8 and 32 sources of one round trip."""
+
+    id = "internet-e01"
+    title = "Drop-tail and global synchronisation"
+    reference = "Feng, thesis defence (1999), slides Example of TCP Windowing and Drop-tail Queue Management"
+    axes = (
+        Axis("round_trips", "round trips"),
+        Axis("queue", "queue"),
+        Axis("sources", "sources"),
+        Axis("buffer", "buffer", "kB"),
+    )
+    quick = Profile(duration="140s", warmup="60s", replications=5, max_replications=15, cpu_s=30)
+    full = Profile(duration="360s", warmup="60s", replications=10, max_replications=40, cpu_s=150)
+    metrics = (
+        Observable("index", "synchronisation index", "", _index),
+        Observable("share", "sources that back off in one epoch", "%", _mean_share),
+        m.utilisation(BOTTLENECK, label="utilisation"),
+        m.port_loss(BOTTLENECK),
+    )
+    traces = {"windows": _windows}  # noqa: RUF012
+
+    def points(self, profile: ProfileName) -> Iterable[Point]:
+        """One source; many with equal round trips; and with unequal ones."""
+        del profile
+        return [
+            *grid(round_trips=[EQUAL], queue=[DROP_TAIL], sources=[1], buffer=BUFFERS_KB),
+            *grid(round_trips=[EQUAL], queue=[DROP_TAIL, RED], sources=[8, 32], buffer=BUFFERS_KB),
+            *grid(round_trips=[UNEQUAL], queue=[DROP_TAIL, RED], sources=[8, 32], buffer=[HALF_KB]),
+        ]
+
+    def settings(self, point: Point, profile: ProfileName) -> Settings:
+        """The queue and the sources; unequal paths have the same mean."""
+        del profile
+        size = float(point["buffer"])
+        drop_tail = dumbbell.bottleneck(size, {"kind": "drop-tail"})
+        return {
+            **(drop_tail if point["queue"] == DROP_TAIL else dumbbell.red(size, 0.1, ecn=False)),
+            "flows[tcp].count": point["sources"],
+            **({"links[1].delay": ["9ms", "29ms"]} if point["round_trips"] == UNEQUAL else {}),
+        }
+
+    def claims(self, results: Results) -> Iterable[Claim]:
+        """The saw-tooth, synchronisation, and what it costs."""
+        equal, unequal = results.where(round_trips=EQUAL), results.where(round_trips=UNEQUAL)
+        many = equal.where(sources=[8, 32])
+        drop_tail, red = many.where(queue=DROP_TAIL), many.where(queue=RED)
+        slide = "slide Drop-tail Queue Management"
+        return [
+            Claim(
+                "C1",
+                "With equal round trips drop-tail synchronises sources more than RED does: more of its congestion "
+                "epochs hit more than half of them.",
+                f'{slide}: "Global synchrony (poor utilization)"; the index from specification E1',
+                drop_tail["index"] > red["index"],
+                headline="Drop-tail: global synchrony",
+            ),
+            Claim(
+                "C2",
+                "A drop-tail buffer of a quarter of the bandwidth-delay product leaves more than 3 % of the link "
+                "unused.",
+                f"{slide}; the bound reconstructed",
+                drop_tail.where(buffer=30)["utilisation"] < 97,
+            ),
+            Claim(
+                "C3",
+                "There RED uses the link better.",
+                f'{slide}: "Solution: Randomize"; derived',
+                red.where(buffer=30)["utilisation"] > drop_tail.where(buffer=30)["utilisation"],
+            ),
+            Claim(
+                "C4",
+                "One source uses the link as the saw-tooth from (D + B)/2 to D + B says, within 2 points.",
+                "derived: specification, oracle 3",
+                _near_saw_tooth(equal.where(queue=DROP_TAIL, sources=1)["utilisation"]),
+            ),
+            Claim(
+                "C5",
+                "Eight sources in step are one source: the same formula holds for them.",
+                "derived",
+                _near_saw_tooth(equal.where(queue=DROP_TAIL, sources=8)["utilisation"]),
+            ),
+            Claim.comparison(
+                "C6",
+                "The index with unequal round trips.",
+                "not in the deck",
+                unequal["index"],
+                "sensitivity: equal round trips are the case that the slide's problem is at its worst in",
+            ),
+        ]
+
+    def figures(self, results: Results) -> Iterable[Figure]:
+        """One saw-tooth, many of them, how often they fall together, and what it costs."""
+        equal = results.where(round_trips=EQUAL)
+
+        def kept(queue: str, sources: int, round_trips: str = EQUAL) -> Trace:
+            return cast(
+                Trace,
+                results.trace("windows", round_trips=round_trips, queue=queue, sources=sources, buffer=HALF_KB),
+            )
+
+        yield Figure(
+            "saw-tooth",
+            "The window of one source, drop-tail of 60 kB",
+            "First replication. Dashed: what fits into pipe and buffer, D + B, half of it, and the pipe alone.",
+            lambda: _one(kept(DROP_TAIL, 1)),
+            claims=("C4",),
+        )
+        for sources in (8, 32):
+            yield Figure(
+                f"windows-{sources}",
+                f"Windows of {sources} sources with equal round trips, 60 kB",
+                "First replication; above, one line per source. Lines that lie on each other are sources in step.",
+                partial(_many, {name: kept(name, sources) for name in (DROP_TAIL, RED)}),
+                claims=("C1",),
+            )
+        yield fig.compare(
+            {name: equal.where(queue=name, sources=[8, 32])["index"] for name in (DROP_TAIL, RED)},
+            "index",
+            "Share of congestion epochs in which more than half of the sources back off",
+            x="buffer",
+            panel="sources",
+            claims=("C1",),
+        )
+        yield Figure(
+            "utilisation",
+            "Utilisation over the buffer",
+            "Dashed: the formula for one saw-tooth. The bandwidth-delay product is 120 kB; the axis begins at 85 %.",
+            lambda: _utilisation(equal),
+            claims=("C2", "C3", "C4", "C5"),
+        )
+
+
+def _near_saw_tooth(used: Quantity) -> Condition:
+    """Within 2 points of the formula at every buffer."""
+    checks: list[Check] = []
+    for buffer in used.values_of("buffer"):
+        expected = saw_tooth(buffer)
+        # A list keeps the axis free, so that the point is named where it is shown.
+        checks += used.where(buffer=[buffer]).within(expected - 2, expected + 2).checks
+    return Condition(f"{used.label} within 2 points of the formula", tuple(checks))
+
+
+def _one(found: Trace) -> Drawing:
+    from tailback.plotting import plot
+
+    times, lines = found
+    figure = plot.new(1, 2, width=8.0, height=2.4, sharex=True)
+    upper, lower = figure.axes
+    (window,) = (values for name, values in lines.items() if name != "queue")
+    with plot.style():
+        upper.plot(times, window, color=plot.COLOURS[0])
+        top = PIPE_KB + HALF_KB
+        for text, level in (("D + B", top), ("D", PIPE_KB), ("(D + B)/2", top / 2)):
+            upper.axhline(level, color="#666666", linestyle="--", linewidth=0.9)
+            upper.annotate(
+                text, (1.01, level), xycoords=("axes fraction", "data"), fontsize=8, va="center", annotation_clip=False
+            )
+        plot.finish(upper, y="window (segments)")
+        lower.plot(times, lines["queue"], color=plot.COLOURS[1])
+        plot.finish(lower, x="time (s)", y="queue (kB)")
+        lower.set_xlim(times[0], times[-1])
+    return figure
+
+
+def _many(by_queue: dict[str, Trace]) -> Drawing:
+    from tailback.plotting import plot
+
+    figure = plot.new(2, 2, width=5.6, height=2.4, sharex=True, sharey="row")
+    for column, (name, (times, lines)) in enumerate(by_queue.items()):
+        upper, lower = figure.axes[column], figure.axes[2 + column]
+        windows = [values for flow, values in lines.items() if flow != "queue"]
+        with plot.style():
+            for values, colour in zip(windows, plot.ramp(len(windows)), strict=True):
+                upper.plot(times, values, color=colour, linewidth=0.8)
+            plot.finish(upper, title=name, y="window (segments)" if column == 0 else "")
+            lower.plot(times, lines["queue"], color=plot.COLOURS[column], linewidth=0.9)
+            plot.finish(lower, x="time (s)", y="queue (kB)" if column == 0 else "")
+            lower.set_xlim(times[0], times[-1])
+    return figure
+
+
+def _utilisation(equal: Results) -> Drawing:
+    from tailback.plotting import plot
+
+    figure = plot.new(width=7.0)
+    (axes,) = figure.axes
+    cases = ((DROP_TAIL, 1), (DROP_TAIL, 8), (DROP_TAIL, 32), (RED, 8), (RED, 32))
+    with plot.style():
+        fine = list(range(25, 126))
+        axes.plot(fine, [saw_tooth(size) for size in fine], "--", color="#666666", label="one saw-tooth")
+        for index, (queue, sources) in enumerate(cases):
+            along, intervals = equal.where(queue=queue, sources=sources)["utilisation"].curve("buffer")
+            label = f"{queue}, {sources} source" + ("s" if sources > 1 else "")
+            plot.curve(axes, along, intervals, label=label, index=index)
+        plot.finish(axes, x="buffer (kB)", y="utilisation (%)", ticks=[float(b) for b in BUFFERS_KB], from_zero=False)
+        axes.set_ylim(85, 100.5)
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    return figure

@@ -1,0 +1,239 @@
+"""The rows of the board: every registered discipline with its defaults, and the thesis' proposals."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from tailback import _native
+from tailback.gallery.internet.shared import blue, dumbbell, subtcp
+from tailback.scenario import Value
+from tailback.study.experiment.points import Settings
+
+__all__ = [
+    "ADAPTIVE",
+    "ADAPTIVE_1999",
+    "ADAPTIVE_SUBTCP",
+    "APART",
+    "BLUE",
+    "BUFFER_KB",
+    "FLOYD",
+    "GROUPS",
+    "LIMITED",
+    "OFF",
+    "ON",
+    "ONE",
+    "ONLY_OVERFLOW",
+    "PER_FLOW",
+    "RED",
+    "RED_1999",
+    "RED_STEEP",
+    "RED_SUBTCP",
+    "RENO",
+    "SFB",
+    "SFB_MOVING",
+    "SUBTCP",
+    "THESIS",
+    "TURNED_OFF",
+    "Row",
+    "board",
+    "ecn_keys",
+    "marks",
+]
+
+BUFFER_KB = 100
+OFF, ON = "off", "on"
+
+THESIS, ONE, APART, PER_FLOW = (
+    "the thesis' proposals",
+    "one queue",
+    "one queue, flows told apart",
+    "a queue for each flow",
+)
+GROUPS = (THESIS, ONE, APART, PER_FLOW)
+
+RED, RED_STEEP = "RED, max_p 0.1", "RED, max_p 1"
+ADAPTIVE, BLUE, SFB, SFB_MOVING = "adaptive RED", "Blue, B4", "SFB", "SFB, moving hash"
+SUBTCP, RED_SUBTCP, ADAPTIVE_SUBTCP = "SubTCP, drop-tail", "SubTCP, RED", "SubTCP, adaptive RED"
+RED_1999, ADAPTIVE_1999 = "TCP of 1999, RED", "TCP of 1999, adaptive RED"
+"""TCP that sends on at a window of one segment whatever is echoed; RFC 3168's rule is of 2001."""
+FLOYD = "red, adaptive (2001)"
+RENO = "drop-tail, Reno"
+"""The sender of the published model of TCP: Reno, every segment acknowledged, and nothing of later years."""
+
+_OF_CLASSES = ("priority", "class-based", "wrr", "htb", "shaper")
+"""Disciplines that serve others: by themselves they are FIFOs."""
+_APART = ("sfb", "fred", "sred", "choke", "red-pd")
+_PER_FLOW = (
+    "drr",
+    "sfq",
+    "wfq",
+    "wf2q-plus",
+    "virtual-clock",
+    "scfq",
+    "stfq",
+    "sfq-red",
+    "fq-codel",
+    "fq-pie",
+    "fair-queue",
+)
+_BY_COLOUR = ("rio", "ered")
+"""What nobody has coloured is green, which these two spare."""
+_ECN: Mapping[str, Mapping[str, Value]] = {"ecn": {}}
+_ALWAYS_MARKS = ("dualpi2",)
+"""Disciplines that mark without being told to."""
+
+ONLY_OVERFLOW = ("drop-tail", "drop-head", "drr", "sfq", "wfq", "wf2q-plus", "virtual-clock", "scfq", "stfq")
+"""Disciplines that drop nothing but what the buffer has no room for."""
+
+TURNED_OFF: Mapping[str, str] = {
+    "pie": "above a probability of 10 % it drops what it might mark (RFC 8033 section 5.1)",
+    "dualpi2": "above 25 % it drops what it might mark (RFC 9332 section 4.2)",
+}
+"""Disciplines of one queue that mark nothing above a probability."""
+
+LIMITED: Mapping[str, str] = {
+    "sred": "its probability is at most 15 % (INFOCOM 1999)",
+    "fred": "it marks by chance with at most 2 %, and drops what a flow has too much (SIGCOMM 1997)",
+    "choke": "what meets a packet of its own flow is dropped and cannot be marked (INFOCOM 2000)",
+    "wred": "it marks at most a tenth of the packets, and drops all above the upper threshold",
+}
+"""Disciplines of one queue that mark a part of the packets at most, and drop others, by their laws and defaults."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """What stands in one line of the board."""
+
+    name: str
+    group: str
+    discipline: Mapping[str, Value]
+    """Without ECN; `ecn` turns it on."""
+    keys: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
+    """What lets the discipline mark, see `ecn_keys`."""
+    sender: Settings = field(default_factory=dict)
+    """How it differs from the TCP of the scenario."""
+    packets: Settings = field(default_factory=dict)
+    """Their colour, where the discipline goes by it."""
+    ecn: tuple[str, ...] = (OFF, ON)
+
+    def settings(self, ecn: str) -> Settings:
+        """Bottleneck and sender, with both ends and the discipline using ECN or not."""
+        on = ecn == ON
+        discipline = dict(self.discipline)
+        for key, inside in self.keys.items():
+            # Some mark by default; what is off at the ends has no effect, and is off here too for the record.
+            discipline[key] = on if key == "ecn" else {**inside, "ecn": on}
+        return {
+            **dumbbell.bottleneck(BUFFER_KB, discipline),
+            "flows[tcp].transport.ecn": "classic" if on else "off",
+            **self.sender,
+            **self.packets,
+        }
+
+
+@cache
+def ecn_keys(name: str) -> Mapping[str, Mapping[str, Value]]:
+    """Keys that let a discipline mark, read from the schema: `ecn`, or that of a law inside it.
+
+    With a law inside comes all of its table as it is by default there, since one that is written may have others: what
+    it leaves out is not the discipline's default but the law's own.
+    """
+    schema = json.loads(_native.schema())
+
+    def table(node: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the properties of what stands at a node."""
+        for part in (node, *node.get("allOf", ()), *node.get("anyOf", ())):
+            if "$ref" in part:
+                return table(schema["$defs"][part["$ref"].rpartition("/")[2]])
+            if "properties" in part:
+                found: Mapping[str, Any] = part["properties"]
+                return found
+        return {}
+
+    kinds: list[Mapping[str, Any]] = schema["$defs"]["Spec"]["oneOf"]
+    own = next(table(kind) for kind in kinds if kind["title"] == name)
+    inside = {key: node["default"] for key, node in own.items() if "ecn" in table(node) and "default" in node}
+    return ({"ecn": {}} if "ecn" in own else {}) | inside
+
+
+def marks(name: str) -> bool:
+    """Whether a registered discipline can mark."""
+    return bool(ecn_keys(name)) or name in _ALWAYS_MARKS
+
+
+@cache
+def board() -> Mapping[str, Row]:
+    """Return all rows by name, group by group; within a group the thesis' order, or the registry's."""
+    rows = [*_proposals(), *_registered()]
+    rows.sort(key=lambda row: GROUPS.index(row.group))
+    return {row.name: row for row in rows}
+
+
+def _registered() -> list[Row]:
+    """Return every registered discipline that is more than a frame for others, with its defaults."""
+    names: dict[str, list[str]] = json.loads(_native.names())
+    rows = []
+    for name in names["disciplines"]:
+        if name in _OF_CLASSES:
+            continue
+        group = APART if name in _APART else PER_FLOW if name in _PER_FLOW else ONE
+        ecn = (OFF, ON) if marks(name) else (OFF,)
+        rows.append(Row(name, group, {"kind": name}, ecn_keys(name), packets=_colour(name), ecn=ecn))
+        if name == "drop-tail":
+            rows.append(Row(RENO, ONE, {"kind": name}, sender=_reno(), ecn=(OFF,)))
+        if name == "red":
+            floyd: dict[str, Value] = {"kind": "red", "adaptive": {"kind": "floyd"}}
+            rows.append(Row(FLOYD, ONE, floyd, _ECN))
+    return rows
+
+
+def _colour(name: str) -> Settings:
+    """Return what makes packets best effort where the discipline would take them for reserved ones."""
+    if name not in _BY_COLOUR:
+        return {}
+    return {"flows[tcp].marking": {"meter": {"kind": "fixed", "colour": "yellow"}}}
+
+
+def _reno() -> Settings:
+    path = "flows[tcp].transport"
+    return {
+        f"{path}.recovery": {"kind": "reno"},
+        f"{path}.limited-transmit": False,
+        f"{path}.delayed-ack.every": 1,
+        f"{path}.spurious-timeout": "off",
+    }
+
+
+def _proposals() -> list[Row]:
+    """Return the thesis' proposals, with the parameters that its experiments have here, for a buffer of 100 kB."""
+    path = "flows[tcp].transport"
+    red, steep = (_discipline(dumbbell.red(BUFFER_KB, max_p, ecn=False)) for max_p in (0.1, 1.0))
+    adaptive = _discipline(dumbbell.red(BUFFER_KB, 0.1, ecn=False, adaptive={"kind": "feng"}))
+    # Bins of 13 packets belong to 200 kB: half as much again as a bin's part of the buffer.
+    sfb: dict[str, Value] = {"kind": "sfb", "bin-size": 7}
+    control, floor = subtcp.HOSTS[subtcp.SUBTCP]
+    gentle: Settings = {f"{path}.congestion-control": {**control, "x": 0.1}, f"{path}.ecn-floor": floor}
+    old: Settings = {f"{path}.ecn-floor": subtcp.HOSTS[subtcp.TCP][1]}
+    return [
+        Row(RED, THESIS, red, _ECN),
+        Row(RED_STEEP, THESIS, steep, _ECN),
+        Row(ADAPTIVE, THESIS, adaptive, _ECN),
+        Row(RED_1999, THESIS, red, _ECN, old, ecn=(ON,)),
+        Row(ADAPTIVE_1999, THESIS, adaptive, _ECN, old, ecn=(ON,)),
+        Row(SUBTCP, THESIS, {"kind": "drop-tail"}, {}, gentle, ecn=(OFF,)),
+        Row(RED_SUBTCP, THESIS, red, _ECN, gentle),
+        Row(ADAPTIVE_SUBTCP, THESIS, adaptive, _ECN, gentle),
+        Row(BLUE, THESIS, _discipline(blue.settings("B4", BUFFER_KB, ecn=False)), _ECN),
+        Row(SFB, THESIS, sfb, _ECN),
+        Row(SFB_MOVING, THESIS, {**sfb, "rehash": {"interval": "2s"}}, _ECN),
+    ]
+
+
+def _discipline(settings: Settings) -> Mapping[str, Value]:
+    found = settings[f"{dumbbell.PORT}.discipline"]
+    assert isinstance(found, dict)
+    return found

@@ -1,0 +1,119 @@
+"""Figures of the rivals: one row for each discipline."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isnan
+from typing import TYPE_CHECKING
+
+from tailback.gallery.internet.shared.queues import FAIR
+from tailback.study.experiment import Results
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+
+ENOUGH = 0.95
+"""Share of the goodput that the buffer is to give."""
+LEAST = 7.0
+"""Where the axis of buffers begins, kB."""
+
+
+def ladder(results: Results, queue: str) -> list[tuple[float, float]]:
+    """Return multiples of the slide's buffer with TCP's mean goodput, Mbit/s."""
+    along, found = results.where(queue=queue)["goodput"].curve("size")
+    return [(float(size), interval.mean) for size, interval in zip(along, found, strict=True)]
+
+
+def needed(rungs: Sequence[tuple[float, float]], reference: float) -> tuple[float, float] | None:
+    """Return the least rung with `ENOUGH` of the reference and the one below, 0 below the first; none if none has."""
+    below = 0.0
+    for size, goodput in rungs:
+        if goodput >= ENOUGH * reference:
+            return size, below
+        below = size
+    return None
+
+
+def _rows(axes: Axes, labels: Sequence[str], x: str) -> None:
+    axes.set_yticks(range(len(labels)), list(labels))
+    axes.set_ylim(len(labels) - 0.5, -0.5)
+    axes.grid(axis="y", color="#e6e6e6", linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.set_xlabel(x)
+
+
+def _dots(axes: Axes, r: Results, name: str, queues: Sequence[str], groups: Sequence[int]) -> None:
+    """A mean with its interval in each row that has one."""
+    from tailback.plotting import plot
+
+    for point, found in r[name].intervals():
+        row = queues.index(str(point["queue"]))
+        if isnan(found.mean):
+            continue
+        reach = [[max(found.mean - found.lo, 0)], [max(found.hi - found.mean, 0)]]
+        axes.errorbar([found.mean], [row], xerr=reach, fmt="o", color=plot.COLOURS[groups[row]], elinewidth=1.2)
+
+
+def _from_zero(axes: Axes) -> None:
+    """Begin a little below zero, so that a dot at zero is whole."""
+    axes.set_xlim(left=-0.02 * axes.get_xlim()[1])
+
+
+def draw_isolation(r: Results, queues: Sequence[str], groups: Sequence[int]) -> Drawing:
+    """What the flow gets, and what TCP suffers."""
+    from tailback.plotting import plot
+
+    shown = (
+        ("cbr_carried", "non-responsive\ncarried (Mbit/s)"),
+        ("tcp_lost", "TCP lost (Mbit/s)"),
+        ("starved", "starved TCP flows"),
+    )
+    figure = plot.new(len(shown), sharey=True, width=3.1, height=6.2)
+    for axes, (name, label) in zip(figure.axes, shown, strict=True):
+        with plot.style():
+            _dots(axes, r, name, queues, groups)
+            _rows(axes, queues, label)
+            if name == "cbr_carried":
+                axes.set_xscale("log")
+                axes.set_xlim(0.05, 60)
+                axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+                axes.axvline(FAIR, color="#666666", linestyle="--", linewidth=0.9)
+            else:
+                _from_zero(axes)
+    return figure
+
+
+def draw_cost(results: Results, queues: Sequence[str], groups: Sequence[int], fair: float) -> Drawing:
+    """Buffer, queue and state."""
+    from tailback.plotting import plot
+
+    r = results.where(size=1)
+    figure = plot.new(3, sharey=True, width=3.1, height=6.2)
+    buffers, lengths, state = figure.axes
+    with plot.style():
+        for row, queue in enumerate(queues):
+            rungs = ladder(results, queue)
+            unit = 400 if groups[row] == 2 else 200
+            colour = plot.COLOURS[groups[row]]
+            best = max(goodput for _, goodput in rungs)
+            for reference, marker, fill, lift in ((best, "o", colour, -0.16), (fair, "D", "white", 0.16)):
+                found = needed(rungs, reference)
+                if found is None:
+                    continue
+                enough, below = unit * found[0], unit * found[1]
+                buffers.plot([max(below, LEAST), enough], [row + lift] * 2, color=colour, linewidth=1.2)
+                buffers.plot(
+                    [enough], [row + lift], marker, color=colour, markerfacecolor=fill, markersize=5, clip_on=False
+                )
+        _rows(buffers, queues, "buffer needed (kB)")
+        buffers.set_xscale("log")
+        buffers.set_xlim(LEAST, 4000)
+        buffers.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        for axes, name, label in ((lengths, "mean_queue", "mean queue (kB)"), (state, "state", "state (bytes)")):
+            _dots(axes, r, name, queues, groups)
+            _rows(axes, queues, label)
+        _from_zero(lengths)
+        state.set_xscale("log")
+        state.set_xlim(10, 1e6)
+    return figure

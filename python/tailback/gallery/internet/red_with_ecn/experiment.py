@@ -1,0 +1,122 @@
+"""E4, ECN: RED with and without it over the number of connections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import cast
+
+from tailback.gallery.internet.shared import dumbbell
+from tailback.gallery.internet.shared.dumbbell import BOTTLENECK
+from tailback.plotting import experiment as fig
+from tailback.results import observables as m
+from tailback.study.experiment import (
+    Axis,
+    Claim,
+    Experiment,
+    Figure,
+    Point,
+    Profile,
+    ProfileName,
+    Results,
+    Settings,
+    grid,
+)
+
+BUFFER_KB, MAX_P = 80, 0.1
+OFF, ON = "no ECN", "ECN"
+RFC, BACKOFF, NS2 = "ECN, RFC 3168", "ECN, RFC 3168 and back-off", "ECN, ns-2"
+"""ECN with each rule for an echo at a window of one segment; plain "ECN" sends on, as the sources of 1999 did."""
+FLOORS = {ON: "none", RFC: "rfc3168", BACKOFF: "backoff", NS2: "ns-2"}
+SOURCES = (8, 16, 32, 48, 64)
+
+
+class EcnLoss(Experiment):
+    """RED of 80 kB that drops, that marks, and that marks for senders which wait at a window of one."""
+
+    id = "internet-e04"
+    title = "RED with and without ECN"
+    reference = "Feng, thesis defence (1999), slides ECN, and RED and Packet Loss"
+    axes = (Axis("ecn", "congestion notification"), Axis("sources", "connections"))
+    quick = Profile(duration="120s", warmup="20s", replications=4, max_replications=24, cpu_s=25)
+    full = Profile(duration="220s", warmup="20s", replications=10, max_replications=60, cpu_s=130)
+    metrics = (
+        m.port_loss(BOTTLENECK),
+        m.utilisation(BOTTLENECK, label="utilisation"),
+        m.mean_queue(BOTTLENECK, label="mean queue"),
+        m.marks(BOTTLENECK),
+    )
+
+    def points(self, profile: ProfileName) -> Iterable[Point]:
+        """Drops, marks, and marks for senders with the other rules."""
+        del profile
+        return grid(ecn=[OFF, *FLOORS], sources=SOURCES)
+
+    def settings(self, point: Point, profile: ProfileName) -> Settings:
+        """ECN at both ends and in the queue, or at neither."""
+        del profile
+        on = point["ecn"] != OFF
+        return {
+            **dumbbell.red(BUFFER_KB, MAX_P, ecn=on),
+            "flows[tcp].count": point["sources"],
+            "flows[tcp].transport.ecn": "classic" if on else "off",
+            "flows[tcp].transport.ecn-floor": FLOORS.get(str(point["ecn"]), "none"),
+        }
+
+    def claims(self, results: Results) -> Iterable[Claim]:
+        """ECN avoids most loss of moderate loads, and not that of high ones."""
+        off, on = results.where(ecn=OFF), results.where(ecn=ON)
+        moderate = {"sources": lambda n: int(cast(int, n)) <= 32}
+        return [
+            Claim(
+                "C1",
+                "Up to 32 connections ECN at least halves the loss.",
+                'slide ECN: "Without ECN, packet loss rates will remain high"; the factor reconstructed',
+                on.where(**moderate)["loss"] <= 0.5 * off.where(**moderate)["loss"],
+            ),
+            Claim(
+                "C2",
+                "With 64 connections more than 1 % is lost even with ECN, whatever senders do at a window of one.",
+                'slide RED and Packet Loss: "Even with ECN, RED does not eliminate packet loss"; the bound '
+                "reconstructed",
+                results.where(ecn=list(FLOORS), sources=64)["loss"] > 1,
+                headline='"Even with ECN, RED does not eliminate packet loss": more than 1 % with 64 connections',
+            ),
+            Claim(
+                "C3",
+                "The link is as busy with ECN as without, within half a point.",
+                "reconstructed: loss is not avoided by sending less",
+                on["utilisation"] - off["utilisation"] >= -0.5,
+            ),
+            Claim.comparison(
+                "C4",
+                "Loss with 64 connections by what senders do with an echo at a window of one segment.",
+                "RFC 3168, section 6.1.2; ns-2.35",
+                results.where(ecn=list(FLOORS), sources=64)["loss"],
+                "a sensitivity: the slide does not name the rule",
+            ),
+        ]
+
+    def figures(self, results: Results) -> Iterable[Figure]:
+        """Loss, mean queue and marks over the number of connections."""
+        by_kind = {name: results.where(ecn=name) for name in (OFF, *FLOORS)}
+        yield fig.compare(
+            {name: at["loss"] for name, at in by_kind.items()},
+            "loss",
+            "Loss with RED of 80 kB",
+            x="sources",
+            claims=("C1", "C2", "C4"),
+        )
+        yield fig.compare(
+            {name: at["mean_queue"] for name, at in by_kind.items()},
+            "mean-queue",
+            "Mean queue over the number of connections",
+            "RED's max_th is 64 kB.",
+            x="sources",
+        )
+        yield fig.compare(
+            {name: at["marks"] for name, at in by_kind.items() if name != OFF},
+            "marks",
+            "Marks per second",
+            "The curves lie on each other: what RED marks hangs on its average alone, whatever senders do with it.",
+            x="sources",
+        )

@@ -1,0 +1,1 @@
+"""Bottlenecks, senders, services and models of the Internet experiments."""

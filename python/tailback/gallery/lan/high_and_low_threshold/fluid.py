@@ -1,0 +1,88 @@
+"""The cycle of a queue under back-pressure as a fluid (of whole frames), and the bounds that hold without one.
+
+Times in µs, rates in kB/µs of buffer bytes, levels in kB. All links run at one rate; `FEEDERS` of them feed the queue
+and always have something to send.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from tailback.bounds.headroom import CONTROL, HEADER, NS_PER_M, OVERHEAD, headroom
+
+__all__ = ["BUFFER_KB", "FRAME_KB", "Cycle", "cycle", "needed_kb", "overflows_above_kb", "starves_below_kb"]
+
+FEEDERS = 2
+BUFFER_KB = 50.0
+RATE_BPS = 1e9
+MTU = 1500
+FRAME_KB = (MTU + HEADER) / 1e3
+_FRAME_US = (MTU + HEADER + OVERHEAD) * 8e6 / RATE_BPS
+_RATE = FRAME_KB / _FRAME_US
+"""Of one link, kB of frames per µs."""
+_ROOM_KB = BUFFER_KB // FRAME_KB * FRAME_KB
+"""What whole frames can use of the buffer."""
+
+
+def _round_trip_us(length_km: float) -> float:
+    control_us = (CONTROL + OVERHEAD) * 8e6 / RATE_BPS
+    return 2 * length_km * NS_PER_M + control_us
+
+
+def _overshoot_kb(length_km: float) -> float:
+    """How far the queue rises above the high threshold.
+
+    What arrives after it is whole frames, all that began before the stop took effect. The links, started together,
+    deliver theirs together, so the queue goes one frame above the fluid each time.
+    """
+    frames = math.ceil(_round_trip_us(length_km) / _FRAME_US)
+    return (FEEDERS - 1) * (frames + 1) * FRAME_KB
+
+
+def start_loop_us(length_km: float) -> float:
+    """From the low threshold to the end of the first frame, which is stored before it is forwarded."""
+    return _round_trip_us(length_km) + _FRAME_US
+
+
+def needed_kb(length_km: float) -> float:
+    """Return the headroom formula for all feeders: no loss, whatever the phases and however slow the drain."""
+    return FEEDERS * headroom(RATE_BPS, MTU, length_km * 1e3 * NS_PER_M * 1e-9, response_s=0).bytes / 1e3
+
+
+def starves_below_kb(length_km: float) -> float:
+    """Return the low threshold below which the queue runs empty before the first frame is there (network calculus)."""
+    return _RATE * start_loop_us(length_km)
+
+
+def overflows_above_kb(length_km: float) -> float:
+    """Return the high threshold above which the queue does not fit into the buffer."""
+    return _ROOM_KB - _overshoot_kb(length_km)
+
+
+@dataclass(frozen=True, slots=True)
+class Cycle:
+    """What comes out of one cycle."""
+
+    utilisation: float
+    """Of the output link, %."""
+    loss: float
+    """Lost of what arrives, %."""
+
+
+def cycle(high: float, low: float, length_km: float) -> Cycle:
+    """Return the cycle between two thresholds in % of the buffer.
+
+    The queue rises through `high` and overshoots it; falls through `low`, and on for the start loop, or until it is
+    empty and the output link idles; and rises again.
+    """
+    high_kb, low_kb = BUFFER_KB * high / 100, BUFFER_KB * low / 100
+    rise = (FEEDERS - 1) * _RATE
+    start = start_loop_us(length_km)
+    turn = high_kb + _overshoot_kb(length_km)
+    peak = min(turn, _ROOM_KB)
+    idle = max(0.0, start - low_kb / _RATE)
+    least = max(0.0, low_kb - _RATE * start)
+    sending = (turn - least) / rise
+    period = sending + (peak - low_kb) / _RATE + start
+    return Cycle(100 * (1 - idle / period), 100 * (turn - peak) / (FEEDERS * _RATE * sending))

@@ -1,0 +1,133 @@
+"""The deck's idealised XON/XOFF against the control frames of 802.3x and 802.1Qbb."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tailback.plotting import experiment as fig
+from tailback.results import observables as m
+from tailback.results.report import Report
+from tailback.scenario import Value
+from tailback.study.experiment import (
+    Axis,
+    AxisValue,
+    Claim,
+    Experiment,
+    Figure,
+    Observable,
+    Point,
+    Profile,
+    ProfileName,
+    Results,
+    Settings,
+    grid,
+)
+
+IDEAL, MAC, SHORT = "on-off", "MAC frames", "MAC frames, 128 quanta"
+SIGNALS: dict[AxisValue, Value] = {
+    IDEAL: {"kind": "on-off"},
+    MAC: {"kind": "mac", "quanta": 65535},
+    SHORT: {"kind": "mac", "quanta": 128},
+}
+FILES: dict[AxisValue, str] = {
+    "traffic merging": "merging.toml",
+    "video and data": "class.toml",
+    "independent flows": "independent.toml",
+}
+CONTROL_WIRE = 84
+"""Bytes that a control frame of 64 B takes on the wire, with preamble and gap."""
+
+
+def _control_frames(report: Report) -> float:
+    """Control frames per second, all ports together, since the start of the run."""
+    return report.data["control_frames"] / report.data["end_s"]
+
+
+def _control_share(report: Report) -> float:
+    """Share of the wire that control frames take, in percent, on the link where it is largest."""
+    shares = (port["notifications_sent"] * CONTROL_WIRE * 8 / port["rate_bps"] for port in report.data["ports"])
+    return 100 * max(shares) / report.data["end_s"]
+
+
+class MacControlFrames(Experiment):
+    """Traffic merging, video with data, and independent flows, each with three ways of signalling."""
+
+    id = "lan-mac"
+    title = "Idealised notifications against MAC control frames"
+    reference = "Tobagi, Fraleigh and Noureddine, A.1, B.1 and C.1; IEEE 802.3 Annex 31B; IEEE 802.1Qbb"
+    axes = (Axis("case", "case"), Axis("signal", "signal"), Axis("rate", "data rate", "Mbit/s"))
+    quick = Profile(duration="45s", warmup="5s", replications=5, max_replications=16, cpu_s=6)
+    full = Profile(duration="220s", warmup="20s", replications=10, max_replications=60, cpu_s=70)
+    metrics = (
+        m.loss(),
+        m.throughput(),
+        m.mean_delay(),
+        Observable("control", "control frames per second", "1/s", _control_frames),
+        Observable("share", "share of the wire", "%", _control_share),
+    )
+
+    def points(self, profile: ProfileName) -> Iterable[Point]:
+        """Points at which the mechanism works hard."""
+        full = profile == "full"
+        merging, video, independent = FILES
+        return (
+            grid(case=[merging], signal=SIGNALS, rate=(1, 1.5, 2, 2.5, 3) if full else (1, 2, 3))
+            + grid(case=[video], signal=SIGNALS, rate=(3, 4, 5, 6, 7) if full else (3, 5, 7))
+            + grid(case=[independent], signal=SIGNALS, rate=(2, 4, 6, 8, 9) if full else (2, 5, 8))
+        )
+
+    def scenario(self, point: Point) -> str:
+        """Return one file for each case."""
+        return FILES[point["case"]]
+
+    def settings(self, point: Point, profile: ProfileName) -> Settings:
+        """How notifications travel, and the rate of the data."""
+        del profile  # only the length differs between the profiles
+        return {"backpressure.signal": SIGNALS[point["signal"]], "flows[data].source.rate": f"{point['rate']}Mbit/s"}
+
+    def claims(self, results: Results) -> Iterable[Claim]:
+        """Both ways of signalling block the same traffic, and neither costs much."""
+        ideal, mac, short = (results.where(signal=name) for name in SIGNALS)
+        return [
+            Claim(
+                "C1",
+                "PAUSE and PFC frames lose what the idealised notifications lose, within 0.2 points.",
+                "derived: with refresh both block the same traffic up to the time of a frame",
+                (mac["loss"] - ideal["loss"]).within(-0.2, 0.2),
+            ),
+            Claim(
+                "C2",
+                "They carry the same traffic, within 1 %.",
+                "derived as C1",
+                mac["throughput"].close_to(ideal["throughput"], relative=0.01),
+            ),
+            Claim(
+                "C3",
+                "Pauses of 128 quanta, refreshed, lose the same as pauses of 65535, within 0.2 points.",
+                "derived: a pause is refreshed after half its time, so its length does not matter",
+                (short["loss"] - mac["loss"]).within(-0.2, 0.2),
+            ),
+            Claim(
+                "C4",
+                "Shorter pauses cost more control frames.",
+                "derived",
+                mac["control"] < short["control"],
+            ),
+            Claim(
+                "C5",
+                "Control frames take less than 2.2 % of any wire with pauses of 65535 quanta.",
+                "derived: between XOFF and XON 5 kB drain, and come back before the next XOFF",
+                mac["share"] < 2.2,
+            ),
+        ]
+
+    def figures(self, results: Results) -> Iterable[Figure]:
+        """Loss, and what the control frames cost, a panel per case."""
+        rows = (
+            ("loss", "Packet loss of all flows", "The three curves lie on each other.", ("C1", "C2", "C3")),
+            ("control", "Control frames", "", ("C4",)),
+            ("share", "Control frames' share of the wire that has most of them", "", ("C5",)),
+        )
+        for metric, title, caption, claims in rows:
+            at = {str(signal): results.where(signal=signal)[metric] for signal in SIGNALS}
+            yield fig.compare(at, metric, title, caption, x="rate", panel="case", claims=claims)

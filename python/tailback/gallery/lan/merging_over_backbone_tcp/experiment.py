@@ -1,0 +1,110 @@
+"""E-C2 with TCP: what stopping a backbone costs sources that respond, in every mode."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tailback.gallery.lan.shared import tcp_sources as tcp
+from tailback.plotting import experiment as fig
+from tailback.study.experiment import Claim, Experiment, Figure, Point, Profile, ProfileName, Results, Settings
+
+
+class BackboneWithTcp(Experiment):
+    """Three TCP sources to a 10 Mbit/s destination each over one 100 Mbit/s backbone."""
+
+    id = "lan-c2-tcp"
+    title = "Merging over the backbone with TCP sources"
+    reference = "Tobagi, Fraleigh and Noureddine, experiment C.2, with sources that respond"
+    axes = tcp.AXES
+    quick = Profile(duration="34s", warmup="4s", replications=3, max_replications=12, cpu_s=12)
+    full = Profile(duration="220s", warmup="20s", replications=5, max_replications=40, cpu_s=260)
+    metrics = tcp.METRICS
+
+    def points(self, profile: ProfileName) -> Iterable[Point]:
+        """The ranges of C.2; fewer in quick."""
+        return (
+            tcp.points((2, 6, 9), (48, 96)) if profile == "quick" else tcp.points((2, 4, 6, 8, 9), (6, 12, 24, 48, 96))
+        )
+
+    def settings(self, point: Point, profile: ProfileName) -> Settings:
+        """Mode and source."""
+        del profile
+        return tcp.settings(point)
+
+    def claims(self, results: Results) -> Iterable[Claim]:
+        """What can be derived; the rest is reported."""
+        none, controlled = results.where(mechanism="none"), results.where(mechanism=list(tcp.CONTROLLED))
+        endless = results.where(traffic=tcp.ENDLESS, rate=10, burst=0)
+        worst = results.where(traffic=tcp.BURSTS, rate=9, burst=96)
+        selective = worst.where(mechanism=["destination", "class-destination"])
+        return [
+            Claim(
+                "T1",
+                "Under every mode of back-pressure not one segment is lost.",
+                "derived: three windows of 64 kB fit into the 500 kB of sw1, of which each destination has its "
+                "own share",
+                controlled["loss"].is_zero(),
+            ),
+            Claim(
+                "T2",
+                "Without control endless transfers lose segments.",
+                "derived: TCP opens its window until something is lost, and 64 kB do not fit into 50 kB",
+                none.where(traffic=tcp.ENDLESS)["loss"] > 0,
+            ),
+            Claim(
+                "T3",
+                "Stopping only the congested destination, endless transfers fill all three links: more than 95 % "
+                "of 28.5 "
+                "Mbit/s.",
+                "derived: each destination has 50 kB before its link, 40 ms, and is stopped by its own queue only",
+                endless.where(mechanism=["destination", "class-destination"])["goodput"] > 0.95 * 3 * tcp.LINE_MBPS,
+            ),
+            Claim(
+                "T4",
+                "Bursts of 96 kB at 9 Mbit/s are delivered sooner when only the congested destination is stopped.",
+                "conclusions of the deck; derived: a stopped backbone holds up bursts to destinations that idle",
+                selective["completion"] < worst.where(mechanism="plain")["completion"],
+            ),
+            Claim(
+                "T5",
+                "With one class, stopping it is stopping the backbone: the goodput is the same within 2 %.",
+                "derived: what is named is all that there is",
+                endless.where(mechanism="class")["goodput"].close_to(
+                    endless.where(mechanism="plain")["goodput"], relative=0.02
+                ),
+            ),
+            *(
+                Claim.comparison(number, text, "not in the deck", quantity, "the deck has no TCP")
+                for number, text, quantity in (
+                    (
+                        "T6",
+                        "Goodput of endless transfers when the backbone is stopped.",
+                        endless.where(mechanism="plain")["goodput"],
+                    ),
+                    (
+                        "T7",
+                        "Goodput of endless transfers without control.",
+                        endless.where(mechanism="none")["goodput"],
+                    ),
+                    (
+                        "T8",
+                        "Time to deliver a burst of 96 kB at 9 Mbit/s without control.",
+                        worst.where(mechanism="none")["completion"],
+                    ),
+                    ("T9", "Segments sent again without control.", worst.where(mechanism="none")["again"]),
+                    ("T10", "Segments sent again under back-pressure, all of them needlessly.", controlled["again"]),
+                )
+            ),
+        ]
+
+    def figures(self, results: Results) -> Iterable[Figure]:
+        """Loss and completion times by rate, a panel for each burst size."""
+        bursts = results.where(traffic=tcp.BURSTS)
+        for metric, name, title, claims in (
+            ("loss", "loss", "Segments lost", ("T1",)),
+            ("completion", "completion", "Mean time to deliver a burst", ("T4", "T8")),
+            ("completion_p99", "completion-p99", "99 % of bursts are delivered within", ()),
+            ("again", "again", "Segments sent again", ("T9", "T10")),
+        ):
+            curves = {mode: bursts.where(mechanism=mode)[metric] for mode in tcp.MODES}
+            yield fig.compare(curves, name, title, x="rate", panel="burst", claims=claims)

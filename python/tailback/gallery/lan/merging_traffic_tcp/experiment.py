@@ -1,0 +1,104 @@
+"""E-A1 with TCP: loss, retransmission and completion times where three sources meet, in every mode."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tailback.gallery.lan.shared import tcp_sources as tcp
+from tailback.plotting import experiment as fig
+from tailback.study.experiment import Claim, Experiment, Figure, Point, Profile, ProfileName, Results, Settings
+
+
+class TrafficMergingWithTcp(Experiment):
+    """Three TCP sources into one 10 Mbit/s link."""
+
+    id = "lan-a1-tcp"
+    title = "Traffic merging with TCP sources"
+    reference = "Tobagi, Fraleigh and Noureddine, experiment A.1, with sources that respond"
+    axes = tcp.AXES
+    quick = Profile(duration="45s", warmup="5s", replications=3, max_replications=12, cpu_s=12)
+    full = Profile(duration="420s", warmup="20s", replications=5, max_replications=40, cpu_s=140)
+    metrics = tcp.METRICS
+
+    def points(self, profile: ProfileName) -> Iterable[Point]:
+        """The ranges of A.1; fewer in quick."""
+        return (
+            tcp.points((1, 2, 3), (24, 48)) if profile == "quick" else tcp.points((1, 1.5, 2, 2.5, 3), (6, 12, 24, 48))
+        )
+
+    def settings(self, point: Point, profile: ProfileName) -> Settings:
+        """Mode and source."""
+        del profile
+        return tcp.settings(point)
+
+    def claims(self, results: Results) -> Iterable[Claim]:
+        """What can be derived; the rest is reported."""
+        none, controlled = results.where(mechanism="none"), results.where(mechanism=list(tcp.CONTROLLED))
+        endless = results.where(traffic=tcp.ENDLESS, rate=10, burst=0)
+        worst = results.where(traffic=tcp.BURSTS, rate=3, burst=48)
+        return [
+            Claim(
+                "T1",
+                "Under every mode of back-pressure not one segment is lost.",
+                "derived: three windows of 64 kB fit into the 500 kB that each of the first switches has",
+                controlled["loss"].is_zero(),
+            ),
+            Claim(
+                "T2",
+                "Without control endless transfers lose segments.",
+                "derived: TCP opens its window until something is lost, and three of 64 kB do not fit into 50 kB",
+                none.where(traffic=tcp.ENDLESS)["loss"] > 0,
+            ),
+            Claim(
+                "T3",
+                "Endless transfers fill the link in every mode: more than 95 % of the 9.49 Mbit/s that it carries.",
+                "derived: 50 kB are 40 ms, far above the round-trip time without queues",
+                endless["goodput"] > 0.95 * tcp.LINE_MBPS,
+            ),
+            Claim(
+                "T4",
+                "With one class and one destination the selective modes carry what unselective stops carry, "
+                "within 2 %.",
+                "derived: what they name is all that there is",
+                endless.where(mechanism=["class", "destination", "class-destination"])["goodput"].close_to(
+                    endless.where(mechanism="plain")["goodput"], relative=0.02
+                ),
+            ),
+            *(
+                Claim.comparison(
+                    f"T5{letter}",
+                    f"Time within which 99 % of bursts of 48 kB are delivered at 3 Mbit/s, {words}.",
+                    "not in the deck",
+                    worst.where(mechanism=mode)["completion_p99"],
+                    "a probe repairs a lost tail after two round trips, so that nothing can be derived about "
+                    "which is faster",
+                )
+                for letter, words, mode in (("a", "without control", "none"), ("b", "with XON/XOFF", "plain"))
+            ),
+            Claim.comparison(
+                "T6",
+                "Segments sent again at 3 Mbit/s in bursts of 48 kB without control.",
+                "not in the deck",
+                worst.where(mechanism="none")["again"],
+                "the deck has no TCP",
+            ),
+            Claim.comparison(
+                "T7",
+                "Segments sent again under back-pressure, all of them needlessly.",
+                "not in the deck",
+                controlled["again"],
+                "a timer or probe that fires while a burst waits is no loss; how often depends on TCP's variant",
+            ),
+        ]
+
+    def figures(self, results: Results) -> Iterable[Figure]:
+        """Loss and completion times by rate, a panel for each burst size."""
+        bursts = results.where(traffic=tcp.BURSTS)
+        for metric, name, title, claims in (
+            ("loss", "loss", "Segments lost", ("T1",)),
+            ("completion", "completion", "Mean time to deliver a burst", ()),
+            ("completion_p99", "completion-p99", "99 % of bursts are delivered within", ("T5a", "T5b")),
+            ("again", "again", "Segments sent again", ("T6", "T7")),
+        ):
+            curves = {mode: bursts.where(mechanism=mode)[metric] for mode in tcp.MODES}
+            yield fig.compare(curves, name, title, x="rate", panel="burst", claims=claims)

@@ -1,0 +1,186 @@
+"""How far a queue overshoots its threshold as cable and response time grow, against the headroom formula."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from tailback.bounds.headroom import NS_PER_M, headroom
+from tailback.results import observables as m
+from tailback.results.report import Report
+from tailback.scenario import Table
+from tailback.study.experiment import (
+    Axis,
+    AxisValue,
+    Claim,
+    Condition,
+    Experiment,
+    Figure,
+    Observable,
+    Point,
+    Profile,
+    ProfileName,
+    Quantity,
+    Results,
+    Settings,
+    grid,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+RATE = 1e9
+MTU = 1500
+HIGH_KB, LOW_KB = 40, 35
+"""Thresholds; in the small buffer they are the deck's 80 and 70 %."""
+SMALL, LARGE = 50, 200
+"""Buffers in kB: one that can overflow, and one that shows how far the queue would go."""
+ROOM_KB = SMALL - HIGH_KB
+SHORT_KM, STANDARD_US = 0.2, 1.024
+"""The values that stay while the other one is swept; 2 quanta is the standard's limit at 1 Gbit/s."""
+LENGTHS = (0.2, 1, 2, 3, 4, 6, 8, 10)
+RESPONSES = (0, 1.024, 10, 20, 30, 40, 60, 80, 100)
+
+
+def needed_kb(length_km: AxisValue, response_us: AxisValue) -> float:
+    """Headroom of the formula in kB."""
+    delay_s, response_s = float(length_km) * 1e3 * NS_PER_M * 1e-9, float(response_us) * 1e-6
+    return headroom(RATE, MTU, delay_s, response_s).bytes / 1e3
+
+
+def _overshoot(report: Report) -> float:
+    """How far the queue of the slow port went beyond the high threshold, in kB; negative if it never got there."""
+    return 1e-3 * report.max_queue_bytes("sw2->d") - HIGH_KB
+
+
+class Headroom(Experiment):
+    """One gigabit link into a 10 Mbit/s port."""
+
+    id = "lan-headroom"
+    title = "Headroom above the high threshold"
+    reference = "IEEE 802.3 Annex 31B; Tobagi, Fraleigh and Noureddine, slide Congestion Detection"
+    axes = (
+        Axis("buffer", "buffer", "kB"),
+        Axis("length", "cable", "km"),
+        Axis("response", "response time", "µs"),
+    )
+    quick = Profile(duration="5s", warmup="500ms", replications=5, max_replications=12, cpu_s=8)
+    full = Profile(duration="10s", warmup="500ms", replications=10, max_replications=60, cpu_s=70)
+    metrics = (
+        m.drops_at("sw2->d", flows="data", name="drops", label="packets lost at the slow port"),
+        m.loss("data"),
+        Observable("overshoot", "overshoot of the high threshold", "kB", _overshoot, lowest=None),
+    )
+
+    def points(self, profile: ProfileName) -> Iterable[Point]:
+        """A sweep of the cable and one of the response time, each with both buffers."""
+        lengths = LENGTHS if profile == "full" else (0.2, 2, 4, 6, 10)
+        responses = RESPONSES if profile == "full" else (1.024, 20, 40, 60, 100)
+        by_length = grid(buffer=(SMALL, LARGE), length=lengths, response=[STANDARD_US])
+        return by_length + grid(buffer=(SMALL, LARGE), length=[SHORT_KM], response=responses)
+
+    def settings(self, point: Point, profile: ProfileName) -> Settings:
+        """The thresholds in bytes are the same in both buffers."""
+        del profile  # only the length differs between the profiles
+        buffer = float(point["buffer"])
+        detection: Table = {"kind": "watermark", "high": HIGH_KB / buffer, "low": LOW_KB / buffer}
+        return {
+            "switches.sw2.buffer": f"{point['buffer']}kB",
+            "switches.sw2.backpressure": {
+                "scope": "plain",
+                "detection": detection,
+                "signal": {"kind": "mac", "quanta": 65535},
+                "response-time": f"{float(point['response']):g}us",
+            },
+            "links[1].length": f"{float(point['length']) * 1e3:g}m",
+        }
+
+    def claims(self, results: Results) -> Iterable[Claim]:
+        """The formula bounds the overshoot closely, and loss begins where it exceeds the room."""
+        small = results.where(buffer=SMALL)
+        return [
+            Claim(
+                "H1",
+                "Nothing is lost wherever the formula's headroom is at most the 10 kB above the high threshold.",
+                "derived: specification A.5",
+                _each(small["drops"], lambda needed: needed <= ROOM_KB, lambda drops, _: drops.is_zero()),
+            ),
+            Claim(
+                "H2",
+                "Packets are lost wherever it exceeds them by a fifth.",
+                "derived: the terms of the formula are reached, if not all by their last byte",
+                _each(small["drops"], lambda needed: needed >= 1.2 * ROOM_KB, lambda drops, _: drops > 0),
+            ),
+            Claim(
+                "H3",
+                "The overshoot of the threshold never exceeds the formula's headroom.",
+                "derived: specification A.5",
+                _each(_over(results), lambda _: True, lambda over, needed: over <= needed),
+            ),
+            Claim(
+                "H4",
+                "It comes to three quarters of it at least: the formula does not waste much.",
+                "derived",
+                _each(_over(results), lambda _: True, lambda over, needed: over >= 0.75 * needed),
+            ),
+        ]
+
+    def figures(self, results: Results) -> Iterable[Figure]:
+        """Overshoot and loss along both sweeps, the formula drawn with them."""
+        caption = "Dashed: the formula. Buffer of 200 kB with the thresholds of the small one, so that nothing is lost."
+        yield Figure(
+            "overshoot",
+            "Overshoot of the high threshold",
+            caption,
+            lambda: _draw(_over(results), formula=True),
+            claims=("H3", "H4"),
+        )
+        caption = "Buffer of 50 kB. Shaded: the formula asks for more than the 10 kB above the high threshold."
+        small = results.where(buffer=SMALL)["loss"]
+        yield Figure("loss", "Packet loss", caption, lambda: _draw(small, formula=False), claims=("H1", "H2"))
+
+
+def _over(results: Results) -> Quantity:
+    """The overshoot where the buffer does not cut it off."""
+    return results.where(buffer=LARGE)["overshoot"]
+
+
+def _each(
+    quantity: Quantity,
+    wanted: Callable[[float], bool],
+    condition: Callable[[Quantity, float], Condition],
+) -> Condition:
+    """A condition at each point whose headroom is wanted, with that headroom."""
+    joined: Condition | None = None
+    for point, _ in quantity.intervals():
+        needed = needed_kb(point["length"], point["response"])
+        if wanted(needed):
+            # Lists keep both axes free, so that the point is named where it is shown.
+            one = condition(quantity.where(length=[point["length"]], response=[point["response"]]), needed)
+            joined = one if joined is None else Condition(joined.expected, joined.checks + one.checks)
+    assert joined is not None, "there is a point to judge"
+    return joined
+
+
+def _draw(quantity: Quantity, formula: bool) -> Drawing:
+    """One panel per sweep."""
+    from tailback.plotting import plot
+
+    figure = plot.new(2, sharey=True)
+    sweeps = (("length", {"response": STANDARD_US}), ("response", {"length": SHORT_KM}))
+    for axes, (x, fixed) in zip(figure.axes, sweeps, strict=True):
+        along, intervals = quantity.where(**fixed).curve(x)
+        values = [float(value) for value in along]
+        needed = [needed_kb(value, STANDARD_US) if x == "length" else needed_kb(SHORT_KM, value) for value in values]
+        with plot.style():
+            plot.curve(axes, along, intervals, label="measured")
+            if formula:
+                axes.plot(values, needed, linestyle="--", color="#666666", label="formula")
+            else:
+                # The formula is linear along each sweep, so its crossing of the room lies on the straight line.
+                slope = (needed[-1] - needed[0]) / (values[-1] - values[0])
+                axes.axvspan(values[0] + (ROOM_KB - needed[0]) / slope, values[-1], color="#f3e3d3", zorder=0)
+            axis = quantity.axis(x)
+            label = f"{quantity.label.split(' [')[0]} ({quantity.unit})" if axes is figure.axes[0] else ""
+            plot.finish(axes, title=f"against {axis.label}", x=axis.title, y=label, ticks=values)
+    return figure

@@ -1,0 +1,25 @@
+"""The traffic models of the deck, by the names that the experiments' axes use."""
+
+from __future__ import annotations
+
+from tailback.scenario import Table
+from tailback.study.experiment import AxisValue
+
+__all__ = ["BATCHES", "READINGS", "SELF_SIMILAR", "UNIFORM", "UNIFORM_FIXED", "data_source"]
+
+UNIFORM_FIXED = "uniform-fixed"
+UNIFORM = "uniform-uniform"
+SELF_SIMILAR = "self-similar"
+"""Sources that send at a peak rate while they are on: self-similar in bytes."""
+BATCHES = "self-similar, batches"
+"""The deck's words taken literally: bursts of Pareto size that are there at once. Not self-similar in bytes."""
+READINGS = (SELF_SIMILAR, BATCHES)
+"""The two readings of the slide on self-similar traffic."""
+
+
+def data_source(traffic: AxisValue, burst_kb: AxisValue, rate_mbit: AxisValue) -> Table:
+    """Return the source of one host: mean burst in kB, rate in Mbit/s."""
+    size: Table = {"burst": f"{burst_kb}kB", "rate": f"{rate_mbit}Mbit/s"}
+    if traffic == BATCHES:
+        return {"kind": "self-similar", "peak": "batch", **size}
+    return {"kind": traffic, **size}

@@ -1,0 +1,1 @@
+"""Figures: style and curves, networks, sweeps and experiments. Needs the extra `tailback[plot]`."""

@@ -1,0 +1,270 @@
+"""The last look at a drawn figure: bars stay within the axes, legends off the curves, and hidden curves are named."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+import numpy as np
+from matplotlib.collections import LineCollection
+from matplotlib.container import ErrorbarContainer
+from matplotlib.lines import Line2D
+from matplotlib.markers import CARETDOWN, CARETLEFT, CARETRIGHT, CARETUP
+from matplotlib.path import Path
+from matplotlib.transforms import Bbox
+
+_Place = Literal[
+    "upper right",
+    "upper left",
+    "lower left",
+    "lower right",
+    "center right",
+    "center left",
+    "upper center",
+    "lower center",
+]
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.legend import Legend
+
+__all__ = ["coincident", "covers_something", "settle", "share_scale"]
+
+_PLACES: tuple[_Place, ...] = (
+    "upper right",
+    "upper left",
+    "lower left",
+    "lower right",
+    "center right",
+    "center left",
+    "upper center",
+    "lower center",
+)
+_NEAR_PX = 1.5
+"""Points closer than this many pixels are drawn one over the other."""
+_PAD_PX = 3.0
+"""Room around a legend."""
+_CHARACTER_IN = 0.062
+"""Width of a character of the notes, in inches."""
+
+
+def share_scale(figures: Sequence[Figure]) -> None:
+    """Give all axes of some figures one y axis, so that they can be compared by eye."""
+    every = [axes for figure in figures for axes in figure.axes]
+    kinds = {axes.get_yscale() for axes in every}
+    if len(kinds) > 1:
+        raise ValueError(f"figures that share a scale have y axes of several kinds: {', '.join(sorted(kinds))}")
+    ends = [axes.get_ylim() for axes in every]
+    for axes in every:
+        axes.set_ylim(min(lo for lo, _ in ends), max(hi for _, hi in ends))
+
+
+def settle(figure: Figure) -> None:
+    """Mend what only the finished figure shows."""
+    _fill_with_time(figure)
+    # Before anything is laid out: what reaches far out of its axes would leave them no room.
+    for axes in figure.axes:
+        _keep_within(axes)
+    figure.draw_without_rendering()
+    for axes in figure.axes:
+        _name_coincident(axes)
+    figure.draw_without_rendering()
+    for axes in figure.axes:
+        if (legend := axes.get_legend()) is not None:
+            _clear(figure, axes, legend)
+
+
+# Time.
+
+
+def _fill_with_time(figure: Figure) -> None:
+    """Have series over time fill their axis, in all panels that share it; limits that were set stay."""
+    for bottom in figure.axes:
+        if not bottom.get_xlabel().startswith("time (") or not bottom.get_autoscalex_on():
+            continue
+        panels = [axes for axes in figure.axes if bottom.get_shared_x_axes().joined(axes, bottom)]
+        lines = [line for axes in panels for line in axes.lines if line.get_transform() == axes.transData]
+        along = [np.asarray(line.get_xdata(orig=False), dtype=float) for line in lines if line.get_color() != "none"]
+        seen = np.concatenate(along) if along else np.empty(0)
+        if len(seen) and np.ptp(seen) > 0:
+            bottom.set_xlim(float(seen.min()), float(seen.max()))
+
+
+# Bars.
+
+
+def _keep_within(axes: Axes) -> None:
+    """End intervals that reach beyond an axis there, with an arrow; a logarithmic axis has no room for zero."""
+    limits = {0: axes.get_xlim(), 1: axes.get_ylim()}
+    for container in axes.containers:
+        if not isinstance(container, ErrorbarContainer):
+            continue
+        # Of intervals without a curve the first is None, whatever the types say.
+        data, caps, bars = cast(Any, container.lines)
+        for bar in bars:
+            _cut(axes, bar, limits)
+        for cap in caps:
+            _hide_outside(cap, limits)
+        if data is not None and _outside(data, limits).any():
+            data.set_clip_on(True)
+    axes.set_xlim(limits[0])
+    axes.set_ylim(limits[1])
+
+
+def _cut(axes: Axes, bars: LineCollection, limits: dict[int, tuple[float, float]]) -> None:
+    """Cut the segments of one set of bars, upright or level ones, at the ends of the axis along which they lie."""
+    # That of a value that is no number is empty.
+    segments = [np.array(segment, dtype=float).reshape(-1, 2) for segment in bars.get_segments()]
+    lengths = [np.ptp(segment, axis=0) for segment in segments if len(segment) == 2]
+    along = 1 if not lengths or sum(part[1] for part in lengths) >= sum(part[0] for part in lengths) else 0
+    lo, hi = sorted(limits[along])
+    arrows: dict[float, list[tuple[float, float]]] = {lo: [], hi: []}
+    for segment in segments:
+        if len(segment) != 2 or np.isnan(segment).any():
+            continue
+        beyond = {lo: segment[:, along].min() < lo, hi: segment[:, along].max() > hi}
+        for end, is_beyond in beyond.items():
+            if is_beyond:
+                tip = segment[0].copy()
+                tip[along] = end
+                arrows[end].append((tip[0], tip[1]))
+        segment[:, along] = segment[:, along].clip(lo, hi)
+    bars.set_segments(segments)
+    markers = {lo: (CARETLEFT, CARETDOWN)[along], hi: (CARETRIGHT, CARETUP)[along]}
+    for end, tips in arrows.items():
+        if tips:
+            x, y = zip(*tips, strict=True)
+            style: Any = {"marker": markers[end], "linestyle": "none", "color": bars.get_color()[0], "clip_on": False}
+            axes.add_artist(Line2D(x, y, markersize=6, zorder=4, **style))
+
+
+def _hide_outside(line: Line2D, limits: dict[int, tuple[float, float]]) -> None:
+    outside = _outside(line, limits)
+    if outside.any():
+        y = np.array(line.get_ydata(orig=False), dtype=float)
+        y[outside] = np.nan
+        line.set_ydata(y)
+
+
+def _outside(line: Line2D, limits: dict[int, tuple[float, float]]) -> np.ndarray[Any, Any]:
+    """Return which of a line's points lie outside the axes, by more than what rounding does."""
+    found = []
+    for axis, data in enumerate((line.get_xdata(orig=False), line.get_ydata(orig=False))):
+        lo, hi = sorted(limits[axis])
+        slack = 1e-9 * (hi - lo)
+        values = np.asarray(data, dtype=float)
+        found.append((values < lo - slack) | (values > hi + slack))
+    return found[0] | found[1]
+
+
+# Curves that hide one another.
+
+
+def coincident(axes: Axes) -> list[list[str]]:
+    """Return the labels of curves with intervals that are drawn one over the other at every point."""
+    curves: list[tuple[str, np.ndarray[Any, Any]]] = []
+    for container in axes.containers:
+        label = str(container.get_label())
+        line = cast(Any, container.lines[0]) if isinstance(container, ErrorbarContainer) else None
+        if line is not None and label[:1] not in ("", "_"):
+            points = np.asarray(line.get_xydata(), dtype=float)
+            if len(points) > 1:
+                curves.append((label, axes.transData.transform(points)))
+    groups: list[list[str]] = []
+    for (first, a), (second, b) in combinations(curves, 2):
+        if a.shape != b.shape or not np.allclose(a, b, rtol=0, atol=_NEAR_PX, equal_nan=True):
+            continue
+        for group in groups:
+            if first in group:
+                if second not in group:
+                    group.append(second)
+                break
+        else:
+            groups.append([first, second])
+    return groups
+
+
+def _name_coincident(axes: Axes) -> None:
+    groups = coincident(axes)
+    if not groups or axes.texts:
+        # A panel that says "0 of N packets" has said it.
+        return
+    # Of a label such as "plain: 0 of 1,234" the first part is the name.
+    text = "; ".join(f"{' / '.join(label.partition(': 0 of ')[0] for label in group)} coincide" for group in groups)
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    free = axes.get_window_extent().width / figure.dpi - 0.09 * len(axes.get_title(loc="left")) - 0.2
+    lines = textwrap.wrap(text, max(18, int(free / _CHARACTER_IN)))
+    axes.set_title("\n".join(lines), loc="right", fontsize=8, color="#57606a")
+
+
+# Legends.
+
+
+def _clear(figure: Figure, axes: Axes, legend: Legend) -> None:
+    """Put a legend where it covers nothing, outside if there is no such place; one that is outside stays."""
+    if legend.get_bbox_to_anchor() is not axes.bbox:
+        return
+    for place in _PLACES:
+        legend.set_loc(place)
+        if not covers_something(axes, legend):
+            return
+    width = legend.get_window_extent().width / figure.dpi + 0.15
+    right = max(other.get_position().x1 for other in figure.axes)
+    others = [other for other in figure.axes if other is not axes and other.get_legend() is not None]
+    if axes.get_position().x1 < right - 0.01 and not others:
+        # One legend for panels side by side.
+        texts = [text.get_text() for text in legend.get_texts()]
+        title = legend.get_title().get_text()
+        handles = [handle for handle in legend.legend_handles if handle is not None]
+        figure.legend(handles, texts, title=title or None, title_fontsize=9, loc="outside right upper")
+        legend.remove()
+    else:
+        legend.set_loc("upper left")
+        legend.set_bbox_to_anchor((1.0, 1.0), transform=axes.transAxes)
+    figure.set_figwidth(figure.get_figwidth() + width)
+
+
+def covers_something(axes: Axes, legend: Legend) -> bool:
+    """`True` if a legend lies over anything that is drawn in the axes."""
+    box = legend.get_window_extent().padded(_PAD_PX)
+    return any(_meets(path, box, is_filled) for path, is_filled in _drawn(axes)) or any(
+        text.get_visible() and text.get_text() and box.overlaps(text.get_window_extent()) for text in axes.texts
+    )
+
+
+def _drawn(axes: Axes) -> Iterator[tuple[Path, bool]]:
+    """Yield what is drawn in the axes, in pixels, and whether it is an area."""
+    artists = [artist for artist in axes.get_children() if isinstance(artist, Line2D) and artist.get_visible()]
+    for line in artists:
+        if str(line.get_color()) == "none":
+            continue
+        path = line.get_transform().transform_path(line.get_path())
+        yield (_dots(path.vertices) if line.get_linestyle() in ("None", "none", "") else path), False
+    for collection in axes.collections:
+        offsets = np.asarray(collection.get_offsets(), dtype=float)
+        if len(offsets) and np.any(offsets):
+            yield _dots(collection.get_offset_transform().transform(offsets)), False
+            continue
+        for path in collection.get_paths():
+            yield collection.get_transform().transform_path(path), not isinstance(collection, LineCollection)
+    for patch in axes.patches:
+        yield patch.get_transform().transform_path(patch.get_path()), True
+
+
+def _dots(points: Any) -> Path:
+    """Return points as a path that has them, each as a short stroke."""
+    points = np.asarray(points, dtype=float)
+    points = points[np.isfinite(points).all(axis=1)]
+    strokes = np.repeat(points, 2, axis=0)
+    strokes[1::2, 1] += 0.01
+    return Path(strokes, [Path.MOVETO, Path.LINETO] * len(points)) if len(points) else Path(np.empty((0, 2)))
+
+
+def _meets(path: Path, box: Bbox, is_filled: bool) -> bool:
+    if not np.size(path.vertices):
+        return False
+    return bool(path.cleaned(remove_nans=True).intersects_bbox(box, filled=is_filled))

@@ -1,0 +1,290 @@
+"""Figures in one style. Everything returns matplotlib objects and leaves the choice of backend to the caller.
+
+matplotlib is the extra `tailback[plot]`; importing this module without it raises UsageError.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal
+
+from tailback.errors import UsageError
+from tailback.results.intervals import Interval, mean_interval
+
+try:
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+    from matplotlib.text import Text
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+except ModuleNotFoundError as error:
+    raise UsageError(f"{error.name} is missing, which draws figures: pip install 'tailback[plot]'") from None
+
+if TYPE_CHECKING:
+    import polars as pl
+    from matplotlib.axes import Axes
+    from matplotlib.backend_bases import RendererBase
+
+__all__ = ["COLOURS", "Scale", "curve", "finish", "image", "new", "ramp", "run_figure", "style", "to_bytes"]
+
+Scale = Literal["linear", "log", "symlog"]
+
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c6d31")
+"""Okabe and Ito's palette, which colour-blind readers can tell apart; for things without an order."""
+
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+
+# Any: which names there are depends on the version of matplotlib.
+_STYLE: Any = {
+    "figure.facecolor": "white",
+    "figure.dpi": 110,
+    "savefig.dpi": 110,
+    "font.family": "DejaVu Sans",  # comes with matplotlib, so the same everywhere
+    "font.size": 10,
+    "axes.titlesize": 10,
+    "axes.titlelocation": "left",
+    "figure.titlesize": 12,
+    "figure.titleweight": "bold",
+    "axes.labelsize": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#e4e4e4",
+    "grid.linewidth": 0.8,
+    "lines.linewidth": 1.6,
+    "lines.markersize": 5,
+    "errorbar.capsize": 2.5,
+    "legend.frameon": False,
+    "legend.fontsize": 9,
+    "xtick.labelsize": 9,
+    "ytick.labelsize": 9,
+    # The same figure gives the same bytes.
+    "svg.hashsalt": "tailback",
+    "svg.fonttype": "path",
+}
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """Apply the style for what is drawn inside, and nothing else."""
+    with mpl.rc_context(_STYLE):
+        yield
+
+
+class _Figure(Figure):
+    """A figure that a notebook shows without pyplot, and in which names are no formulas."""
+
+    def draw(self, renderer: RendererBase) -> None:
+        """Draw names as they are written: between two dollar signs is no mathematics, and may be no TeX."""
+        for text in self.findobj(Text):
+            # matplotlib's own, at the ticks of logarithmic axes.
+            text.set_parse_math("\\mathdefault" in text.get_text())
+        super().draw(renderer)
+
+    def _repr_png_(self) -> bytes:
+        return to_bytes(self, "png")
+
+
+def new(columns: int = 1, rows: int = 1, *, width: float = 5.2, height: float = 3.6, **options: Any) -> Figure:
+    """Return an empty figure with a grid of axes (`figure.axes`); sizes are those of one panel in inches."""
+    with style():
+        figure = _Figure(figsize=(width * columns, height * rows), layout="constrained")
+        figure.subplots(rows, columns, **options)
+        return figure
+
+
+def ramp(count: int) -> list[str]:
+    """Return colours for values that have an order, from light to dark and readable on white."""
+    from matplotlib.colors import to_hex
+
+    colours = mpl.colormaps["viridis_r"]
+    return [to_hex(colours(0.22 + 0.78 * (i / max(count - 1, 1)))) for i in range(count)]
+
+
+def curve(
+    axes: Axes,
+    x: Sequence[float | str],
+    y: Sequence[Interval],
+    *,
+    label: str = "",
+    index: int = 0,
+    colour: str | None = None,
+    dashed: bool = False,
+) -> None:
+    """Draw means with their intervals as bars; a point without an interval gets none."""
+    # Between words there is nothing to interpolate.
+    line = "none" if any(isinstance(value, str) for value in x) else "--" if dashed else "-"
+    means = [interval.mean for interval in y]
+    below = [_bar(interval.mean - interval.lo) for interval in y]
+    above = [_bar(interval.hi - interval.mean) for interval in y]
+    axes.errorbar(
+        [float(value) if isinstance(value, int | float) else value for value in x],
+        means,
+        yerr=[below, above],
+        label=label or None,
+        color=colour or COLOURS[index % len(COLOURS)],
+        marker=_MARKERS[index % len(_MARKERS)],
+        linestyle=line,
+        elinewidth=1.0,
+        clip_on=False,
+        zorder=3,
+    )
+
+
+def _bar(length: float) -> float:
+    return length if 0 <= length < float("inf") else 0.0
+
+
+def finish(
+    axes: Axes,
+    *,
+    title: str = "",
+    x: str = "",
+    y: str = "",
+    y_scale: Scale = "linear",
+    x_scale: Scale = "linear",
+    y_threshold: float = 0.1,
+    y_top: float = 0.0,
+    ticks: Sequence[float] | None = None,
+    legend: str = "",
+    from_zero: bool = True,
+) -> None:
+    """Label the axes and set their scales.
+
+    `ticks` are the values of x that were measured; the y axis reaches at least to `y_top`, so that next to nothing
+    looks like next to nothing.
+    """
+    axes.set_title(title)
+    axes.set_xlabel(x)
+    axes.set_ylabel(y)
+    if x_scale != "linear":
+        # Before anything else is drawn: what is drawn over the bounds of a linear axis would widen this one.
+        axes.set_xscale(x_scale)
+    if x_scale == "log":
+        low, high = axes.get_xbound()
+        # Few ticks, and only those have labels: matplotlib labels the minor ones too where there is a decade or less.
+        decades = math.log10(high / low) if low > 0 else math.inf
+        subs = (1.0, 2.0, 5.0) if decades < 1.7 else (1.0, 3.0) if decades < 3 else (1.0,)
+        axes.xaxis.set_major_locator(LogLocator(subs=subs, numticks=7))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.12g}"))
+        axes.xaxis.set_minor_formatter(NullFormatter())
+    if y_scale == "symlog":
+        # Linear up to the threshold, so that zero has a place on the axis.
+        axes.set_yscale("symlog", linthresh=y_threshold)
+    else:
+        axes.set_yscale(y_scale)
+    if from_zero and y_scale != "log":
+        # Keep zero and y_top in view, without a margin below zero, and leave the rest to what is drawn, in panels
+        # that share the axis too.
+        frame = axes.plot(axes.get_xbound(), (0, y_top), color="none", scalex=False)[0]
+        frame.sticky_edges.y.append(0)
+    if y_scale == "linear":
+        axes.yaxis.set_major_locator(MaxNLocator(nbins=6))
+    if y_scale == "log":
+        # Delays seldom span two decades, and a single label says nothing.
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    if y_scale != "linear":
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    if ticks:
+        axes.set_xticks(list(ticks), [f"{tick:g}" for tick in ticks])
+        axes.minorticks_off()
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(title=legend or None, title_fontsize=9)
+
+
+def image(data: bytes, kind: Literal["svg", "png"] = "svg") -> str:
+    """Return an image as a data address, for a page that stands alone."""
+    import base64
+
+    mime = {"svg": "image/svg+xml", "png": "image/png"}[kind]
+    return f"data:{mime};base64,{base64.b64encode(data).decode()}"
+
+
+def to_bytes(figure: Figure, kind: Literal["svg", "png", "pdf"], about: str = "") -> bytes:
+    """Write a figure without a date, so that equal figures are equal files; `about` becomes its description."""
+    dates: Mapping[str, dict[str, None]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
+    description = {"Subject" if kind == "pdf" else "Description": about} if about else {}
+    buffer = io.BytesIO()
+    with style():
+        figure.savefig(
+            buffer, format=kind, metadata={**dates[kind], **description}, dpi=160 if kind == "png" else "figure"
+        )
+    return buffer.getvalue()
+
+
+def run_figure(
+    metrics: pl.DataFrame, series: pl.DataFrame, nodes: pl.DataFrame, title: str, confidence: float
+) -> Figure:
+    """Draw a run: throughput, loss and mean delay of each group, and over time what was sampled.
+
+    That is the longest queues, and the windows of flows with `probe`.
+    """
+    import polars as pl
+
+    groups = metrics.filter(pl.col("scope") == "group")
+    names = groups["name"].unique(maintain_order=True).to_list()
+    queues = series.filter(pl.col("quantity") == "queue_bytes")
+    # A host's queue is its own affair; the network's are at the switches, if there are any.
+    switches = nodes.filter(pl.col("kind") == "switch")["node"].unique().to_list()
+    if switches:
+        queues = queues.filter(pl.col("name").str.split("->").list.first().is_in(switches))
+    windows = series.filter(pl.col("quantity") == "window_segments")
+    below = [(queues, 1e-3, "queue (kB)", "longest queues")] if len(queues) else []
+    if len(windows):
+        below.append((windows, 1.0, "window (segments)", "largest windows"))
+    rows = 1 + len(below)
+    figure = new(3, rows, width=4.0, height=max(2.0, 0.35 * len(names) + 1.2))
+    panels = (
+        ("throughput", 1e-6, "throughput (Mbit/s)"),
+        ("loss", 100.0, "packet loss (%)"),
+        ("delay", 1e3, "mean delay (ms)"),
+    )
+    with style():
+        for axes, (metric, scale, label) in zip(figure.axes[:3], panels, strict=True):
+            found = groups.filter(pl.col("metric") == metric)
+            values = {name: [scale * v for v in found.filter(pl.col("name") == name)["value"]] for name in names}
+            _dots(axes, {name: mean_interval(list(v), confidence) for name, v in values.items()}, label)
+        for axes in figure.axes[1:3]:
+            axes.set_yticklabels([])
+        n = metrics["replication"].n_unique()
+        figure.suptitle(
+            f"{title or 'Run'}: {n} replications, bars are {confidence:.0%} intervals", x=0.01, ha="left", fontsize=11
+        )
+        for axes in figure.axes[3:]:
+            axes.remove()
+        for row, (samples, scale, label, legend) in enumerate(below, start=1):
+            _over_time(figure, row, samples, scale, label, legend)
+    return figure
+
+
+def _dots(axes: Axes, intervals: Mapping[str, Interval], label: str) -> None:
+    """One row per name: a mean with its interval, on an axis from zero."""
+    rows = range(len(intervals))
+    means = [interval.mean for interval in intervals.values()]
+    below = [_bar(i.mean - i.lo) for i in intervals.values()]
+    above = [_bar(i.hi - i.mean) for i in intervals.values()]
+    axes.errorbar(means, list(rows), xerr=[below, above], fmt="o", color=COLOURS[0], elinewidth=1.2, clip_on=False)
+    axes.set_yticks(list(rows), list(intervals))
+    axes.set_ylim(len(intervals) - 0.4, -0.6)
+    axes.set_xlim(0, max([i.mean + b for i, b in zip(intervals.values(), above, strict=True)], default=0) * 1.05 or 1)
+    axes.set_xlabel(label)
+
+
+def _over_time(figure: Figure, row: int, samples: pl.DataFrame, scale: float, label: str, legend: str) -> None:
+    """The four with the largest samples of the first replication, across a row."""
+    import polars as pl
+
+    grid = figure.axes[0].get_gridspec()
+    assert grid is not None
+    axes = figure.add_subplot(grid[row, :])
+    first = samples.filter(pl.col("replication") == pl.col("replication").min())
+    longest = first.group_by("name").agg(pl.col("value").max()).sort("value", "name", descending=[True, False])
+    for index, name in enumerate(longest["name"].head(4)):
+        rows = first.filter(pl.col("name") == name)
+        axes.plot(rows["time_s"], rows["value"] * scale, color=COLOURS[index], linewidth=0.9, label=name)
+    finish(axes, x="time (s)", y=label)
+    axes.set_xlim(0, float(first["time_s"].tail(1).item()))
+    axes.legend(title=f"{legend}\nof replication 0", loc="upper left", bbox_to_anchor=(1.0, 1.0), title_fontsize=9)

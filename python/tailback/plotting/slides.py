@@ -1,0 +1,67 @@
+"""Figures of loss that are compared by eye, drawn on one scale."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from tailback.plotting import experiment as fig
+from tailback.plotting.experiment import Figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+    from tailback.study.experiment.quantity import Quantity
+
+__all__ = ["Slide", "on_one_scale"]
+
+
+@dataclass(frozen=True)
+class Slide:
+    """One slide of packet loss: what is shown, and which claims it shows."""
+
+    name: str
+    title: str
+    loss: Quantity
+    claims: Sequence[str] = ()
+    caption: str = ""
+
+
+def on_one_scale(slides: Sequence[Slide], *, x: str = "burst", curves: str = "rate") -> Iterator[Figure]:
+    """Yield each slide in both views, all with the same axis of loss.
+
+    The axis is linear up to 0.1 % and logarithmic above, so that zero, a packet in a thousand and half of all packets
+    can be told apart and compared from slide to slide.
+    """
+    top = 1.0
+    for slide in slides:
+        for _, interval in slide.loss.intervals():
+            # Two replications or fewer have no interval; a mean has none either where nothing was run.
+            top = max([top, *(value for value in (interval.mean, interval.hi) if value == value and value <= 100)])
+    for slide in slides:
+        shown = fig.both_views(
+            slide.loss,
+            slide.name,
+            slide.title,
+            slide.caption,
+            x=x,
+            curves=curves,
+            y_scale="symlog",
+            claims=slide.claims,
+        )
+        yield replace(shown, draw=_Within(shown, 1.15 * top))
+
+
+@dataclass(frozen=True)
+class _Within:
+    """Draws a figure up to a given height."""
+
+    figure: Figure
+    top: float
+
+    def __call__(self) -> Drawing:
+        drawn = self.figure.draw()
+        for axes in drawn.axes:
+            axes.set_ylim(0, self.top)
+        return drawn

@@ -1,0 +1,101 @@
+"""Axes of a sweep in figures: the place of each value, and the scale."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from tailback.plotting import plot
+from tailback.results.units import display
+from tailback.scenario import Value
+from tailback.scenario.quantities import amount, quantities
+
+__all__ = ["FLOWS", "MECHANISM", "Axis", "axis_of", "split", "words"]
+
+MECHANISM = "mechanism"
+FLOWS = "flows"
+"""Names of what is no axis of the study, and is drawn as curves all the same."""
+
+_MOST_SERIES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """Something that is varied, with a place on a figure's axis for each of its values."""
+
+    name: str
+    unit: str
+    places: Mapping[Value, float | str]
+    is_logarithmic: bool = False
+    """`True` if the study says so: its range has equal ratios."""
+
+    @property
+    def is_number(self) -> bool:
+        """`True` if its values have an order and distances."""
+        return all(isinstance(place, float) for place in self.places.values())
+
+    @property
+    def label(self) -> str:
+        """Its name with the unit."""
+        return f"{self.name} ({self.unit})" if self.unit else self.name
+
+    @property
+    def numbers(self) -> list[float]:
+        """Places of its values, ascending; empty for words."""
+        return sorted({place for place in self.places.values() if isinstance(place, float)})
+
+    @property
+    def scale(self) -> plot.Scale:
+        """Logarithmic as the study says, or where values span most of a decade and are more even in that scale."""
+        found = self.numbers
+        if not self.is_number or not found or found[0] <= 0:
+            return "linear"
+        if self.is_logarithmic:
+            return "log"
+        if len(found) < 3 or found[-1] < 8 * found[0]:
+            return "linear"
+        middle = found[len(found) // 2]
+        geometric, arithmetic = math.sqrt(found[0] * found[-1]), (found[0] + found[-1]) / 2
+        return "log" if middle / geometric < arithmetic / middle else "linear"
+
+    @property
+    def ticks(self) -> list[float] | None:
+        """Ticks at the values themselves, where these are few and stand apart on a logarithmic scale."""
+        found = self.numbers
+        if self.scale != "log" or not 2 <= len(found) <= 6:
+            return None
+        places = [math.log(number) for number in found]
+        nearest = min(right - left for left, right in pairwise(places))
+        return found if nearest >= (places[-1] - places[0]) / 8 else None
+
+
+def axis_of(name: str, values: Iterable[Value], *, is_logarithmic: bool = False) -> Axis:
+    """Return an axis with places for these values: numbers, quantities of one kind, or else words."""
+    distinct = list(dict.fromkeys(values))
+    parts = {value: amount(value) for value in distinct}
+    units = {part[1] for part in parts.values() if part}
+    if all(parts.values()) and len(units) == 1:
+        return Axis(name, units.pop(), {v: part[0] for v, part in parts.items() if part}, is_logarithmic)
+    found = quantities(distinct)
+    if found is not None and len(found.numbers) == len(distinct):
+        scale, unit = display(found.unit, is_share=found.unit == "1")
+        return Axis(name, unit, {value: number * scale for value, number in found.numbers.items()}, is_logarithmic)
+    return Axis(name, "", {value: str(value) for value in distinct})
+
+
+def words(axes: Sequence[Axis], values: Sequence[Value]) -> str:
+    """Return the values of some axes as the name of a curve or a panel."""
+    named = (f"{axis.name.rpartition('.')[2]} " if axis.name not in (MECHANISM, FLOWS) else "" for axis in axes)
+    return ", ".join(f"{name}{value}" for name, value in zip(named, values, strict=True))
+
+
+def split(rest: Sequence[Axis]) -> tuple[list[Axis], list[Axis]]:
+    """Return which axes are curves in a panel, and which are panels: as many curves as can be told apart."""
+    series: list[Axis] = []
+    panels: list[Axis] = []
+    for axis in sorted(rest, key=lambda axis: (axis.name != FLOWS, axis.name != MECHANISM, len(axis.places))):
+        many = math.prod(len(a.places) for a in [*series, axis])
+        (series if many <= _MOST_SERIES else panels).append(axis)
+    return series, panels

@@ -1,0 +1,1 @@
+"""Reproduction of experiments: figures, samples, claims as JSON, and the HTML report."""

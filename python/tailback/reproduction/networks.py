@@ -1,0 +1,43 @@
+"""The drawing of an experiment's network, which opens its section of the report."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from tailback.plotting.experiment import Figure
+from tailback.scenario import Scenario
+from tailback.study.experiment.design import Experiment
+from tailback.study.experiment.points import Point, ProfileName
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+__all__ = ["networks"]
+
+
+def networks(experiment: Experiment, profile: ProfileName) -> list[Figure]:
+    """Return a drawing for each scenario file of the folder that points are made from, as at the first of them."""
+    first: dict[str, Point] = {}
+    for point in experiment.points(profile):
+        first.setdefault(experiment.scenario(point), point)
+    found = []
+    for file, point in first.items():
+        scenario = experiment.at(point, profile)
+        stem = PurePath(file).stem
+        alone = len(first) == 1
+        name = "network" if alone else f"network-{stem}"
+        title = "Network" if alone else f"Network of {scenario.title or stem}"
+        caption = (
+            f"As at {experiment.describe(point)}. Hosts that send are blue, those that receive green, those that do "
+            "both brown; arrows show which way flows go; the slowest links are red."
+        )
+        found.append(Figure(name, title, caption, partial(_draw, scenario)))
+    return found
+
+
+def _draw(scenario: Scenario) -> Drawing:
+    from tailback.plotting import network
+
+    return network.draw(scenario)

@@ -1,0 +1,280 @@
+"""The report: one page that stands alone, from the scoreboard of headlines to every figure beside its claims."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import cast
+
+from tailback.plotting.experiment import Figure
+from tailback.plotting.plot import image
+from tailback.reproduction.pagestyle import CSS
+from tailback.reproduction.prose import html
+from tailback.reproduction.provenance import provenance
+from tailback.reproduction.scoreboard import headlines, number
+from tailback.study.experiment.claims import WORDS, Claim
+from tailback.study.experiment.runner import Trial, verdicts, words
+
+__all__ = ["Drawn", "Entry", "page"]
+
+Json = Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure with its picture."""
+
+    figure: Figure
+    svg: bytes
+
+
+@dataclass(frozen=True)
+class Entry:
+    """All that the report shows of one experiment."""
+
+    trial: Trial
+    claims: Sequence[Claim]
+    figures: Sequence[Figure]
+    drawn: list[Drawn] = field(default_factory=list)
+    """Those of the figures that have been drawn."""
+
+
+_SIGNS = {
+    "reproduced": "✓",
+    "not reproduced": "✗",
+    "undecided": "?",
+    "calibrated": "\N{EN DASH}",
+    "comparison": "\N{EN DASH}",
+}
+_HELD = {"pass": "✓", "fail": "✗", "undecided": "?", "not asserted": "\N{EN DASH}"}
+"""Sign of each verdict at a single point."""
+
+
+def page(entries: Sequence[Entry], version: str, groups: Mapping[str, str]) -> str:
+    """Return the whole page."""
+    trials = [entry.trial for entry in entries]
+    profile = f"--{trials[0].profile}" if trials else ""
+    seed = f", base seed <code>{trials[0].seed}</code>" if trials and trials[0].seed is not None else ""
+    shown = {trial.experiment.folder: trial.experiment.id for trial in trials}
+    sections = "\n".join(_experiment(entry, shown) for entry in entries)
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Tailback: reproduced figures and claims</title>
+<style>{CSS}</style>
+</head>
+<body>
+<header>
+<h1>Tailback: reproduced figures and claims</h1>
+{_scoreboard(entries)}
+<h2>Words by experiment</h2>
+<p>Version {escape(version)}, profile <code>{escape(profile)}</code>{seed}. Every interval is a 99 % Student-t interval
+over replications. A claim is <em>reproduced</em> when the whole interval satisfies it, <em>not reproduced</em> when the
+whole interval violates it, and <em>undecided</em> in between. <em>Calibrated</em>: something was chosen after the
+result was seen, so that meeting it proves nothing about the source. <em>Comparison</em>: shown beside others,
+there is nothing that it should be. A claim over several points tells its worst one, and shows all of them.</p>
+{_summary(entries, groups)}
+{_counts(entries)}
+{_filters()}
+</header>
+<main>
+{sections}
+</main>
+</body>
+</html>
+"""
+
+
+def _scoreboard(entries: Sequence[Entry]) -> str:
+    """The results that the sources are known for; nothing where no claim is one."""
+    rows = [
+        f'<tr><td><a href="#{line.experiment}">{escape(line.experiment)}</a></td>'
+        f"<td>{escape(str(line.claim['headline']))}</td>"
+        f"<td>{_measured(cast(Json, line.claim['measured']))}{escape(_at(line.claim))}</td>"
+        f"<td>{_chip(str(line.claim['verdict']))}</td></tr>"
+        for line in headlines((entry.trial, entry.claims) for entry in entries)
+    ]
+    if not rows:
+        return ""
+    return f"""<h2>Headlines</h2>
+<p>What each source is known for, beside what was measured.</p>
+<table class="scoreboard">
+<thead><tr><th>experiment</th><th>the source</th><th>measured here</th><th>word</th></tr></thead>
+<tbody>{"".join(rows)}</tbody>
+</table>"""
+
+
+def _summary(entries: Sequence[Entry], groups: Mapping[str, str]) -> str:
+    rows = []
+    for entry in entries:
+        experiment = entry.trial.experiment
+        state = " (interrupted)" if entry.trial.interrupted else ""
+        group = groups.get(experiment.group, experiment.group)
+        rows.append(
+            f'<tr><td><a href="#{experiment.id}">{escape(experiment.id)}</a></td>'
+            f"<td>{escape(experiment.title)}{state}</td><td>{escape(group)}</td>"
+            f"{_cells(words([entry.trial]))}</tr>"
+        )
+    total = _cells(words(entry.trial for entry in entries))
+    head = "".join(f"<th>{word}</th>" for word in WORDS)
+    return f"""<table class="summary">
+<thead><tr><th>experiment</th><th>title</th><th>group</th>{head}</tr></thead>
+<tbody>{"".join(rows)}</tbody>
+<tfoot><tr><td colspan="3">all</td>{total}</tr></tfoot>
+</table>"""
+
+
+def _cells(counts: Mapping[str, int]) -> str:
+    return "".join(f'<td class="n {_class(word) if n else "none"}">{n}</td>' for word, n in counts.items())
+
+
+def _counts(entries: Sequence[Entry]) -> str:
+    """Return the counts that decide the exit code: they are about regressions more than about the sources."""
+    counts = verdicts(entry.trial for entry in entries)
+    return (
+        f"<p>Of the claims that are asserted, {counts['pass']} pass, {counts['fail']} fail and {counts['undecided']} "
+        f"are undecided; {counts['reported']} are shown without being asserted.</p>"
+    )
+
+
+def _filters() -> str:
+    """One box per word; the style sheet hides the claims of those that are not ticked."""
+    boxes = "".join(
+        f'<label><input type="checkbox" id="show-{_class(word)}" checked> {_chip(word)}</label>' for word in WORDS
+    )
+    return f'<p class="filters">Show claims that are {boxes}</p>'
+
+
+def _class(word: str) -> str:
+    return word.replace(" ", "-")
+
+
+def _chip(word: str) -> str:
+    return f'<span class="verdict {_class(word)}">{_SIGNS[word]} {word}</span>'
+
+
+def _experiment(entry: Entry, others: Mapping[str, str]) -> str:
+    trial, experiment = entry.trial, entry.trial.experiment
+    shown: set[str] = set()
+    blocks = []
+    claims = {claim.id: claim for claim in entry.claims}
+    for drawn in entry.drawn:
+        own = [claims[id] for id in drawn.figure.claims]  # noqa: A001
+        shown.update(claim.id for claim in own)
+        blocks.append(_figure(drawn, own, trial))
+    rest = [claim for claim in entry.claims if claim.id not in shown]
+    if rest:
+        blocks.append(f'<div class="claims alone">{_claims(rest, trial)}</div>')
+    low, high = trial.replications
+    effort = f"{len(trial.samples)} points, {low}" + (f" to {high}" if high > low else "") + " replications each"
+    hops = f"{trial.packet_hops / 1e6:.0f} million packet-hops"
+    late = f"; precision target missed at {trial.imprecise} points" if trial.imprecise else ""
+    return f"""<section id="{experiment.id}">
+<h2><span class="id">{escape(experiment.id)}</span> {escape(experiment.title)}</h2>
+<p class="reference">{escape(experiment.reference)}. {effort}, {hops}{late}.<br>{_provenance(trial)}
+{"<strong>Interrupted: what is shown is what was finished.</strong>" if trial.interrupted else ""}</p>
+<div class="page">{html(experiment.read("README.md"), others)}</div>
+{"".join(blocks)}
+<details><summary>All measured values</summary>{_values(trial)}</details>
+</section>"""
+
+
+def _figure(drawn: Drawn, claims: Sequence[Claim], trial: Trial) -> str:
+    figure = drawn.figure
+    said = f"{escape(figure.caption)}<br>" if figure.caption else ""
+    caption = f'<figcaption>{said}<span class="made">{_provenance(trial)}</span></figcaption>'
+    beside = f'<div class="claims">{_claims(claims, trial)}</div>' if claims else ""
+    return f"""<div class="block">
+<figure><img src="{image(drawn.svg)}" alt="{escape(figure.title)}">{caption}</figure>
+{beside}</div>"""
+
+
+def _provenance(trial: Trial) -> str:
+    made = provenance(trial)
+    where = f", commit <code>{made.commit}</code>" if made.commit else ""
+    return (
+        f"<code>{escape(made.command)}</code>, digest <code>{made.digest}</code>, version {escape(made.version)}{where}"
+    )
+
+
+def _claims(claims: Iterable[Claim], trial: Trial) -> str:
+    return "".join(_claim(claim.as_json(trial.profile)) for claim in claims)
+
+
+def _claim(claim: Json) -> str:
+    word = str(claim["verdict"])
+    notes = []
+    if "packets" in claim:
+        notes.append(f"{claim['packets']:,} packets seen")
+    notes += [str(claim[key]) for key in ("why",) if key in claim]
+    notes.append(f"source: {claim['source']}")
+    headline = escape(str(claim.get("headline", "")))
+    said = f'<p class="headline">Headline of the source: {headline}</p>' if headline else ""
+    return f"""<div class="claim {_class(word)}"><div>{_chip(word)}
+<strong>{escape(str(claim["id"]))}</strong> {escape(str(claim["text"]))}</div>{said}
+<dl>{_found(claim)}<dt>expected</dt><dd>{escape(str(claim["expected"]))}</dd></dl>{_points(claim)}
+<p class="notes">{escape("; ".join(notes))}.</p></div>"""
+
+
+def _found(claim: Json) -> str:
+    """The one interval that decides; a comparison over several points has none."""
+    if claim["verdict"] == "comparison" and cast(int, claim["points"]) > 1:
+        return ""
+    return f"<dt>measured</dt><dd>{_measured(cast(Json, claim['measured']))}{escape(_at(claim))}</dd>"
+
+
+def _points(claim: Json) -> str:
+    """All points of a claim that has several; those of a comparison are what it is about, so they are open."""
+    checks = cast("Sequence[Json]", claim["checks"])
+    if len(checks) < 2:
+        return ""
+    judged = claim["verdict"] != "comparison"
+    rows = []
+    for check in checks:
+        why = f" {escape(str(check['why']))}" if judged and "why" in check else ""
+        held = f"<td>{_HELD[str(check['verdict'])]}{why}</td>" if judged else ""
+        seen = f", {check['packets']:,} packets seen" if "packets" in check else ""
+        measured = _measured(cast(Json, check["measured"]))
+        rows.append(f'<tr>{held}<td>{escape(str(check["at"]))}</td><td class="n">{measured}{seen}</td></tr>')
+    state = "" if judged else " open"
+    return (
+        f"<details{state}><summary>all {len(checks)} points</summary>"
+        f'<div class="wide"><table>{"".join(rows)}</table></div></details>'
+    )
+
+
+def _at(claim: Json) -> str:
+    """Return the deciding point of a claim in words: its worst, or the best if one is enough."""
+    if not claim["at"]:
+        return ""
+    points = cast(int, claim["points"])
+    best = str(claim["expected"]).startswith("somewhere")
+    of = f", the {'best' if best else 'worst'} of {points} points" if points > 1 else ""
+    return f" at {claim['at']}{of}"
+
+
+def _measured(measured: Json) -> str:
+    unit = escape(str(measured["unit"]))
+    ends = [number(cast("float | None", measured[end])) for end in ("lo", "hi")]
+    mean = number(cast("float | None", measured["mean"]))
+    return f"{mean} {unit} [{ends[0]}, {ends[1]}], n = {measured['n']}"
+
+
+def _values(trial: Trial) -> str:
+    experiment, results = trial.experiment, trial.results
+    quantities = [results[metric.name] for metric in experiment.metrics]
+    head = "".join(f"<th>{escape(axis.title)}</th>" for axis in experiment.axes)
+    head += "".join(f"<th>{escape(metric.title)}</th>" for metric in experiment.metrics) + "<th>n</th>"
+    rows = []
+    for row in zip(*(quantity.intervals() for quantity in quantities), strict=True):
+        point = row[0][0]
+        cells = "".join(f"<td>{escape(str(point.get(axis.name, '')))}</td>" for axis in experiment.axes)
+        for _, interval in row:
+            plain = interval.as_json("")
+            half = number(interval.half_width) if plain["lo"] is not None else number(None)
+            cells += f'<td class="n">{number(cast("float | None", plain["mean"]))} ± {half}</td>'
+        rows.append(f"<tr>{cells}<td class='n'>{row[0][1].n}</td></tr>")
+    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'

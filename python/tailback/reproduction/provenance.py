@@ -1,0 +1,81 @@
+"""Provenance of results: the command that repeats them, a digest over all runs, the version and the commit."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from tailback import _native
+from tailback.study.experiment.runner import Trial
+
+__all__ = ["Provenance", "commit", "digest", "provenance"]
+
+_SOURCES = ("Cargo.toml", "Cargo.lock", "crates", "python/tailback")
+"""Sources that decide results: a change elsewhere, such as in a page, leaves the commit's name as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Provenance of a figure: enough to make it again and to see that it is the same."""
+
+    command: str
+    digest: str
+    version: str
+    commit: str
+    """Of the source tree; empty where Tailback was installed without one."""
+
+    def as_json(self) -> dict[str, object]:
+        """Return it as the reports hold it; `commit` is null for an installed version."""
+        return {
+            "command": self.command,
+            "digest": self.digest,
+            "tailback": self.version,
+            "commit": self.commit or None,
+        }
+
+
+def provenance(trial: Trial) -> Provenance:
+    """Return where an experiment's results come from."""
+    seed = "" if trial.seed is None else f" --seed {trial.seed}"
+    command = f"tailback reproduce {trial.experiment.id} --{trial.profile}{seed}"
+    return Provenance(command, digest(trial), _native.version, commit())
+
+
+def digest(trial: Trial) -> str:
+    """Return a hash over seed and digest of all runs, points in the experiment's order, replications ascending.
+
+    The first 128 bits of SHA-256, after `tb1e:`. Equal digests mean that every run had the same result.
+    """
+    found = hashlib.sha256()
+    for point, samples in trial.samples.items():
+        found.update(f"{trial.experiment.describe(point)}\n".encode())
+        for sample in samples:
+            found.update(f"{sample.seed} {sample.digest}\n".encode())
+    return f"tb1e:{found.hexdigest()[:32]}"
+
+
+@cache
+def commit() -> str:
+    """Return the commit of the source tree that runs, with "+" if its sources differ; empty if there is no checkout."""
+    root = Path(__file__).resolve().parents[3]
+    if not (root / "Cargo.lock").is_file() or not (root / ".git").exists():
+        return ""
+    name = _git(root, "rev-parse", "HEAD")
+    changed = _git(root, "status", "--porcelain", "--", *_SOURCES)
+    if name is None or changed is None:
+        return ""
+    return f"{name}+" if changed else name
+
+
+def _git(root: Path, *arguments: str) -> str | None:
+    """Return the output of git; `None`: it is not installed or failed."""
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(root), *arguments], capture_output=True, text=True, check=True, timeout=30
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()

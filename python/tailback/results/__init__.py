@@ -1,0 +1,1 @@
+"""Results of runs: reports, metrics with units, intervals, tables, and the files that hold them."""

@@ -1,0 +1,267 @@
+"""Run directories: a manifest, the scenario and Parquet tables, written aside and renamed when they are whole."""
+
+from __future__ import annotations
+
+import errno
+import glob
+import io
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from os import PathLike, fspath
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any
+
+from tailback.errors import OutputError
+from tailback.results import stored, tables
+from tailback.results.tables import TABLE_NAMES, TableName
+from tailback.scenario import Scenario
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from tailback.run.result import Result
+
+__all__ = [
+    "MANIFEST",
+    "check_target",
+    "check_writable",
+    "new_directory",
+    "read_manifest",
+    "read_table",
+    "write",
+    "write_file",
+    "writing",
+]
+
+MANIFEST = "manifest.json"
+_VERSION = 1
+_OLD = ".old"
+_SHAPE = {
+    "tailback": str,
+    "state": str,
+    "title": str,
+    "scenario_hash": str,
+    "confidence": float,
+    "base_seed": int,
+    "digest": str,
+    "replications": [{"seed": int, "digest": str}],
+    "files?": dict,
+}
+"""Shape that readers of a manifest rely on."""
+_AGAIN = "run the scenario again into another directory, or into this one with --force"
+
+
+def write(result: Result, directory: str | PathLike[str], *, replace: bool = False) -> Path:
+    """Write a result as a run directory and return its path."""
+    manifest = result.manifest()
+    about = {key: value for key, value in manifest.items() if key in ("tailback", "scenario_hash", "digest")}
+
+    def fill(folder: Path) -> None:
+        (folder / "scenario.toml").write_text(_with_its_files(result.scenario, folder).to_toml(), encoding="utf-8")
+        for name in TABLE_NAMES:
+            # Through memory, so that a full disk is the system's OSError here and not a message of Polars.
+            buffer = io.BytesIO()
+            result.table(name).write_parquet(buffer, metadata=tables.parquet_metadata(name, about))
+            (folder / f"{name}.parquet").write_bytes(buffer.getbuffer())
+        files = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
+        hashes = {name: stored.digest_of(path.read_bytes()) for name, path in files.items()}
+        # Last, so that a directory with a manifest is whole even if someone copied it by hand.
+        text = json.dumps(stored.sealed({**manifest, "files": hashes}), indent=2)
+        (folder / MANIFEST).write_text(text + "\n", encoding="utf-8")
+
+    return new_directory(directory, fill, replace=replace)
+
+
+def _with_its_files(scenario: Scenario, folder: Path) -> Scenario:
+    """Copy the files that a scenario names beside it, so that it runs there, also without leave to read others."""
+    document: Any = scenario.document
+    is_same = True
+    for index, file in scenario.files.items():
+        name, source = PurePath(file), (Path(scenario.folder) / file).absolute()
+        if name.is_absolute() or ".." in name.parts:
+            name = PurePath("files", f"{index}-{name.name}")
+            document["flows"][index]["source"]["file"] = name.as_posix()
+            is_same = False
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, folder / name)
+    return scenario if is_same else Scenario.from_document(document, str(folder))
+
+
+def check_target(directory: str | PathLike[str], *, replace: bool = False) -> Path:
+    """Refuse, before any work is done, a directory that could not be written afterwards."""
+    # Through links: what is renamed over one later would take its place.
+    target = Path(os.path.realpath(fspath(directory)))
+    with writing(target):
+        if target.is_symlink():
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+        if target.is_dir() and any(target.iterdir()):
+            if not replace:
+                raise OutputError(
+                    f"{target} exists and is not empty; choose another directory, or replace it with --force"
+                )
+            if not (target / MANIFEST).exists():
+                raise OutputError(
+                    f"{target} is not a run directory (no {MANIFEST}); it is left alone, choose another one"
+                )
+        elif target.exists() and not target.is_dir():
+            raise OutputError(f"{target} is a file; choose another name for the run directory")
+    for old in _replaced(target):
+        with writing(target):
+            old.rename(target)
+            old.parent.rmdir()
+        return check_target(directory, replace=replace)
+    with writing(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=target.parent):
+            pass
+    return target
+
+
+def new_directory(directory: str | PathLike[str], fill: Callable[[Path], None], *, replace: bool = False) -> Path:
+    """Make a directory that is either whole or absent: filled under another name, synced, then renamed."""
+    target = check_target(directory, replace=replace)
+    with writing(target):
+        aside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent))
+        try:
+            fill(aside)
+            for file in aside.rglob("*"):
+                _sync(file)
+            _sync(aside)
+            aside.chmod(0o777 & ~_umask())
+            if target.is_dir() and any(target.iterdir()):
+                old = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=_OLD, dir=target.parent))
+                target.rename(old / "run")
+                aside.rename(target)
+                shutil.rmtree(old, ignore_errors=True)
+            else:
+                aside.rename(target)
+            _sync(target.parent)
+        except BaseException:
+            shutil.rmtree(aside, ignore_errors=True)
+            raise
+    return target
+
+
+def _replaced(target: Path) -> Iterator[Path]:
+    """Find what a kill between the two renames of a replacement has left under another name."""
+    with suppress(OSError):
+        if not target.exists():
+            for old in sorted(target.parent.glob(f".{glob.escape(target.name)}.*{_OLD}")):
+                if (old / "run" / MANIFEST).exists():
+                    yield old / "run"
+
+
+def check_writable(directory: Path) -> None:
+    """Make a directory and see that files can be made in it; raises OutputError."""
+    with writing(directory):
+        directory.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=directory):
+            pass
+
+
+def write_file(path: str | PathLike[str], content: str | bytes, *, durable: bool = False) -> Path:
+    """Write a file that is either whole or absent; `durable`, it also survives the machine's next failure."""
+    target = Path(fspath(path)).absolute()
+    data = content.encode() if isinstance(content, str) else content
+    with writing(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent)
+        aside = Path(name)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            aside.chmod(0o666 & ~_umask())
+            aside.replace(target)
+            if durable:
+                _sync(target.parent)
+        except BaseException:
+            aside.unlink(missing_ok=True)
+            raise
+    return target
+
+
+def read_manifest(directory: str | PathLike[str]) -> dict[str, Any]:
+    """Read a run directory's manifest; raises OutputError if there is none that can be read, or if it is damaged."""
+    path = Path(fspath(directory)) / MANIFEST
+    try:
+        found = stored.parsed(stored.contents(path))
+    except (FileNotFoundError, NotADirectoryError):
+        old = next(_replaced(path.parent.absolute()), None)
+        where = (
+            f"; a replacement was cut off, and what it was is in {old}: move that back"
+            if old
+            else "; `tailback run` with --out makes one"
+        )
+        raise OutputError(f"{directory} is not a run directory: it has no {MANIFEST}{where}") from None
+    except (OSError, ValueError) as error:
+        raise OutputError(f"{path} cannot be read: {stored.reason(error)}; {_AGAIN}") from error
+    if wrong := stored.unfit(found, {"manifest": int}) or stored.unfit(found, _SHAPE):
+        raise OutputError(f"{path} is no manifest of a run: {wrong}; {_AGAIN}")
+    if found["manifest"] != _VERSION:
+        raise OutputError(
+            f"{path} is of version {found['manifest']}, and this program reads version {_VERSION}; "
+            "use the one that wrote it"
+        )
+    return found
+
+
+def read_table(directory: str | PathLike[str], name: TableName) -> pl.DataFrame:
+    """Read one of a run directory's tables; raises OutputError if it is not as it was written."""
+    import polars as pl
+
+    files = read_manifest(directory).get("files", {})
+    path = Path(fspath(directory)) / f"{name}.parquet"
+    try:
+        data = stored.contents(path)
+    except (OSError, ValueError) as error:
+        raise OutputError(f"{path} cannot be read: {stored.reason(error)}; {_AGAIN}") from error
+    if path.name in files and files[path.name] != stored.digest_of(data):
+        raise OutputError(f"{path} is damaged: it is not the file that {MANIFEST} names; {_AGAIN}")
+    try:
+        table = pl.read_parquet(io.BytesIO(data))
+    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise OutputError(f"{path} cannot be read: it is no Parquet file; {_AGAIN}") from error
+    if wrong := tables.unfit(name, table):
+        raise OutputError(f"{path} is not the table of a run: {wrong}; {_AGAIN}")
+    return table
+
+
+def _sync(path: Path) -> None:
+    """Have the disk accept what was written, so that a full one is noticed before the rename."""
+    if os.name == "nt" and path.is_dir():
+        return  # Windows opens no directories
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _umask() -> int:
+    """The process's file mode mask, which can only be read by setting it."""
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
+
+
+@contextmanager
+def writing(target: Path) -> Iterator[None]:
+    """Turn what the system says about a disk into a sentence that says what to do."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            reason = "there is no room left on the disk; free some, or choose another disk"
+        elif error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+            reason = "the directory is not writable; choose another, or change its permissions"
+        elif error.errno in (errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ENOTEMPTY, errno.ELOOP):
+            reason = f"something else is in the way ({error.strerror}); move it, or choose another name"
+        else:
+            reason = f"{error.strerror or error}; choose another place, or try again"
+        raise OutputError(f"{target} was not written: {reason}. Nothing half-written was left behind") from error

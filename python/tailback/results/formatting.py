@@ -1,0 +1,80 @@
+"""Numbers formatted for people: in readable units, with their intervals, as text and as tables for notebooks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from html import escape
+
+from tailback.results.intervals import Interval
+from tailback.results.metrics import Measure
+from tailback.results.units import display
+
+__all__ = ["digits", "fixed", "half_of", "headline", "html_table", "quantity"]
+
+_PREFIXES = {
+    "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")),
+    "bit/s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")),
+}
+
+
+def quantity(interval: Interval, measure: Measure, resolution: float = 0.0) -> str:
+    """Return a mean with half its interval in a readable unit; shares in percent.
+
+    An interval narrower than the resolution of a quantile shows that: `44.16 ± <0.17 ms`.
+    """
+    unit = measure.unit
+    scale, shown = 1.0, "" if unit in ("1", "packet") else unit
+    if measure.is_share:
+        scale, shown = 0.01, "%"
+    elif unit in _PREFIXES:
+        steps = _PREFIXES[unit]
+        size = max(abs(interval.mean), resolution if interval.half_width < resolution else 0.0)
+        scale, shown = next(((s, u) for s, u in steps if size >= s), steps[-1])
+    half = half_of(interval, 1 / scale, resolution)
+    return " ".join(part for part in (digits(interval.mean / scale, 4), half, shown) if part)
+
+
+def half_of(interval: Interval, scale: float = 1.0, resolution: float = 0.0) -> str:
+    """Return half of an interval as `± 0.15`, or as `± <0.17` where a quantile's resolution is wider; "" of one value.
+
+    All values of a quantile often lie in the same bucket of its histogram: an interval of no width would promise more
+    than is known.
+    """
+    if interval.n < 2:
+        return ""
+    half = interval.half_width
+    return f"± <{digits(resolution * scale, 2)}" if half < resolution else f"± {digits(half * scale, 2)}"
+
+
+def fixed(measure: Measure) -> tuple[float, str]:
+    """Return factor and unit of a metric where all its numbers have the same one, as in columns and at axes."""
+    return display(measure.unit, is_share=measure.is_share)
+
+
+def digits(value: float, significant: int) -> str:
+    """Return a number with `significant` digits, and without an exponent unless it is tiny."""
+    if not math.isfinite(value):
+        return f"{value:g}"
+    rounded = float(f"{value:.{significant}g}")
+    return f"{rounded:.0f}" if abs(rounded) >= 1e12 else f"{rounded:.12g}"
+
+
+_COLUMNS = 80
+"""Default width of a terminal."""
+
+
+def headline(kind: str, title: str, rest: str) -> str:
+    """Return `<Kind 'title': rest`, the first line of a short form; a title that is too long for a line is cut."""
+    quoted = repr(title)
+    room = max(_COLUMNS - len(f"<{kind} : {rest}"), 12)
+    if len(quoted) > room:
+        quoted = f"{quoted[: room - 2]}…{quoted[-1]}"
+    return f"<{kind} {quoted}: {rest}"
+
+
+def html_table(about: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table for a notebook, with a line above it; texts are escaped."""
+    head = "".join(f"<th>{escape(column)}</th>" for column in columns)
+    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    return f"<p>{escape(about)}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

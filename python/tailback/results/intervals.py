@@ -1,0 +1,101 @@
+"""Intervals over replications: Student's t for means and paired differences, Fieller's for ratios."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from tailback import _native
+
+__all__ = ["Interval", "mean_interval", "paired_differences", "ratio_interval", "t_quantile"]
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A mean with its two-sided confidence interval; from one value the interval is unbounded."""
+
+    mean: float
+    lo: float
+    hi: float
+    n: int
+
+    @property
+    def half_width(self) -> float:
+        """Half of the interval's width, in the unit of the mean."""
+        return (self.hi - self.lo) / 2
+
+    def clipped(self, lowest: float | None) -> Interval:
+        """Return the part of the interval that is possible for a quantity that is at least `lowest`."""
+        if lowest is None or self.lo >= lowest:
+            return self
+        return Interval(self.mean, lowest, max(self.hi, lowest), self.n)
+
+    def is_precise(self, relative: float, absolute: float) -> bool:
+        """`True` if the half width meets either target: a share of the mean, or a number in its unit."""
+        return self.half_width <= max(relative * abs(self.mean), absolute)
+
+    def as_json(self, unit: str) -> dict[str, object]:
+        """Return plain numbers; an unbounded end becomes null, which JSON can carry."""
+        ends = {"lo": self.lo, "hi": self.hi}
+        finite = {name: value if math.isfinite(value) else None for name, value in ends.items()}
+        return {"mean": self.mean if math.isfinite(self.mean) else None, **finite, "n": self.n, "unit": unit}
+
+
+@lru_cache(maxsize=4096)
+def t_quantile(confidence: float, dof: int) -> float:
+    """Return the factor of the two-sided interval: P(|T| <= t) = confidence with `dof` degrees of freedom."""
+    return _native.t_quantile(0.5 + confidence / 2, float(dof))
+
+
+def mean_interval(values: Sequence[float], confidence: float) -> Interval:
+    """Return mean and two-sided Student-t interval of independent values.
+
+    Values that are all equal give an interval of no width: with a discrete outcome, such as no drop at all,
+    that is the honest answer only together with how much was seen, so claims of zero state that besides.
+    """
+    n = len(values)
+    if n == 0:
+        return Interval(math.nan, -math.inf, math.inf, 0)
+    mean = math.fsum(values) / n
+    if n == 1:
+        return Interval(mean, -math.inf, math.inf, 1)
+    if min(values) == max(values):
+        return Interval(values[0], values[0], values[0], n)
+    variance = math.fsum((v - mean) ** 2 for v in values) / (n - 1)
+    half = t_quantile(confidence, n - 1) * math.sqrt(variance / n)
+    return Interval(mean, mean - half, mean + half, n)
+
+
+def paired_differences(left: Mapping[int, float], right: Mapping[int, float]) -> list[float]:
+    """Return left minus right for each replication that both have, in order of replication."""
+    return [left[k] - right[k] for k in sorted(left.keys() & right.keys())]
+
+
+def ratio_interval(left: Mapping[int, float], right: Mapping[int, float], confidence: float) -> Interval | None:
+    """Return the ratio of the means with Fieller's interval, paired by replication.
+
+    The interval holds exactly those ratios c for which the Student-t interval of left - c·right holds zero, so a
+    claim about a ratio and one about that difference always agree. None where the mean of `right` may be zero:
+    then no bounded interval exists.
+    """
+    common = sorted(left.keys() & right.keys())
+    n = len(common)
+    if n < 2:
+        return None
+    a = [left[k] for k in common]
+    b = [right[k] for k in common]
+    mean_a, mean_b = math.fsum(a) / n, math.fsum(b) / n
+    t2n = t_quantile(confidence, n - 1) ** 2 / n
+    var_a = math.fsum((x - mean_a) ** 2 for x in a) / (n - 1) * t2n
+    var_b = math.fsum((y - mean_b) ** 2 for y in b) / (n - 1) * t2n
+    cov = math.fsum((x - mean_a) * (y - mean_b) for x, y in zip(a, b, strict=True)) / (n - 1) * t2n
+    # (mean_a - c·mean_b)^2 <= var_a - 2c·cov + c^2·var_b is a quadratic in c; it bounds c when the leading
+    # coefficient is above zero, that is when the interval of mean_b excludes zero.
+    leading = mean_b**2 - var_b
+    if leading <= 0:
+        return None
+    middle = mean_a * mean_b - cov
+    root = math.sqrt(max(middle**2 - leading * (mean_a**2 - var_a), 0.0))
+    return Interval(mean_a / mean_b, (middle - root) / leading, (middle + root) / leading, n)

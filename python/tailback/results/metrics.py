@@ -1,0 +1,270 @@
+"""The numbers that a run is summed up in: a few per group of flows, per class and in total."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from tailback.results.intervals import Interval, mean_interval
+from tailback.results.report import Report
+from tailback.results.rows import DelayRow
+
+__all__ = [
+    "METRICS",
+    "OTHERS",
+    "RESOLUTION",
+    "UNITS",
+    "VOCABULARY",
+    "Estimate",
+    "Measure",
+    "Metric",
+    "advice_on",
+    "estimates",
+    "measures",
+    "resolution",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """Definition of a metric."""
+
+    unit: str
+    """As in JSON and Parquet: `bit/s`, `s`, `packet`, or `1` for numbers without one."""
+    about: str
+    title: str = ""
+    """Heading of its column in tables; default: its name."""
+    is_share: bool = False
+    """`True` if tables show it in percent."""
+
+
+METRICS = {
+    "offered": Metric("bit/s", "payload handed to the network"),
+    "throughput": Metric("bit/s", "payload delivered"),
+    "loss": Metric("1", "packets lost per packet offered", is_share=True),
+    "delay": Metric("s", "mean one-way delay of packets", "mean delay"),
+    "delay_p50": Metric("s", "median of it", "50 % delay"),
+    "delay_p99": Metric("s", "99th percentile of it", "99 % delay"),
+    "goodput": Metric("bit/s", "payload that reached applications in order, each byte once"),
+    "jain": Metric("1", "Jain's fairness index of the goodputs of two or more flows, 1/n to 1"),
+    "retransmitted": Metric("1", "segments sent again per segment sent", is_share=True),
+    "completion": Metric("s", "mean time from a write to the arrival of its last byte (TCP, RDMA)"),
+    "completion_p99": Metric("s", "99th percentile of it", "99 % completion"),
+    "response": Metric("s", "mean time of an application's page or transfer (flow completion time)"),
+    "response_p99": Metric("s", "99th percentile of it", "99 % response"),
+    "slowdown": Metric("1", "mean of a transfer's time per the time that it would take alone"),
+    "jitter": Metric("s", "interarrival jitter (RFC 3550); needs run.delay-variation"),
+    "pdv_p99": Metric("s", "99th percentile of the delay above the least (RFC 5481); the same", "99 % PDV"),
+    "pdv_p999": Metric("s", "99.9th percentile of it; the same", "99.9 % PDV"),
+    "ipdv_p99": Metric("s", "99th percentile of the change of delay between packets (RFC 5481); the same", "99 % IPDV"),
+    "marks": Metric("packet", 'packets that ports marked "congestion experienced", of all flows together'),
+}
+"""Every metric of a summary, by its name. Numbers are of the measured time, that after the warm-up.
+
+Jain's index is (Σx)²/(n·Σx²) (R. Jain, D. Chiu and W. Hawe, DEC-TR-301, 1984). `goodput`, `retransmitted` and
+`completion` are of flows with a transport, `response` and `slowdown` of applications.
+"""
+
+OTHERS = {
+    "delay_max": Metric("s", "longest one-way delay of a packet"),
+    "delay_p90": Metric("s", "90th percentile of the one-way delay of packets"),
+    "delay_p999": Metric("s", "99.9th percentile of it"),
+    "drops": Metric("packet", "packets lost at some ports"),
+    "held": Metric("1", "time in which data waits at a port that sends nothing", is_share=True),
+    "lost": Metric("bit/s", "payload lost"),
+    "mark_rate": Metric("packet/s", "packets marked per second"),
+    "mos": Metric("1", "mean opinion score of calls or video, 1 to 5"),
+    "queue": Metric("B", "bytes waiting at a port"),
+    "stopped": Metric("1", "time in which a stop is in force", is_share=True),
+    "utilisation": Metric("1", "time in which a port sends", is_share=True),
+}
+"""Metrics that no summary has: experiments and targets take them from reports (`tailback.results.observables`)."""
+
+VOCABULARY = METRICS | OTHERS
+"""Every metric by name. No other table states the unit of a metric."""
+
+UNITS = {name: metric.unit for name, metric in METRICS.items()}
+"""Unit of each metric of a summary."""
+
+RESOLUTION = 1 / 256
+"""Largest relative error of a quantile: half a bucket of the histogram per its lowest value (docs/statistics.md)."""
+
+_OTHER_NAMES = {
+    "fct": ("completion", "response"),
+    "fairness": ("jain",),
+    "ecn": ("marks",),
+    "marked": ("marks",),
+    "latency": ("delay",),
+    "rtt": ("delay", "response"),
+    "p50": ("delay_p50",),
+    "median": ("delay_p50",),
+    "p99": ("delay_p99",),
+    "drops": ("loss",),
+}
+"""Other names of the metrics, for advice."""
+
+
+def advice_on(name: str) -> str:
+    """Return what may be meant by a name that no metric has."""
+    others = _OTHER_NAMES.get(name.lower())
+    near = others or get_close_matches(name, METRICS, n=1)
+    if near:
+        return f"did you mean {' or '.join(f'`{other}`' for other in near)}?"
+    return f"the metrics are {', '.join(METRICS)}"
+
+
+_QUANTILES = ("p50", "p99")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Measure:
+    """Whose number it is and which: scope is `total`, `group` or `class`."""
+
+    scope: str
+    name: str
+    metric: str
+
+    @property
+    def unit(self) -> str:
+        """Unit of the number."""
+        return UNITS[self.metric]
+
+    @property
+    def is_share(self) -> bool:
+        """`True` if it is shown in percent."""
+        return METRICS[self.metric].is_share
+
+    def __str__(self) -> str:
+        """As `--set` and `precision` write it: `loss` for the total, `loss[data]` for a group or class."""
+        return self.metric if self.scope == "total" else f"{self.metric}[{self.name}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A measure over replications."""
+
+    measure: Measure
+    interval: Interval
+    resolution: float = 0.0
+    """Upper bound of a quantile's error, in the measure's unit; 0 for exact values."""
+
+    def as_json(self) -> dict[str, object]:
+        """Plain values, one level deep."""
+        measure = self.measure
+        head = {"scope": measure.scope, "name": measure.name, "metric": measure.metric}
+        return head | self.interval.as_json(measure.unit)
+
+
+def measures(report: Report) -> dict[Measure, float]:
+    """Return the summary's numbers of one replication; a delay without a measured packet is left out."""
+    return {key: value for key, value in _measures(report) if not math.isnan(value)}
+
+
+def _measures(report: Report) -> Iterator[tuple[Measure, float]]:
+    groups = dict.fromkeys(flow["group"] for flow in report.data["flows"])
+    classes = report.data["classes"]
+    for scope, name, flows in [("total", "", "*"), *(("group", group, group) for group in groups)]:
+        if not report.data["flows"]:
+            return
+        yield Measure(scope, name, "offered"), report.offered_bps(flows)
+        yield Measure(scope, name, "throughput"), report.throughput_bps(flows)
+        yield Measure(scope, name, "loss"), report.loss(flows)
+        yield Measure(scope, name, "delay"), report.mean_delay_s(flows)
+        rows = report.flows(flows)
+        yield from _transports(scope, name, flows, report)
+        if scope == "total":
+            marked = sum(row["marked_packets"] for port in report.data["ports"] for row in port["classes"])
+            yield Measure(scope, name, "marks"), marked
+        if scope == "group":
+            yield from _application(name, report)
+            yield from _variation(name, report)
+        # Quantiles of several flows cannot be had from those of each: there are some where the flows are a whole
+        # class, and for a single flow where each keeps its own.
+        class_ = rows[0]["class"]
+        alike = [row for row in report.data["flows"] if row["class"] == class_]
+        if rows == alike:
+            yield from _quantiles(scope, name, classes[class_]["delay"])
+        elif len(rows) == 1:
+            yield from _quantiles(scope, name, rows[0]["delay"])
+    for row in classes:
+        name = str(row["class"])
+        offered = row["offered"]["packets"]
+        yield Measure("class", name, "offered"), row["offered"]["bytes"] * 8 / report.measured_s
+        yield Measure("class", name, "throughput"), row["delivered"]["bytes"] * 8 / report.measured_s
+        yield Measure("class", name, "loss"), row["dropped"]["packets"] / offered if offered else 0.0
+        mean = row["delay"]["mean_s"]
+        yield Measure("class", name, "delay"), math.nan if mean is None else mean
+        yield from _quantiles("class", name, row["delay"])
+
+
+def _transports(scope: str, name: str, flows: str, report: Report) -> Iterator[tuple[Measure, float]]:
+    rows = report.transports(flows)
+    if not rows:
+        return
+    sent = sum(row["segments"] for row in rows)
+    yield Measure(scope, name, "goodput"), report.goodput_bps(flows)
+    # An application's flows are requests and responses, between which fairness has no meaning.
+    applications = report.data["applications"]
+    if len(rows) > 1 and (name not in applications if scope == "group" else not applications):
+        yield Measure(scope, name, "jain"), report.jain(flows)
+    yield Measure(scope, name, "retransmitted"), sum(r["retransmissions"] for r in rows) / sent if sent else 0.0
+    done = report.data["completions"].get(name)
+    if scope == "group" and done is not None and done["mean_s"] is not None:
+        yield Measure(scope, name, "completion"), done["mean_s"]
+        yield Measure(scope, name, "completion_p99"), done.get("p99_s") or math.nan
+
+
+def _application(name: str, report: Report) -> Iterator[tuple[Measure, float]]:
+    found = report.data["applications"].get(name)
+    if found is None or found["time"]["mean_s"] is None:
+        return
+    yield Measure("group", name, "response"), found["time"]["mean_s"]
+    yield Measure("group", name, "response_p99"), found["time"].get("p99_s") or math.nan
+    if found["slowdown"] is not None:
+        yield Measure("group", name, "slowdown"), found["slowdown"]["mean"]
+
+
+def _variation(name: str, report: Report) -> Iterator[tuple[Measure, float]]:
+    found = report.data["variation"].get(name)
+    if found is None:
+        return
+    yield Measure("group", name, "delay_p99"), found["delay"].get("p99_s") or math.nan
+    yield Measure("group", name, "jitter"), math.nan if found["jitter_s"] is None else found["jitter_s"]
+    yield Measure("group", name, "pdv_p99"), found["pdv_p99_s"]
+    yield Measure("group", name, "pdv_p999"), found["pdv_p999_s"]
+    yield Measure("group", name, "ipdv_p99"), math.nan if found["ipdv_p99_s"] is None else found["ipdv_p99_s"]
+
+
+def _quantiles(scope: str, name: str, delay: DelayRow) -> Iterator[tuple[Measure, float]]:
+    values: Mapping[str, object] = delay
+    for quantile in _QUANTILES:
+        value = values.get(f"{quantile}_s")
+        if isinstance(value, float | int):
+            yield Measure(scope, name, f"delay_{quantile}"), float(value)
+
+
+def estimates(rows: Sequence[Mapping[Measure, float]], confidence: float) -> list[Estimate]:
+    """Return mean and interval of each measure over replications, in the order in which they first appear."""
+    keys = dict.fromkeys(key for row in rows for key in row)
+    means = {key: mean_interval([row[key] for row in rows if key in row], confidence) for key in keys}
+    return [
+        Estimate(key, interval, resolution(key, {key: i.mean for key, i in means.items()}))
+        for key, interval in means.items()
+    ]
+
+
+def resolution(measure: Measure, means: Mapping[Measure, float]) -> float:
+    """Return how far the mean of a quantile may be from that of the observed ones; 0 for what is no quantile.
+
+    The delay variation above the least delay is a quantile of delays less the least, and has that quantile's error.
+    """
+    metric, _, quantile = measure.metric.rpartition("_p")
+    if not (metric and quantile.isdigit()):
+        return 0.0
+    found = means[measure]
+    if metric == "pdv":
+        delay, above = (means.get(Measure(measure.scope, measure.name, name)) for name in ("delay_p99", "pdv_p99"))
+        found += (delay or 0.0) - (above or 0.0)
+    return RESOLUTION * abs(found)

@@ -1,0 +1,77 @@
+"""Quality for users from delay, its variation and loss: speech, video, and the classes of ITU-T Y.1541.
+
+    report = tailback.run("edge.toml").reports[0]
+    quality.speech(report, "voice").mos
+    quality.service_class(report, "voice")
+
+The groups' delay variation must have been measured: `[run] delay-variation = true`. docs/quality.md has the formulae.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tailback import _native
+from tailback.results.report import Report
+
+__all__ = ["Speech", "call", "service_class", "speech", "video", "violations"]
+
+
+@dataclass(frozen=True, slots=True)
+class Speech:
+    """A call by the E-model (ITU-T G.107)."""
+
+    rating: float
+    """R: 93.2 undisturbed; above 80 most users are satisfied, below 50 nearly all are not."""
+    mos: float
+    """Mean opinion score, 1 to 4.5."""
+
+
+def call(delay_s: float, loss: float = 0.0, *, burst_ratio: float = 1.0, codec: str = "g.711") -> Speech:
+    """Rate a call by its mouth-to-ear delay in seconds and its loss (0 to 1).
+
+    `burst_ratio` is the mean run of losses per that of independent losses; the codec is `g.711`, `g.711-plc`,
+    `g.723.1`, `g.729a` or `gsm-efr`.
+    """
+    rating = _native.speech_rating(delay_s, loss, burst_ratio, codec)
+    return Speech(rating, _native.mos(rating))
+
+
+def speech(report: Report, group: str, *, terminal_s: float = 0.05, codec: str = "g.711") -> Speech:
+    """Rate the calls of a group of flows.
+
+    Mouth to ear takes the mean delay, a play-out buffer as long as the 99th percentile of the delay variation, and
+    `terminal_s` for coding and packetisation in the terminals; the 1 % that comes later than the buffer allows counts
+    as lost where delays vary at all.
+    """
+    row = report.variation(group)
+    mean = row["delay"]["mean_s"] or 0.0
+    late = 0.01 if row["pdv_p99_s"] > 0 else 0.0
+    loss = report.loss(group)
+    total = loss + (1 - loss) * late
+    delay = row["min_s"] + row["pdv_p99_s"] + terminal_s
+    return call(max(delay, mean + terminal_s), total, burst_ratio=row["burst_ratio"] or 1.0, codec=codec)
+
+
+def video(report: Report, group: str, *, frame_rate: float = 30.0, codec: str = "h.264-vga") -> float:
+    """Score the video streams of a group of flows by ITU-T G.1070, 1 to 5.
+
+    Each flow is one stream of the rate that it offers. The codec is `h.264-vga` or `mpeg-4-qvga`.
+    """
+    rate = report.offered_bps(group) / len(report.flows(group))
+    return _native.video_score(max(rate, 1.0), report.loss(group), frame_rate, codec)
+
+
+def service_class(report: Report, group: str) -> int:
+    """Return the strictest class of ITU-T Y.1541, 0 to 5, that a group of flows meets."""
+    return _native.y1541_class(*_figures(report, group))
+
+
+def violations(report: Report, group: str, class_: int) -> list[str]:
+    """Return which objectives of a class of ITU-T Y.1541 a group misses: `delay`, `variation`, `loss`."""
+    return _native.y1541_violations(class_, *_figures(report, group))
+
+
+def _figures(report: Report, group: str) -> tuple[float, float, float]:
+    row = report.variation(group)
+    return row["delay"]["mean_s"] or 0.0, row["pdv_p999_s"], report.loss(group)

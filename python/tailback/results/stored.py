@@ -1,0 +1,113 @@
+"""Files of an earlier call, read again: as they were written, or refused with the reason.
+
+Disks lose bits, copies are cut off, and other programs write into directories. So a document carries the hash of its
+own content under `check`, and that of the files beside it; what is read is compared with them. One without a `check` is
+of an earlier version, and is taken if it has the right shape.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+__all__ = ["contents", "digest_of", "parsed", "reason", "sealed", "unfit"]
+
+_CHECK = "check"
+
+
+def contents(path: Path) -> bytes:
+    """Return what a file holds; raises OSError, also for what is no file: a pipe would be waited for."""
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise OSError("it is no regular file")
+        with os.fdopen(handle, "rb", closefd=False) as file:
+            return file.read()
+    finally:
+        os.close(handle)
+
+
+def digest_of(data: bytes) -> str:
+    """Return the SHA-256 of a file's content, as `sha256sum` prints it."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def sealed(document: Mapping[str, object], *, with_nan: bool = False) -> dict[str, object]:
+    """Return a document with the hash of its content; `with_nan`, numbers may be those that JSON has not."""
+    return {**document, _CHECK: _check(document, with_nan)}
+
+
+def parsed(data: bytes, *, with_nan: bool = False) -> dict[str, Any]:
+    """Return the document that a file holds; raises ValueError if it is none, or not as `sealed` returned it."""
+    try:
+        found = json.loads(data.decode("utf-8"), parse_constant=float if with_nan else _no_number)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"byte {error.start} is no UTF-8 text") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"it is not JSON at line {error.lineno}, column {error.colno}") from None
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
+    if not isinstance(found, dict):
+        raise ValueError("it is no table")
+    try:
+        check = _check(found, with_nan)
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
+    if found.get(_CHECK, check) != check:
+        raise ValueError("it is damaged: its content is not that of its check")
+    return found
+
+
+def _check(document: Mapping[str, object], with_nan: bool) -> str:
+    content = {key: value for key, value in document.items() if key != _CHECK}
+    # Halves of characters are refused too: nothing can print them.
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=with_nan)
+    return digest_of(text.encode("utf-8"))[:32]
+
+
+def _no_number(word: str) -> None:
+    raise ValueError(f"{word} is no number of JSON")
+
+
+def reason(error: Exception) -> str:
+    """Return why something could not be read, without its path, which the sentence around it names."""
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+def unfit(value: object, shape: object, name: str = "it") -> str:
+    """Return what of a value has not the shape that it should have, in words; empty if it has.
+
+    A shape is a type, a value, a list of one shape for lists of any length, a tuple of shapes of which one fits, or a
+    table of shapes for the keys that must be there, or, with a question mark behind them, may be.
+    """
+    if isinstance(shape, tuple):
+        return "" if any(not unfit(value, one, name) for one in shape) else f"{name} is of a wrong type"
+    if isinstance(shape, list):
+        if not isinstance(value, list):
+            return f"{name} is no list"
+        return next(filter(None, (unfit(one, shape[0], f"{name}[{i}]") for i, one in enumerate(value))), "")
+    if isinstance(shape, dict):
+        if not isinstance(value, dict):
+            return f"{name} is no table"
+        for key, inner in shape.items():
+            bare = key.removesuffix("?")
+            if bare in value:
+                if found := unfit(value[bare], inner, bare if name == "it" else f"{name}.{bare}"):
+                    return found
+            elif bare == key:
+                return f"{name} has no {key}"
+        return ""
+    if not isinstance(shape, type):
+        return "" if value == shape and type(value) is type(shape) else f"{name} is not {shape!r}"
+    is_one = isinstance(value, shape) or (shape is float and isinstance(value, int))
+    if not is_one or (isinstance(value, bool) and shape is not bool):
+        return f"{name} is of a wrong type"
+    # Counts and seeds are below; more is a mistake, as is what is no number.
+    is_huge = abs(value) >= 2**63 if isinstance(value, int) else isinstance(value, float) and not math.isfinite(value)
+    return f"{name} is out of range" if is_huge else ""

@@ -1,0 +1,52 @@
+"""Index of global synchronisation, from sampled congestion windows: the share of sources that back off together."""
+
+from __future__ import annotations
+
+from statistics import fmean
+
+from tailback.results.report import Report
+
+__all__ = ["backoff_shares", "mean_share", "synchronisation_index"]
+
+BACKED_OFF = 0.8
+"""A window that falls below this share of itself from one sample to the next has been cut."""
+
+
+def backoff_shares(report: Report, epoch_s: float, wanted: str = "") -> list[float]:
+    """Of each congestion epoch return the share of the sources that back off in it.
+
+    An epoch begins with a source that backs off and lasts for `epoch_s`, a round trip with the longest queue, and a
+    sample more, since a cut is seen up to one sample late. Sources are the flows with `probe = true` whose names begin
+    with `wanted`.
+    """
+    series = report.data["series"]
+    assert series is not None
+    times = series["time_s"]
+    found = [series["transports"][name] for name in series["transports"] if name.startswith(wanted)]
+    cuts: list[tuple[float, int]] = []
+    for source, values in enumerate(found):
+        window = values["window_segments"]
+        cuts += [
+            (at, source)
+            for index, at in enumerate(times)
+            if index and at >= report.data["warmup_s"] and window[index] < BACKED_OFF * window[index - 1]
+        ]
+    length = epoch_s + times[1] - times[0]
+    epochs: list[set[int]] = []
+    end = float("-inf")
+    for at, source in sorted(cuts):
+        if at > end:
+            end = at + length
+            epochs.append(set())
+        epochs[-1].add(source)
+    return [len(sources) / len(found) for sources in epochs]
+
+
+def synchronisation_index(shares: list[float]) -> float:
+    """Return the share of epochs in which more than half of the sources back off; NaN without epochs."""
+    return fmean(share > 0.5 for share in shares) if shares else float("nan")
+
+
+def mean_share(shares: list[float]) -> float:
+    """Return the mean share of the sources that back off in one epoch, in %; NaN without epochs."""
+    return 100 * fmean(shares) if shares else float("nan")

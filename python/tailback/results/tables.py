@@ -1,0 +1,292 @@
+"""Reports as tables: tidy rows for Polars and Parquet, with the unit at the end of each column's name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal, cast, get_args
+
+from tailback.results.metrics import METRICS, measures
+from tailback.results.report import Report
+from tailback.results.rows import Counter, DelayRow
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["TABLES", "TABLE_NAMES", "TableName", "build", "parquet_metadata", "unfit", "units"]
+
+Row = dict[str, object]
+
+TableName = Literal["flows", "transports", "applications", "classes", "drops", "ports", "nodes", "series", "metrics"]
+TABLE_NAMES: tuple[TableName, ...] = get_args(TableName)
+"""Every table of a result and of a run directory, in the order in which they are written."""
+
+_COUNTERS = ("offered", "delivered", "dropped", "in_network")
+_DELAYS = ("mean_s", "max_s", "p50_s", "p90_s", "p99_s", "p999_s")
+_COUNTS = {f"{c}_{u}": int for c in _COUNTERS for u in ("packets", "bytes")}
+_DELAY_COLUMNS = {"delay_count": int, **{f"delay_{name}": float for name in _DELAYS}}
+_RUN = {"replication": int, "seed": int}
+
+TABLES: dict[str, dict[str, type]] = {
+    "flows": {
+        **_RUN,
+        "flow": str,
+        "group": str,
+        "from": str,
+        "to": str,
+        "class": int,
+        **_COUNTS,
+        "reordered_packets": int,
+        **_DELAY_COLUMNS,
+    },
+    "transports": {
+        **_RUN,
+        "flow": str,
+        "group": str,
+        "goodput_bytes": int,
+        "segments": int,
+        "retransmissions": int,
+        "timeouts": int,
+        "fast_retransmits": int,
+        "ecn_reductions": int,
+        "spurious": int,
+        "probes": int,
+        "acks_sent": int,
+        "acks_lost": int,
+        "window": float,
+        "ssthresh": float,
+        "srtt_s": float,
+        **{f"completion_{name}": kind for name, kind in (("count", int), ("mean_s", float), ("max_s", float))},
+    },
+    "applications": {
+        **_RUN,
+        "group": str,
+        "begun": int,
+        "failed": int,
+        "refused": int,
+        **{
+            f"{what}_{name}": int if name == "count" else float
+            for what in ("time", "exchange")
+            for name in ("count", *_DELAYS)
+        },
+        **{f"slowdown_{name}": float for name in ("mean", "min", "max", "p50", "p90", "p95", "p99")},
+        "completed_count": int,
+        "completed_mean_s": float,
+    },
+    "classes": {**_RUN, "class": int, **_COUNTS, **_DELAY_COLUMNS},
+    "drops": {**_RUN, "flow": str, "kind": str, "where": str, "reason": str, "packets": int},
+    "ports": {
+        **_RUN,
+        "port": str,
+        "node": str,
+        "to": str,
+        "class": int,
+        "rate_bps": int,
+        "utilisation_ratio": float,
+        "stopped_s": float,
+        "slowed_s": float,
+        "held_s": float,
+        "notifications_sent": int,
+        "notifications_received": int,
+        **{f"{c}_{u}": int for c in ("arrived", "sent", "dropped", "queued") for u in ("packets", "bytes")},
+        "marked_packets": int,
+        "queue_max_bytes": int,
+        "queue_mean_bytes": float,
+    },
+    "nodes": {
+        **_RUN,
+        "node": str,
+        "kind": str,
+        "queue_max_bytes": int,
+        "mean_bytes": float,
+        "dropped_packets": int,
+    },
+    "series": {**_RUN, "time_s": float, "scope": str, "name": str, "quantity": str, "value": float},
+    "metrics": {**_RUN, "scope": str, "name": str, "metric": str, "unit": str, "value": float},
+}
+"""Columns of each table. One row per replication and flow, class, place of drops, port and class, node, sample or
+metric; the kind of a drop is `data`, `data of the warm-up` (born before its end, lost after it) or `acknowledgement`;
+`utilisation_ratio`, the times stopped, slowed and held and the notifications are a whole port's, repeated for
+its classes."""
+
+_RATIOS = {"stopped": "stopped_ratio", "held": "held_ratio"}
+"""Columns that are true or false, as numbers."""
+
+_SUFFIXES = {"packets": "packet", "bytes": "B", "s": "s", "bps": "bit/s", "ratio": "1", "count": "packet"}
+
+
+def units(table: str) -> dict[str, str]:
+    """Return the unit of each column that has one."""
+    suffixes = {name: name.rsplit("_", 1)[-1] for name in TABLES[table]}
+    return {name: _SUFFIXES[suffix] for name, suffix in suffixes.items() if suffix in _SUFFIXES} | (
+        {"packets": "packet"} if table == "drops" else {}
+    )
+
+
+def build(table: str, reports: Sequence[Report], base_seed: int) -> pl.DataFrame:
+    """Return one of the `TABLES` for some replications."""
+    import polars as pl
+
+    columns = TABLES[table]
+    data: dict[str, list[object]] = {name: [] for name in columns}
+    for report in reports:
+        run: Row = {"replication": report.seed - base_seed, "seed": report.seed}
+        for row in _ROWS[table](report):
+            for name, column in data.items():
+                column.append(run[name] if name in run else row.get(name))
+    return pl.DataFrame(data, schema=_schema(table))
+
+
+def _schema(table: str) -> pl.Schema:
+    import polars as pl
+
+    kinds = {int: pl.Int64(), float: pl.Float64(), str: pl.String()}
+    return pl.Schema({name: kinds[kind] for name, kind in TABLES[table].items()})
+
+
+def unfit(table: str, found: pl.DataFrame) -> str:
+    """Return what keeps a data frame from being one of the `TABLES`, in words; empty if nothing does.
+
+    Further columns, such as a later version has, are no hindrance.
+    """
+    expected = _schema(table)
+    if differing := next((name for name, kind in expected.items() if found.schema.get(name) != kind), None):
+        return f"the column {differing} is not there, or of another type"
+    always = [name for name in (*_RUN, "scope", "name", "metric", "quantity") if name in expected]
+    always += ["value"] if table == "metrics" else []
+    if missing := next((name for name in always if found[name].null_count()), None):
+        return f"a value of the column {missing} is missing"
+    if table == "metrics":
+        if unknown := set(found["metric"]) - METRICS.keys():
+            return f"this version knows no metric {min(unknown)}"
+        if not found["value"].is_finite().all():
+            return "a value is no number"
+    return ""
+
+
+def parquet_metadata(table: str, about: Mapping[str, object]) -> dict[str, str]:
+    """Return what a Parquet file says about itself: units of its columns, scenario, version."""
+    return {"tailback.units": json.dumps(units(table)), "tailback": json.dumps(dict(about))}
+
+
+def _flows(report: Report) -> Iterable[Row]:
+    for f in report.data["flows"]:
+        head: Row = {"flow": f["name"], "group": f["group"], "from": f["from"], "to": f["to"], "class": f["class"]}
+        yield head | _counts(f, _COUNTERS) | {"reordered_packets": f["reordered"]} | _delay(f["delay"])
+
+
+def _transports(report: Report) -> Iterable[Row]:
+    for f in report.data["flows"]:
+        t = f["transport"]
+        if t is not None:
+            done = t["completion"]
+            completion: Row = {f"completion_{name}": done.get(name) for name in ("count", "mean_s", "max_s")}
+            yield {"flow": f["name"], "group": f["group"], **t} | completion
+
+
+def _applications(report: Report) -> Iterable[Row]:
+    for group, a in report.data["applications"].items():
+        row: Row = {"group": group, "begun": a["begun"], "failed": a["failed"], "refused": a["refused"]}
+        for what, delay in (("time", a["time"]), ("exchange", a["exchange"])):
+            row |= {f"{what}_{name}": value for name, value in delay.items()}
+        row |= {f"slowdown_{name}": value for name, value in (a["slowdown"] or {}).items()}
+        yield row | {f"completed_{name}": value for name, value in a["completed"].items()}
+
+
+def _classes(report: Report) -> Iterable[Row]:
+    for c in report.data["classes"]:
+        yield {"class": c["class"]} | _counts(c, _COUNTERS) | _delay(c["delay"])
+
+
+def _drops(report: Report) -> Iterable[Row]:
+    for flow in report.data["flows"]:
+        lists = (
+            ("data", flow["drops"]),
+            ("data of the warm-up", flow.get("carried_drops", [])),
+            ("acknowledgement", flow.get("ack_drops", [])),
+        )
+        for kind, drops in lists:
+            yield from ({"flow": flow["name"], "kind": kind, **drop} for drop in drops)
+
+
+def _ports(report: Report) -> Iterable[Row]:
+    for p in report.data["ports"]:
+        head: Row = {
+            "port": p["name"],
+            "node": p["node"],
+            "to": p["to"],
+            "rate_bps": p["rate_bps"],
+            "utilisation_ratio": p["utilisation"],
+            "stopped_s": p["stopped_s"],
+            "slowed_s": p["slowed_s"],
+            "held_s": p["held_s"],
+            "notifications_sent": p["notifications_sent"],
+            "notifications_received": p["notifications_received"],
+        }
+        for index, c in enumerate(p["classes"]):
+            queue: Row = {
+                "class": index,
+                "marked_packets": c["marked_packets"],
+                "queue_max_bytes": c["max_bytes"],
+                "queue_mean_bytes": c["mean_bytes"],
+            }
+            yield head | queue | _counts(c, ("arrived", "sent", "dropped", "queued"))
+
+
+def _nodes(report: Report) -> Iterable[Row]:
+    for node in report.data["nodes"]:
+        yield {"node": node["name"], "queue_max_bytes": node["max_queue_bytes"], **node}
+
+
+def _series(report: Report) -> Iterable[Row]:
+    series = report.data["series"]
+    if series is None:
+        return
+    named: list[tuple[str, str, str, Sequence[float | None]]] = [
+        ("network", "", "in_network_packets", series["in_network_packets"])
+    ]
+    scopes = (
+        ("port", series["ports"]),
+        ("group", series["flows"]),
+        ("flow", series["transports"]),
+        ("meter", series["meters"]),
+    )
+    for scope, tables in scopes:
+        for name, columns in cast("Mapping[str, Mapping[str, Sequence[float | None]]]", tables).items():
+            quantities = ((_RATIOS.get(q, q), v) for q, v in columns.items() if q != "state")
+            named.extend((scope, name, quantity, values) for quantity, values in quantities)
+    for name, port in series["ports"].items():
+        named.extend(("port", name, quantity, values) for quantity, values in port["state"].items())
+    for scope, name, quantity, values in named:
+        for time_s, value in zip(series["time_s"], values, strict=True):
+            # `None`: nothing to show, such as the threshold of slow start before the first loss.
+            shown = None if value is None else float(value)
+            yield {"time_s": time_s, "scope": scope, "name": name, "quantity": quantity, "value": shown}
+
+
+def _metrics(report: Report) -> Iterable[Row]:
+    for key, value in measures(report).items():
+        yield {"scope": key.scope, "name": key.name, "metric": key.metric, "unit": key.unit, "value": value}
+
+
+_ROWS = {
+    "flows": _flows,
+    "transports": _transports,
+    "applications": _applications,
+    "classes": _classes,
+    "drops": _drops,
+    "ports": _ports,
+    "nodes": _nodes,
+    "series": _series,
+    "metrics": _metrics,
+}
+
+
+def _counts(row: Mapping[str, object], counters: Iterable[str]) -> Row:
+    found = {name: cast(Counter, row[name]) for name in counters}
+    return {f"{name}_{unit}": value for name, c in found.items() for unit, value in c.items()}
+
+
+def _delay(delay: DelayRow) -> Row:
+    values = cast(Mapping[str, object], delay)
+    return {"delay_count": delay["count"], **{f"delay_{name}": values.get(name) for name in _DELAYS}}

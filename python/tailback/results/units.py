@@ -1,0 +1,26 @@
+"""Display units: the units in which people read numbers that are kept in base units."""
+
+from __future__ import annotations
+
+__all__ = ["display"]
+
+_DISPLAY = {
+    "1": (1.0, ""),
+    "B": (1e-3, "kB"),
+    "bit/s": (1e-6, "Mbit/s"),
+    "packet": (1.0, "packets"),
+    "packet/s": (1.0, "1/s"),
+    "s": (1e3, "ms"),
+}
+
+
+def display(unit: str, *, is_share: bool = False) -> tuple[float, str]:
+    """Return the factor from a base unit to its display unit, and the display unit; percent for a share.
+
+    One unit for all numbers of a kind, so that columns and axes can be compared.
+
+    Raises:
+        KeyError: The unit is not `1`, `B`, `bit/s`, `packet`, `packet/s` or `s`.
+
+    """
+    return (100.0, "%") if is_share else _DISPLAY[unit]

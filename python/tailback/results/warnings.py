@@ -1,0 +1,69 @@
+"""Warnings about results: intervals too wide to support a conclusion."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable
+from statistics import NormalDist
+
+from tailback.results.intervals import t_quantile
+from tailback.results.metrics import Estimate
+from tailback.scenario.warnings import ScenarioWarning, made
+
+__all__ = ["wide_intervals"]
+
+_TOO_WIDE = 0.5
+"""Half an interval's width, as a share of the mean, from which on it tells little."""
+_WIDTH = 0.1
+"""Target width of the advice: the default of `run.precision.relative`."""
+_ABSOLUTE = {"loss": 0.001}
+"""Widths that are narrow enough whatever the mean, such as of next to no loss: the default of `run.precision`."""
+_ENOUGH = 30
+"""Number of replications from which the width is taken as intended."""
+
+
+def wide_intervals(
+    found: Iterable[Estimate], confidence: float, accepted: Collection[str] = ()
+) -> list[ScenarioWarning]:
+    """Return a warning about the widest interval of loss, delay and throughput, if it is too wide to tell.
+
+    How many replications would be needed is the least n with t(n - 1) s / √n ≤ h, s being the standard deviation over
+    replications, h a tenth of the mean, and t Student's quantile (Law, Simulation Modeling and Analysis, 4.5). With the
+    normal quantile in its place, few replications would seem to be enough that are not.
+    """
+    if "wide-interval" in accepted:
+        return []
+    worst: tuple[float, Estimate] | None = None
+    for estimate in found:
+        measure, interval = estimate.measure, estimate.interval
+        if measure.scope == "class" or measure.metric not in ("loss", "delay", "throughput"):
+            continue
+        if not 2 <= interval.n < _ENOUGH or interval.mean == 0 or not math.isfinite(interval.half_width):
+            continue
+        share = interval.half_width / abs(interval.mean)
+        absolute = _ABSOLUTE.get(measure.metric, 0.0)
+        if not interval.is_precise(_TOO_WIDE, absolute) and (worst is None or share > worst[0]):
+            worst = (share, estimate)
+    if worst is None:
+        return []
+    share, estimate = worst
+    n = estimate.interval.n
+    # share is t s / (√n mean).
+    deviation = share * math.sqrt(n) / t_quantile(confidence, n - 1)
+    needed = _replications(deviation, confidence)
+    mean = estimate.interval.mean
+    message = (
+        f"the interval of `{estimate.measure}` is too wide to tell: {mean:.3g} ± {share:.0%} of it from {n} "
+        f"replications; about {needed} would bring it to ± {_WIDTH:.0%}"
+    )
+    return [made("wide-interval", message, f"run longer, or more often: --reps {needed}")]
+
+
+def _replications(deviation: float, confidence: float) -> int:
+    """Return the least number of replications whose interval has `_WIDTH`; `deviation` is a share of the mean, too."""
+    normal = NormalDist().inv_cdf(0.5 + confidence / 2)
+    # Student's quantile is above the normal one, so that fewer than this are never enough.
+    n = max(2, math.ceil((normal * deviation / _WIDTH) ** 2))
+    while t_quantile(confidence, n - 1) * deviation > _WIDTH * math.sqrt(n):
+        n += 1
+    return n

@@ -1,0 +1,132 @@
+"""Objectives of a group of flows: upper bounds of delay, variation and loss, lower bound of call quality.
+
+    objective_of(46, None)  # telephony by its code point: class 0 of ITU-T Y.1541, with the score of a call
+    objective_of(0, "delay<=80ms loss<=0.5%")  # as the traffic table's column `target` states it
+
+What a code point is for follows RFC 4594, and the objectives of that service ITU-T Y.1541 (12/2011), table 1. ITU-T
+G.114 (05/2003) recommends at most 150 ms one way for conversations and 400 ms as the limit of planning;
+`bounds="g.114"` takes its 150 ms for voice in place of the 100 ms of class 0.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias, get_args
+
+from tailback import _native
+from tailback.errors import UsageError
+
+__all__ = ["Bounds", "Objective", "objective_of", "service"]
+
+Bounds: TypeAlias = Literal["y.1541", "g.114"]
+"""Whose limit of one-way delay holds for voice: 100 ms of Y.1541's class 0, or 150 ms of G.114."""
+
+_CLASSES: Mapping[str, int] = {"voice": 0, "video": 1, "data": 3, "bulk": 4}
+_NAMES = {number: name for name, number in _CLASSES.items()}
+_G114_S = 0.15
+_LIMIT = re.compile(r"(?P<figure>[a-z]+)(?P<sign><=|>=)(?P<value>.+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """Upper limits of a group of flows, and the least score of its calls; `None`: no limit."""
+
+    name: str
+    """Name in tables, such as "voice (Y.1541 class 0)"."""
+    y1541: int | None = None
+    """Class of ITU-T Y.1541 whose limits these are, if any."""
+    delay_s: float | None = None
+    """Mean one-way delay in seconds."""
+    variation_s: float | None = None
+    """99.9 % quantile of the delay variation (RFC 5481) in seconds."""
+    loss: float | None = None
+    """Lost packets per packet sent, 0 to 1."""
+    mos: float | None = None
+    """Least mean opinion score by the E-model (ITU-T G.107), 1 to 4.5."""
+
+    def as_json(self) -> dict[str, object]:
+        """Plain values."""
+        limits = {"delay_s": self.delay_s, "variation_s": self.variation_s, "loss": self.loss, "mos": self.mos}
+        return {"name": self.name, "y1541": self.y1541, **limits}
+
+
+def service(code_point: int) -> int | None:
+    """Return the class of ITU-T Y.1541 that a code point (0 to 63) is held to; `None`: best effort."""
+    if code_point in (46, 44, 40):
+        return 0
+    if code_point in (32, 34, 36, 38):
+        return 1
+    if code_point in (16, 18, 20, 22, 24, 26, 28, 30, 48, 56):
+        return 3
+    return 4 if code_point in (10, 12, 14) else None
+
+
+def objective_of(
+    code_point: int, stated: str | None, *, bounds: Bounds = "y.1541", least_mos: float = 3.6
+) -> Objective | None:
+    """Return the objective of a group of flows; `None`: it has none.
+
+    Args:
+        code_point: Of its packets, 0 to 63.
+        stated: What the traffic table says: `voice`, `video`, `data`, `bulk`, `none`, or limits such as
+            `delay<=80ms loss<=0.5% variation<=30ms mos>=3.8`, separated by spaces. None: by the code point.
+        bounds: Whose limit of delay holds for voice.
+        least_mos: A call is bad below.
+
+    Raises:
+        UsageError: `stated` is neither.
+
+    """
+    if bounds not in get_args(Bounds):
+        raise UsageError(f"there are no bounds `{bounds}`; use {' or '.join(get_args(Bounds))}")
+    if stated is None:
+        found = service(code_point)
+        return None if found is None else _of_class(found, bounds, least_mos)
+    words = stated.replace(";", " ").split()
+    if words == ["none"]:
+        return None
+    if len(words) == 1 and words[0] in _CLASSES:
+        return _of_class(_CLASSES[words[0]], bounds, least_mos)
+    made = Objective(" ".join(words))
+    if not words:
+        raise _wrong(stated)
+    for word in words:
+        made = _limited(made, word, stated)
+    return made
+
+
+def _of_class(number: int, bounds: Bounds, least_mos: float) -> Objective:
+    delay_s, variation_s, loss = _native.y1541_limits(number)
+    made = Objective(f"{_NAMES[number]} (Y.1541 class {number})", number, delay_s, variation_s, loss)
+    if number != 0:
+        return made
+    made = replace(made, mos=least_mos)
+    return replace(made, name="voice (G.114)", delay_s=_G114_S) if bounds == "g.114" else made
+
+
+def _limited(made: Objective, word: str, stated: str) -> Objective:
+    found = _LIMIT.fullmatch(word)
+    if found is None or (found["figure"] == "mos") != (found["sign"] == ">="):
+        raise _wrong(stated)
+    figure, value = found["figure"], found["value"]
+    try:
+        if figure in {"delay", "variation"}:
+            seconds = _native.parse_duration(value) * 1e-12
+            return replace(made, delay_s=seconds) if figure == "delay" else replace(made, variation_s=seconds)
+        number = float(value.removesuffix("%")) / (100 if value.endswith("%") else 1)
+    except ValueError:
+        raise _wrong(stated) from None
+    if figure == "loss" and 0 <= number <= 1:
+        return replace(made, loss=number)
+    if figure == "mos" and 1 <= number <= 4.5:
+        return replace(made, mos=number)
+    raise _wrong(stated)
+
+
+def _wrong(stated: str) -> UsageError:
+    known = ", ".join(_CLASSES)
+    return UsageError(
+        f"`{stated}` is no target; write one of {known}, none, or limits such as `delay<=80ms loss<=0.5% mos>=3.8`"
+    )

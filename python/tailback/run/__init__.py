@@ -1,0 +1,1 @@
+"""Runs: replications on executors, the loop that adds replications, and the result of a scenario."""

@@ -1,0 +1,68 @@
+"""Properties of an executor that the pool needs beyond the protocol of `concurrent.futures`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import dataclass
+
+from tailback.errors import UsageError
+
+__all__ = ["Backend", "default_threads", "given", "missing", "nothing", "threads"]
+
+LOCAL_BATCH_S = 0.1
+"""Work per task on threads of this process, where handing a task over costs microseconds."""
+
+REMOTE_BATCH_S = 0.5
+"""Work per task where it travels to another process; handing one over costs some ten milliseconds."""
+
+
+def nothing() -> None:
+    """Do nothing: what there is to check or close where nothing can be lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """An executor with what it does not tell by itself."""
+
+    executor: Executor
+    slots: Callable[[], int]
+    """Number of tasks that run at a time; may change while workers come and go."""
+    batch_s: float
+    """Processor seconds of work in one task."""
+    shares_memory: bool = False
+    """`True` if workers see this process's objects: then a run tells how far it is and stops within milliseconds."""
+    check: Callable[[], None] = nothing
+    """Raises ExecutorError when what runs the tasks is gone; called about every second."""
+    close: Callable[[], None] = nothing
+
+
+def default_threads() -> int:
+    """As many as this process may use processors."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def threads(workers: int | None = None) -> Backend:
+    """Return threads of this process."""
+    count = workers or default_threads()
+    executor = ThreadPoolExecutor(count, thread_name_prefix="tailback")
+    return Backend(
+        executor,
+        slots=lambda: count,
+        batch_s=LOCAL_BATCH_S,
+        shares_memory=True,
+        close=lambda: executor.shutdown(wait=True, cancel_futures=True),
+    )
+
+
+def given(executor: Executor) -> Backend:
+    """Return a caller's executor, which the caller closes."""
+    count = getattr(executor, "_max_workers", None) or default_threads()
+    local = isinstance(executor, ThreadPoolExecutor)
+    return Backend(executor, lambda: count, LOCAL_BATCH_S if local else REMOTE_BATCH_S, shares_memory=local)
+
+
+def missing(error: ModuleNotFoundError, extra: str) -> UsageError:
+    """Return what to say when an optional package is not installed."""
+    return UsageError(f"{error.name} is missing: pip install 'tailback[{extra}]'")

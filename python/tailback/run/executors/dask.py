@@ -1,0 +1,107 @@
+"""Dask distributed: one scheduler, workers on any number of machines."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tailback.errors import ExecutorError, UsageError
+from tailback.run.executors.backend import REMOTE_BATCH_S, Backend, missing
+
+__all__ = ["open_dask"]
+
+_WAIT_S = 30.0
+"""Longest wait for the scheduler, for a first worker, and without any worker, s."""
+
+_LOOK_S = 5.0
+"""Interval between counts of the workers, s."""
+
+_RETRIES = 3
+"""Number of retries of a task whose worker died."""
+
+
+_TLS = ("tls_ca_file", "tls_client_cert", "tls_client_key")
+"""Files for a connection by TLS, as `distributed.Security` names them."""
+
+
+def open_dask(address: str | None, options: Mapping[str, str]) -> Backend:
+    """Connect to a scheduler; raises ExecutorError when it or its workers do not answer.
+
+    Options are the files of TLS: `tls_ca_file`, `tls_client_cert`, `tls_client_key`. With them all is encrypted.
+    """
+    if address is None:
+        raise UsageError("Dask needs the address of its scheduler, such as --scheduler tcp://127.0.0.1:8786")
+    if unknown := sorted(set(options) - set(_TLS)):
+        raise UsageError(f"{unknown[0]} is no option of dask; its options are {', '.join(_TLS)}")
+    for name, file in options.items():
+        if not Path(file).is_file():
+            raise UsageError(f"{name} is {file}, and there is no such file")
+    if options and not address.startswith("tls://"):
+        raise UsageError(f"files of TLS mean nothing to {address}; an address by TLS begins with tls://")
+    try:
+        from distributed import Client
+        from distributed.security import Security
+    except ModuleNotFoundError as error:
+        raise missing(error, "dask") from None
+    # Any: the package says little of its types.
+    security: Any = Security(require_encryption=True, **options) if options else None  # type: ignore[no-untyped-call]
+    try:
+        client: Any = Client(address, timeout=_WAIT_S, set_as_default=False, security=security)  # type: ignore[no-untyped-call]
+    except (OSError, ValueError) as error:
+        raise ExecutorError(f"no Dask scheduler answers at {address}: {error}") from error
+    # Runs are not functions of their arguments to Dask: equal tasks are not merged, and lost ones run again.
+    executor = client.get_executor(pure=False, retries=_RETRIES)
+    workers = _Workers(client, address)
+    try:
+        workers.wait_for_first()
+    except BaseException:
+        client.close(timeout=2)
+        raise
+    return Backend(
+        executor,
+        slots=workers.slots,
+        batch_s=REMOTE_BATCH_S,
+        check=workers.check,
+        close=lambda: client.close(timeout=2),
+    )
+
+
+class _Workers:
+    """Counts the scheduler's workers now and then."""
+
+    def __init__(self, client: Any, address: str) -> None:
+        self._client = client
+        self._address = address
+        self._count = 0
+        self._looked = 0.0
+        self._had = time.monotonic()
+
+    def wait_for_first(self) -> None:
+        self.check()
+        while not self._count:
+            time.sleep(0.2)
+            self._looked = 0.0
+            self.check()
+
+    def slots(self) -> int:
+        return max(self._count, 1)
+
+    def check(self) -> None:
+        if self._client.status != "running":
+            raise ExecutorError(f"the Dask scheduler at {self._address} is gone")
+        now = time.monotonic()
+        if now - self._looked < _LOOK_S:
+            return
+        self._looked = now
+        try:
+            cores: dict[str, int] = self._client.nthreads()
+        except Exception as error:
+            # Whatever the connection dies of; Dask names a dozen kinds.
+            raise ExecutorError(f"the Dask scheduler at {self._address} does not answer: {error}") from error
+        self._count = sum(cores.values())
+        if self._count:
+            self._had = time.monotonic()
+        elif now - self._had > _WAIT_S:
+            raise ExecutorError(f"the Dask scheduler at {self._address} has had no worker for {_WAIT_S:.0f} s")

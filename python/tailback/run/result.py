@@ -1,0 +1,230 @@
+"""Result of a run: its replications, their summary with intervals, tables, a figure, and the run directory."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from tailback import _native
+from tailback.build import engine
+from tailback.results import tables
+from tailback.results.formatting import headline, quantity
+from tailback.results.metrics import Estimate, Measure, estimates, measures
+from tailback.results.report import Report
+from tailback.results.tables import TABLE_NAMES, TableName
+from tailback.results.warnings import wide_intervals
+from tailback.scenario.warnings import ScenarioWarning, accepted
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    from matplotlib.figure import Figure
+
+    from tailback.scenario import Scenario
+
+__all__ = ["Result", "Warmup"]
+
+State = Literal["complete", "interrupted"]
+
+
+@dataclass(frozen=True, slots=True)
+class Warmup:
+    """Length of the warm-up, and the method that found it."""
+
+    method: Literal["stated", "auto"]
+    seconds: float | None = None
+    """`None`: a pilot run was interrupted."""
+    pilot_s: float | None = None
+    """Length of the pilot run that found it."""
+
+    @property
+    def override_s(self) -> float | None:
+        """Warm-up to pass to a run; `None`: the scenario states it."""
+        return self.seconds if self.method == "auto" else None
+
+
+_MOST_SIZE = 32_000_000
+"""Characters of the core's documents after which reports are packed: some 300 MB of Python's objects."""
+
+
+class Result:
+    """Replications of one scenario. Tables are Polars data frames with units in their columns' names."""
+
+    def __init__(self, scenario: Scenario, warmup: Warmup, confidence: float, base_seed: int) -> None:
+        self.scenario = scenario
+        self.warmup = warmup
+        self.confidence = confidence
+        self.base_seed = base_seed
+        self.state: State = "interrupted"
+        self.reports: list[Report] = []
+        self._size = 0
+        self.cpu_s = 0.0
+        self.is_precise: bool | None = None
+        """`True` if `run.precision` was met; `None`: the scenario states no precision."""
+
+    def add(self, reports: Iterable[Report], cpu_s: float) -> None:
+        """Take in finished replications."""
+        for report in reports:
+            self.reports.append(report)
+            self._size += report.size
+            if self._size > _MOST_SIZE:
+                report.pack()
+        self.cpu_s += cpu_s
+        for name in (*TABLE_NAMES, "_measured"):
+            self.__dict__.pop(name, None)
+
+    # Numbers.
+
+    @property
+    def seeds(self) -> list[int]:
+        """Seed of each finished replication."""
+        return [report.seed for report in self.reports]
+
+    @property
+    def digest(self) -> str:
+        """Hash over seeds and digests of all replications."""
+        text = json.dumps([[report.seed, report.digest] for report in self.reports])
+        return "tb1c:" + hashlib.sha256(text.encode()).hexdigest()[:32]
+
+    @cached_property
+    def _measured(self) -> list[dict[Measure, float]]:
+        return [measures(report) for report in self.reports]
+
+    def estimates(self) -> list[Estimate]:
+        """Mean and interval of every metric of the summary."""
+        return estimates(self._measured, self.confidence)
+
+    def summary(self) -> pl.DataFrame:
+        """Return mean, lo, hi and n of each metric, in total, per group of flows and per class."""
+        import polars as pl
+
+        rows = [estimate.as_json() for estimate in self.estimates()]
+        schema = {
+            **dict.fromkeys(("scope", "name", "metric"), pl.String),
+            **dict.fromkeys(("mean", "lo", "hi"), pl.Float64),
+            "n": pl.Int64,
+            "unit": pl.String,
+        }
+        return pl.DataFrame(rows, schema=schema)
+
+    @property
+    def warnings(self) -> list[ScenarioWarning]:
+        """Warnings about the scenario and about an interval too wide to tell, except those that `run.accept` names."""
+        wide = wide_intervals(self.estimates(), self.confidence, accepted(self.scenario.run_config))
+        return [*self.scenario.warnings, *wide]
+
+    # Tables.
+
+    def table(self, name: TableName) -> pl.DataFrame:
+        """Return a table by name."""
+        return tables.build(name, self.reports, self.base_seed)
+
+    @cached_property
+    def flows(self) -> pl.DataFrame:
+        """One row per replication and flow."""
+        return self.table("flows")
+
+    @cached_property
+    def transports(self) -> pl.DataFrame:
+        """One row per replication and flow with a transport."""
+        return self.table("transports")
+
+    @cached_property
+    def applications(self) -> pl.DataFrame:
+        """One row per replication and group that an application drives."""
+        return self.table("applications")
+
+    @cached_property
+    def classes(self) -> pl.DataFrame:
+        """One row per replication and traffic class."""
+        return self.table("classes")
+
+    @cached_property
+    def drops(self) -> pl.DataFrame:
+        """One row per replication, flow, place and reason of drops."""
+        return self.table("drops")
+
+    @cached_property
+    def ports(self) -> pl.DataFrame:
+        """One row per replication, output port and class."""
+        return self.table("ports")
+
+    @cached_property
+    def nodes(self) -> pl.DataFrame:
+        """One row per replication and node."""
+        return self.table("nodes")
+
+    @cached_property
+    def series(self) -> pl.DataFrame:
+        """One row per replication, instant and sampled quantity; empty without `run.sample`."""
+        return self.table("series")
+
+    @cached_property
+    def metrics(self) -> pl.DataFrame:
+        """One row per replication and metric of the summary."""
+        return self.table("metrics")
+
+    def to_pandas(self, name: TableName = "flows") -> pd.DataFrame:
+        """Return a table for pandas; needs the extra `tailback[pandas]`."""
+        try:
+            return self.table(name).to_pandas()
+        except ModuleNotFoundError as error:
+            raise ModuleNotFoundError(
+                f"{error.name} is missing: pip install 'tailback[pandas]', or use .{name} (Polars)", name=error.name
+            ) from None
+
+    def plot(self) -> Figure:
+        """Draw loss and delay of each group with intervals, and what was sampled over time (`plot.run_figure`)."""
+        from tailback.plotting.plot import run_figure
+
+        return run_figure(self.metrics, self.series, self.nodes, self.scenario.title, self.confidence)
+
+    # On disk.
+
+    def manifest(self) -> dict[str, object]:
+        """Return what is needed to run this again, and the digests to compare with."""
+        return {
+            "tailback": _native.version,
+            "engine": engine(),
+            "manifest": 1,
+            "schema": self.reports[0].data["schema"] if self.reports else None,
+            "state": self.state,
+            "title": self.scenario.title,
+            "scenario_hash": self.scenario.hash,
+            "warmup": {
+                "method": self.warmup.method,
+                "seconds": self.warmup.seconds,
+                **({} if self.warmup.pilot_s is None else {"pilot_s": self.warmup.pilot_s}),
+            },
+            "confidence": self.confidence,
+            "precision_met": self.is_precise,
+            "base_seed": self.base_seed,
+            "replications": [{"seed": report.seed, "digest": report.digest} for report in self.reports],
+            "digest": self.digest,
+            "warnings": [warning.as_json() for warning in self.warnings],
+        }
+
+    def write(self, directory: str | PathLike[str], *, replace: bool = False) -> Path:
+        """Write the run directory; it appears complete or not at all. Raises OutputError."""
+        from tailback.results.directory import write
+
+        return write(self, directory, replace=replace)
+
+    def __repr__(self) -> str:
+        about = f"{len(self.reports)} replications, {self.state}"
+        lines = [headline("Result", self.scenario.title, about), f"  {self.digest}"]
+        for estimate in self.estimates():
+            measure = estimate.measure
+            # Zero marks are of no interest.
+            if measure.scope != "class" and (measure.metric != "marks" or estimate.interval.mean > 0):
+                lines.append(f"  {measure!s:24} {quantity(estimate.interval, measure, estimate.resolution)}")
+        return "\n".join(lines) + ">"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{len(self.reports)} replications, {self.state}</p>{self.summary()._repr_html_()}"

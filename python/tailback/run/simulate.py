@@ -1,0 +1,228 @@
+"""From a scenario to a result: replications, warm-up and when to stop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from os import PathLike
+from typing import Literal, cast
+
+from tailback import _native
+from tailback.errors import RunError, UsageError
+from tailback.results.metrics import estimates, measures
+from tailback.results.report import Report
+from tailback.run.adaptive import Replicated
+from tailback.run.executors import Backend
+from tailback.run.pool import Pool, Progress, Task, default_threads
+from tailback.run.result import Result, Warmup
+from tailback.scenario import Scenario, load
+
+__all__ = ["Interrupted", "check_seeds", "run", "seeds"]
+
+_PILOT_SAMPLES = 2000
+"""Length of the pilot's series. MSER-5 averages by fives, so the warm-up is resolved to 1/400 of the run."""
+
+_PILOT_LENGTHS = (1, 2, 4, 8)
+"""Lengths of the pilot that are tried, in lengths of the run: bursty traffic can drift by chance over a short one."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C; `result` holds the replications that had finished, possibly none."""
+
+    def __init__(self, result: Result) -> None:
+        super().__init__(f"interrupted after {len(result.reports)} replications")
+        self.result = result
+
+
+@dataclass(frozen=True, slots=True)
+class _Precision:
+    metric: str
+    relative: float
+    absolute: float
+    max_replications: int
+
+
+MOST_SEED = 2**63 - 1
+"""The largest seed of a replication."""
+MOST_PARTS = 1024
+"""Of one network; more threads than any machine has processors are a mistake about the number."""
+MOST_REPLICATIONS = 100_000
+"""As in a scenario: more are a mistake about the number."""
+
+
+def seeds(base: int, replications: int) -> list[int]:
+    """Return the seed of each replication: the base plus its number, so that each can be run alone."""
+    return [base + k for k in range(replications)]
+
+
+def check_seeds(base: int, replications: int) -> None:
+    """Refuse seeds that a scenario does not allow, before anything is run; raises UsageError."""
+    if replications < 1:
+        raise ValueError(f"replications is {replications}; at least one is needed")
+    if replications > MOST_REPLICATIONS:
+        raise UsageError(f"replications is {replications}; write 1 to {MOST_REPLICATIONS}")
+    most = MOST_SEED - replications + 1
+    if not 0 <= base <= most:
+        raise UsageError(f"the base seed {base} is not from 0 to {most}, so that replication k can have the seed + k")
+
+
+def run(
+    scenario: Scenario | str | PathLike[str],
+    seed: int | None = None,
+    replications: int | None = None,
+    threads: int | None = None,
+    *,
+    warmup: str | None = None,
+    engine: Literal["merged", "plain"] | None = None,
+    parallel: int = 1,
+    progress: Progress | None = None,
+    executor: Executor | Backend | None = None,
+) -> Result:
+    """Run all replications of a scenario and return their results.
+
+    Args:
+        scenario: A scenario, or the path of its file.
+        seed: Base seed; replication k runs with `seed + k`. Default: the scenario's.
+        replications: How many, at least. Default: the scenario's.
+        threads: How many replications at a time. Default: one per processor, or per `parallel` processors.
+        warmup: Such as "20s", or "auto". Default: the scenario's.
+        engine: "merged" or "plain"; both give the same digest. Default: the scenario's.
+        parallel: Divide the network of each replication into at most so many parts with a thread each. Gives the same
+            digest; for one large run, since replications keep processors busy anyway. `Scenario.parts` tells the parts.
+        progress: Called now and then with the replications done and their number.
+        executor: Any executor of `concurrent.futures`, or one of `tailback.run.executors`. Its owner closes it.
+
+    Raises:
+        ScenarioError: The scenario is wrong; the message says where and what to write.
+        UsageError: A seed, or a number of replications or threads, is out of range.
+        RunError: No steady state was found for an automatic warm-up, or the simulator failed.
+        Interrupted: Ctrl-C; the replications that had finished are in its `result`.
+
+    """
+    if not isinstance(scenario, Scenario):
+        scenario = load(scenario)
+    if warmup is not None:
+        scenario = scenario.set(warmup=warmup)
+    config = scenario.run_config
+    base = cast(int, config["seed"]) if seed is None else seed
+    count = cast(int, config["replications"]) if replications is None else replications
+    precision = _precision(config)
+    check_seeds(base, count if precision is None else max(count, precision.max_replications))
+    if parallel < 1:
+        raise ValueError(f"parallel is {parallel}; at least one thread is needed")
+    if parallel > MOST_PARTS:
+        raise UsageError(f"parallel is {parallel}; write 1 to {MOST_PARTS} threads")
+    if threads is None and executor is None and parallel > 1:
+        threads = max(default_threads() // parallel, 1)
+    confidence = cast(float, config["confidence"])
+    with Pool(threads, executor) as pool:
+        start = _warmup(scenario, engine, parallel, pool)
+        result = Result(scenario, start or Warmup("auto"), confidence, base)
+        if start is None:
+            raise Interrupted(result)
+        _Replications(result, pool, precision, engine, parallel, progress).replicate({None: count})
+    result.state = "complete"
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class _Replications(Replicated[None]):
+    """The replications of one scenario: the only unit."""
+
+    result: Result
+    pool: Pool
+    precision: _Precision | None
+    engine: str | None
+    parallel: int
+    progress: Progress | None
+
+    @property
+    def most(self) -> int:
+        return 0 if self.precision is None else self.precision.max_replications
+
+    def count(self, unit: None) -> int:
+        del unit
+        return len(self.result.reports)
+
+    def advance(self, wanted: Mapping[None, int]) -> bool:
+        """Run the replications that are missing; raises Interrupted with those that are there."""
+        result = self.result
+        missing = seeds(result.base_seed, wanted[None])[len(result.reports) :]
+        warmup_s = result.warmup.override_s
+        tasks = [Task(None, result.scenario, seed, warmup_s, self.engine, self.parallel) for seed in missing]
+        outcome = self.pool.run(tasks, _whole, self.progress)
+        # After Ctrl-C a later replication may have finished before an earlier one: keep what is there.
+        result.add([done.value for done in outcome.done], sum(done.cpu_s for done in outcome.done))
+        if outcome.interrupted:
+            raise Interrupted(result)
+        return True
+
+    def imprecise(self) -> Iterable[None]:
+        if self.precision is None:
+            return []
+        self.result.is_precise = _precise(self.result.reports, self.precision, self.result.confidence)
+        return [] if self.result.is_precise else [None]
+
+
+def _whole(_: None, report: Report) -> Report:
+    return report
+
+
+def _warmup(scenario: Scenario, engine: str | None, parallel: int, pool: Pool) -> Warmup | None:
+    """Return the stated warm-up, or that of a pilot run by MSER-5; `None`: the pilot was interrupted.
+
+    The warm-up must lie in the first half of the run. The pilot takes the scenario's own seed, whatever the base
+    seed: so a replication that is run again alone has the same warm-up, and the same digest.
+    """
+    config = scenario.run_config
+    if config["warmup"] != "auto":
+        return Warmup("stated", _seconds(cast(str, config["warmup"])))
+    seed = cast(int, config["seed"])
+    duration_s = _seconds(cast(str, config["duration"]))
+    for factor in _PILOT_LENGTHS:
+        # Whole picoseconds, so that the instant that is passed on is the one that was found.
+        sample_ps = max(round(factor * duration_s / _PILOT_SAMPLES * 1e12), 1)
+        pilot = scenario.set(
+            {
+                "run.duration": f"{sample_ps * _PILOT_SAMPLES}ps",
+                "run.warmup": "0s",
+                "run.sample": f"{sample_ps}ps",
+            }
+        )
+        outcome = pool.run([Task(None, pilot, seed, 0.0, engine, parallel)], _whole)
+        if not outcome.done:
+            return None
+        series = outcome.done[0].value.data["series"]
+        assert series is not None, "a run with a sample interval has a series"
+        dropped = _native.mser5([float(value) for value in series["in_network_packets"]])
+        if dropped is not None and dropped * sample_ps * 1e-12 <= duration_s / 2:
+            return Warmup("auto", dropped * sample_ps * 1e-12, factor * duration_s)
+    raise RunError(
+        f"no steady state was found, not even in a pilot run of {factor * duration_s:g} s: the number of packets in "
+        'the network keeps drifting. Make run.duration longer, or state run.warmup, such as "20s", if the drift '
+        "is what you want to see"
+    )
+
+
+def _precision(config: Mapping[str, object]) -> _Precision | None:
+    stated = cast("Mapping[str, object] | None", config.get("precision"))
+    if stated is None:
+        return None
+    return _Precision(
+        cast(str, stated["metric"]),
+        cast(float, stated["relative"]),
+        cast(float, stated["absolute"]),
+        cast(int, stated["max-replications"]),
+    )
+
+
+def _precise(reports: Sequence[Report], precision: _Precision, confidence: float) -> bool:
+    found = {str(e.measure): e.interval for e in estimates([measures(r) for r in reports], confidence)}
+    interval = found.get(precision.metric)
+    # Not there: no packet was delivered, so there is no delay to be precise about.
+    return interval is None or interval.is_precise(precision.relative, precision.absolute)
+
+
+def _seconds(duration: str) -> float:
+    return _native.parse_duration(duration) * 1e-12

@@ -1,0 +1,460 @@
+"""Scenarios in Python: the same document as the TOML file, built step by step or loaded.
+
+A `Scenario` never changes: each method returns a new one, so variants share a base:
+
+    base = (
+        Scenario(duration="60s", warmup="10s")
+        .host("h", count=3).host("d").switch("sw", buffer="50kB")
+        .link(["h*", "sw"], rate="10Mbit/s").link(["sw", "d"], rate="10Mbit/s")
+        .flow("data", "h*", "d", source("uniform-uniform", burst="24kB", rate="2Mbit/s"))
+    )
+    stopped = base.backpressure(scope="plain")
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Literal, TypeAlias, cast
+
+from tailback import _native
+from tailback.errors import RunError, ScenarioError
+from tailback.scenario.parts import Parts
+from tailback.scenario.values import Table, Value, copied, given, keys, read_document, toml_value
+from tailback.scenario.warnings import ScenarioWarning, read
+
+__all__ = ["Precision", "Scenario", "Variant", "load"]
+
+_Given: TypeAlias = "tuple[_native.Scenario, list[tuple[str, str]]] | None"
+"""Settings that were made, and the scenario that they were made on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Precision:
+    """When to stop adding replications: half the interval's width below either target."""
+
+    metric: Literal["loss", "delay", "throughput"] = "loss"
+    """Of all flows together."""
+    relative: float = 0.1
+    """Target as a share of the mean."""
+    absolute: float = 0.001
+    """Target in the metric's unit; a mean of zero has no relative interval."""
+    max_replications: int = 100
+    """End of the search."""
+
+
+class Scenario:
+    """A scenario document. Immutable: every method that adds something returns a new scenario."""
+
+    _file = ""
+    _allow_files = False
+
+    def __init__(
+        self,
+        *,
+        duration: str,
+        warmup: str | None = None,
+        seed: int | None = None,
+        replications: int | None = None,
+        confidence: float | None = None,
+        sample: str | None = None,
+        per_flow_delay: bool | None = None,
+        delay_variation: bool | None = None,
+        engine: str | None = None,
+        precision: Precision | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        classes: int | None = None,
+        routing: str | None = None,
+        framing: str | Mapping[str, Value] | None = None,
+        buffer: str | Sequence[str] | None = None,
+        discipline: Mapping[str, Value] | None = None,
+    ) -> None:
+        """Start a document with its `[run]` and `[network]` tables; what is left out takes its default."""
+        run = given(
+            duration=duration,
+            warmup=warmup,
+            seed=seed,
+            replications=replications,
+            confidence=confidence,
+            sample=sample,
+            per_flow_delay=per_flow_delay,
+            delay_variation=delay_variation,
+            engine=engine,
+        )
+        if precision is not None:
+            run["precision"] = given(
+                metric=precision.metric,
+                relative=precision.relative,
+                absolute=precision.absolute,
+                max_replications=precision.max_replications,
+            )
+        network = given(classes=classes, routing=routing, framing=framing, buffer=buffer, discipline=discipline)
+        document: Table = {"tailback": 1, **given(title=title, description=description), "run": run}
+        if network:
+            document["network"] = network
+        self._table: Table | None = cast(Table, copied(document))
+        self._native: _native.Scenario | None = None
+        self._folder = ""
+        # A program that builds a scenario can read files itself.
+        self._allow_files = True
+        self._given: _Given = None
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Value], folder: str = "") -> Scenario:
+        """Take a document as it is, such as one read from JSON; it is checked when it is first used.
+
+        The files that it names are files in `folder`.
+        """
+        made = cls.__new__(cls)
+        made._table = cast(Table, copied(dict(document)))
+        made._native = None
+        made._folder = folder
+        made._given = None
+        return made
+
+    @classmethod
+    def from_toml(cls, text: str, filename: str = "<scenario>", *, allow_files: bool = False) -> Scenario:
+        """Read a TOML document; raises ScenarioError with file, line and column.
+
+        The files that it names are files in the folder of `filename`, or, with `allow_files`, anywhere.
+        """
+        compiled = _native.Scenario.from_toml(text, filename, allow_files)
+        return cls.from_native(compiled, str(Path(filename).parent), allow_files=allow_files)
+
+    @classmethod
+    def from_native(cls, compiled: _native.Scenario, folder: str = "", *, allow_files: bool = False) -> Scenario:
+        """Take a scenario of the core; `folder` is where the files are that it names."""
+        made = cls.__new__(cls)
+        # Read when someone looks: most points of a sweep are only run.
+        made._table = None
+        made._native = compiled
+        made._folder = folder
+        made._allow_files = allow_files
+        made._given = None
+        return made
+
+    # What the network consists of.
+
+    def host(self, name: str, *, count: int | None = None, **options: Value) -> Scenario:
+        """Add a host, or `count` hosts `name1`, `name2`, ...; options are `buffer` and `obeys`."""
+        return self._with("hosts", name, given(count=count, **options))
+
+    def switch(self, name: str, *, count: int | None = None, **options: Value) -> Scenario:
+        """Add a switch; options are `buffer`, `discipline`, `latency`, `model`, `backpressure`, `ports`."""
+        return self._with("switches", name, given(count=count, **options))
+
+    def class_map(self, name: str, match: Value) -> Scenario:
+        """Add a class map, such as `{"dscp": "ef"}`, that classes and conditioners name as their `match`."""
+        return self._with("class-maps", name, match)
+
+    def link(
+        self,
+        between: Sequence[str],
+        *,
+        rate: str | Sequence[str],
+        delay: str | Sequence[str] | None = None,
+        length: str | None = None,
+        loss: float | None = None,
+        jitter: str | None = None,
+    ) -> Scenario:
+        """Add full-duplex links between two names or patterns; two rates are forward and backward.
+
+        Two delays are the first and the last link's; the others are spread evenly between them.
+        """
+        link = given(between=list(between), rate=rate, delay=delay, length=length, loss=loss, jitter=jitter)
+        return self._append("links", link)
+
+    def flow(
+        self,
+        name: str,
+        from_: str,
+        to: str,
+        source: Mapping[str, Value] | None = None,
+        *,
+        application: Mapping[str, Value] | None = None,
+        class_: int | None = None,
+        dscp: str | int | None = None,
+        pair: str | None = None,
+        count: int | None = None,
+        start: str | None = None,
+        start_spread: str | None = None,
+        stop: str | None = None,
+        transport: Mapping[str, Value] | None = None,
+        marking: Mapping[str, Value] | None = None,
+        probe: bool | None = None,
+    ) -> Scenario:
+        """Add a group of flows; `from_` and `to` are hosts or patterns, `source` is a traffic model.
+
+        An `application`, such as `kind("web")`, takes the place of the source. With a `transport`, such as `tcp()`, the
+        source writes and the transport sends as the network allows. `marking` gives packets a colour where they enter
+        the network, as `{"meter": kind("fixed", colour="yellow")}` does. `dscp` is the code point of all its packets.
+        """
+        flow: Table = {"name": name, "from": from_, "to": to}
+        rest = given(
+            dscp=dscp,
+            pair=pair,
+            count=count,
+            start=start,
+            start_spread=start_spread,
+            stop=stop,
+            source=source,
+            application=application,
+            transport=transport,
+            marking=marking,
+            probe=probe,
+        )
+        return self._append("flows", {**flow, **({} if class_ is None else {"class": class_}), **rest})
+
+    def backpressure(
+        self,
+        *,
+        scope: str,
+        high: float | None = None,
+        low: float | None = None,
+        **options: Value,
+    ) -> Scenario:
+        """Set the back-pressure of all switches; `high` and `low` are the watermarks' fractions.
+
+        Options are `detection` (instead of the watermarks), `notify`, `addresses`, `partition`, `response`,
+        `signal`, `response_time` and `end_stations`.
+        """
+        table = {"scope": scope, **keys(options)}
+        if high is not None or low is not None:
+            if "detection" in table:
+                raise ValueError("give either the watermarks high and low, or detection")
+            table["detection"] = {"kind": "watermark", **given(high=high, low=low)}
+        return self._replace("backpressure", table)
+
+    def at(self, at: str, **change: Value) -> Scenario:
+        """Add a change to the timeline, such as `at("10s", link=["sw1", "sw2"], state="down")`."""
+        return self._append("timeline", {"at": at, **keys(change)})
+
+    def set(self, assignments: Mapping[str, Value] | None = None, /, **named: Value) -> Scenario:
+        """Return a scenario with values replaced by path, as `--set` does.
+
+            scenario.set({"flows[data].source.rate": "3Mbit/s", "run.duration": "10s"})
+
+        Keywords reach the `[run]` table: `scenario.set(duration="10s")`.
+        """
+        paths = dict(assignments or {}) | {f"run.{key}": value for key, value in keys(named).items()}
+        changed = self.native.with_set([(path, toml_value(value)) for path, value in paths.items()])
+        return Scenario.from_native(changed, self._folder, allow_files=self._allow_files)
+
+    def with_texts(self, assignments: Sequence[tuple[str, str]]) -> Scenario:
+        """Return a scenario with values replaced by path, each a text as `--set` takes it; itself if there are none."""
+        if not assignments:
+            return self
+        changed = self.native.with_set(list(assignments))
+        made = Scenario.from_native(changed, self._folder, allow_files=self._allow_files)
+        made._given = (self.native, list(assignments))
+        return made
+
+    # What it can be turned into.
+
+    @property
+    def _document(self) -> Table:
+        if self._table is None:
+            self._table = cast(Table, json.loads(self.native.to_json()))
+        return self._table
+
+    @property
+    def document(self) -> Table:
+        """A copy of the document as plain tables and lists."""
+        return copy.deepcopy(self._document)
+
+    @property
+    def native(self) -> _native.Scenario:
+        """The checked scenario of the core; raises ScenarioError."""
+        if self._native is None:
+            self._native = _native.Scenario.from_json(json.dumps(self._document), self._folder, self._allow_files)
+        return self._native
+
+    @cached_property
+    def run_config(self) -> dict[str, object]:
+        """The `[run]` table with its defaults filled in."""
+        return cast(dict[str, object], json.loads(self.native.run_config()))
+
+    @property
+    def title(self) -> str:
+        """The document's title, or an empty text."""
+        return self.native.title
+
+    @property
+    def hash(self) -> str:
+        """Hash of the canonical document."""
+        return self.native.hash
+
+    @cached_property
+    def effect(self) -> str:
+        """Hash of what the document amounts to: the same where documents differ in what nothing goes by."""
+        return self.native.effect
+
+    @cached_property
+    def warnings(self) -> tuple[ScenarioWarning, ...]:
+        """Warnings about the scenario except those that `run.accept` names; also about settings of no effect."""
+        base, given = self._given or (None, [])
+        idle = base.without_effect(given) if base is not None else []
+        return read([*self.native.warnings(), *idle])
+
+    @cached_property
+    def unchanged(self) -> list[str]:
+        """Settings that `with_texts` has made and that were so already, as `path=value`."""
+        base, given = self._given or (None, [])
+        if base is None:
+            return []
+        return [
+            f"{path}={value}"
+            for i, (path, value) in enumerate(given)
+            if _hash_with(base, given[:i] + given[i + 1 :]) == self.hash
+        ]
+
+    @property
+    def folder(self) -> str:
+        """The folder that the files which the scenario names are relative to."""
+        return self._folder
+
+    @property
+    def file(self) -> str:
+        """The file that it was loaded from as it is; empty if it was made or changed in Python."""
+        return self._file
+
+    @property
+    def files(self) -> dict[int, str]:
+        """The files that its flows name, traces of video, by the flows' place in the document."""
+        flows = cast(list[dict[str, dict[str, object]]], json.loads(self.native.to_json()).get("flows", []))
+        named = {index: flow.get("source", {}) for index, flow in enumerate(flows)}
+        return {index: str(source["file"]) for index, source in named.items() if source.get("kind") == "trace"}
+
+    def check(self) -> Scenario:
+        """Check the scenario and return it; raises ScenarioError with all that is wrong."""
+        _ = self.native
+        return self
+
+    def parts(self, most: int = 2, seed: int | None = None) -> Parts:
+        """Return how a run with this seed would be divided among at most `most` threads (`parallel` of `run`)."""
+        given = cast(int, self.run_config["seed"]) if seed is None else seed
+        return Parts.from_json(self.native.parts(most, given))
+
+    def to_toml(self) -> str:
+        """Return the document as TOML; loading it gives an equal scenario."""
+        return self.native.to_toml()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Travel to another process as text; files that the scenario names must be where they are here."""
+        text, folder = self.native.to_json(), str(Path(self._folder).absolute())
+        return _rebuild, (text, folder, self.hash, _native.version, self._allow_files)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Scenario):
+            return NotImplemented
+        return self.native.to_json() == other.native.to_json()
+
+    def __hash__(self) -> int:
+        return hash(self.hash)
+
+    def __repr__(self) -> str:
+        title = self._document.get("title", "untitled")
+        groups = _number(len(cast(Sequence[Value], self._document.get("flows", ()))), "group", "of flows")
+        try:
+            network = json.loads(self.native.network(0))
+        except ScenarioError as error:
+            # One that is being built, or wrong: there is no network to count yet.
+            return f"<Scenario {title!r}: not valid: {error.message}>"
+        kinds = [kind for _, kind in network["nodes"]]
+        hosts, switches = _number(kinds.count("host"), "host"), _number(kinds.count("switch"), "switch")
+        return f"<Scenario {title!r}: {hosts}, {switches}, {_number(len(network['links']), 'link')}, {groups}>"
+
+    # Copies with one change.
+
+    def _replace(self, key: str, value: Value) -> Scenario:
+        made = Scenario.from_document({**self._document, key: value})
+        made._folder = self._folder
+        made._allow_files = self._allow_files
+        return made
+
+    def _with(self, key: str, name: str, options: Value) -> Scenario:
+        table = cast(Mapping[str, Value], self._document.get(key, {}))
+        if name in table:
+            raise ValueError(f"{key} has {name!r} already; names are unique")
+        return self._replace(key, {**table, name: options})
+
+    def _append(self, key: str, value: Table) -> Scenario:
+        return self._replace(key, [*cast(Sequence[Value], self._document.get(key, ())), value])
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A scenario with values set by path, made each time it is asked for and not kept.
+
+    A compiled scenario takes from 50 kB to several megabytes, and a sweep may have a hundred thousand of them.
+    """
+
+    base: Scenario
+    changes: Mapping[str, Value]
+
+    def made(self) -> Scenario:
+        """Make it; raises ScenarioError."""
+        return self.base.set(self.changes) if self.changes else self.base
+
+    @property
+    def native(self) -> _native.Scenario:
+        """The checked scenario of the core."""
+        return self.made().native
+
+    @property
+    def hash(self) -> str:
+        """Hash of the canonical document."""
+        return self.made().hash
+
+
+def _rebuild(text: str, folder: str, expected: str, version: str, allow_files: bool) -> Scenario:
+    """Read what another process sent; its hash also covers the files that it names."""
+    if version != _native.version:
+        raise RunError(
+            f"this worker has Tailback {_native.version}, and the scenario is of {version}; install the same"
+        )
+    compiled = _native.Scenario.from_json(text, folder, allow_files)
+    made = Scenario.from_native(compiled, folder, allow_files=allow_files)
+    if made.hash != expected:
+        raise RunError(f"a file that the scenario names is another one in {folder} of this worker; copy it there")
+    return made
+
+
+def _number(count: int, what: str, more: str = "") -> str:
+    plural = "" if count == 1 else "es" if what.endswith("ch") else "s"
+    return f"{count} {what}{plural} {more}".rstrip()
+
+
+def _hash_with(base: _native.Scenario, assignments: list[tuple[str, str]]) -> str:
+    """Return the hash of a scenario with settings made; empty where these would be wrong."""
+    try:
+        return (base.with_set(assignments) if assignments else base).hash
+    except ScenarioError:
+        return ""
+
+
+def load(path: str | PathLike[str], text: str | None = None, *, allow_files: bool = False) -> Scenario:
+    """Read a scenario file, TOML or (by its name's ending) JSON; raises ScenarioError.
+
+    Args:
+        path: The file.
+        text: What it holds, if that has been read.
+        allow_files: Let it name files outside its folder; for scenarios that you trust.
+
+    """
+    file = Path(fspath(path))
+    text = read_document(path) if text is None else text
+    if file.suffix == ".json":
+        folder = str(file.parent)
+        compiled = _native.Scenario.from_json(text, folder, allow_files)
+        made = Scenario.from_native(compiled, folder, allow_files=allow_files)
+    else:
+        made = Scenario.from_toml(text, str(path), allow_files=allow_files)
+    made._file = str(path)
+    return made

@@ -1,0 +1,42 @@
+"""Service level management: targets per group of flows, checked in every interval, and when they will break.
+
+    targets = [Target("voice", delay_s=0.01, loss=0.001), Target("data", loss=0.05)]
+    for found in check(report, targets):
+        print(found.target.group, found.compliance, found.violations)
+
+The report must have a time series (`[run] sample`, the length of an interval) and `delay-variation = true`. `watch`
+runs a scenario with both and looks at all replications; `forecast` finds by how much some groups may grow until a
+target breaks.
+"""
+
+from __future__ import annotations
+
+from tailback.service_levels.compliance import (
+    Checked,
+    Observed,
+    Target,
+    Violation,
+    Watched,
+    check,
+    observe,
+    targets,
+    watch,
+)
+from tailback.service_levels.forecast import Forecast, break_point, fluid_forecast, forecast, intervals_until
+
+__all__ = [
+    "Checked",
+    "Forecast",
+    "Observed",
+    "Target",
+    "Violation",
+    "Watched",
+    "break_point",
+    "check",
+    "fluid_forecast",
+    "forecast",
+    "intervals_until",
+    "observe",
+    "targets",
+    "watch",
+]

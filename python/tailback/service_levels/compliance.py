@@ -1,0 +1,270 @@
+"""Compliance with service levels: targets per group of flows, checked in every interval of a run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tailback import _native
+from tailback.errors import UsageError
+from tailback.results.intervals import Interval, mean_interval
+from tailback.results.report import Report
+from tailback.run.simulate import run
+from tailback.scenario import Scenario, Value
+from tailback.study import tune
+
+__all__ = [
+    "Checked",
+    "Observed",
+    "Target",
+    "Violation",
+    "Watched",
+    "check",
+    "groups",
+    "observe",
+    "targets",
+    "watch",
+    "watchable",
+]
+
+_FIELDS = {"delay": "delay_s", "loss": "loss", "jitter": "jitter_s"}
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Upper bounds that a group of flows is promised in each interval; `None`: no such bound."""
+
+    group: str
+    delay_s: float | None = None
+    """Mean one-way delay of what arrives in the interval."""
+    loss: float | None = None
+    """Packets lost per packet that was delivered or lost in the interval, 0 to 1."""
+    jitter_s: float | None = None
+    """RFC 3550's jitter at the end of the interval, mean over the flows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """Service that a group of flows got in one interval; `delay_s` is `None` if nothing arrived."""
+
+    start_s: float
+    end_s: float
+    delay_s: float | None
+    loss: float
+    jitter_s: float
+    throughput_pps: float
+    """Packets delivered per second."""
+    stuck_s: float | None = None
+    """Lower bound of the packets' wait, if all that was under way at the beginning still is at the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """An interval in which a target was missed."""
+
+    start_s: float
+    what: tuple[str, ...]
+    """Of `delay`, `loss` and `jitter` those that were missed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A target over a run."""
+
+    target: Target
+    intervals: int
+    violations: tuple[Violation, ...]
+
+    @property
+    def compliance(self) -> float:
+        """Share of the intervals in which all was kept, 0 to 1; 1 without any."""
+        return 1 - len(self.violations) / self.intervals if self.intervals else 1.0
+
+
+def observe(report: Report, group: str) -> list[Observed]:
+    """Return what a group got in each whole interval after the warm-up."""
+    series = report.data["series"]
+    if series is None or "offered_packets" not in series["flows"].get(group, {}):
+        raise ValueError(f"no intervals of {group!r}: set `run.sample` and `run.delay-variation = true`")
+    row, times = series["flows"][group], series["time_s"]
+    first = next((i for i, at in enumerate(times) if at >= report.data["warmup_s"]), len(times))
+    found = []
+    for before, now in zip(range(first, len(times) - 1), range(first + 1, len(times)), strict=True):
+        delivered = row["delivered_packets"][now] - row["delivered_packets"][before]
+        dropped = row["dropped_packets"][now] - row["dropped_packets"][before]
+        under_way = row["offered_packets"][before] - row["delivered_packets"][before] - row["dropped_packets"][before]
+        stuck = under_way > 0 and not delivered and not dropped
+        waited = row["delay_sum_s"][now] - row["delay_sum_s"][before]
+        found.append(
+            Observed(
+                times[before],
+                times[now],
+                waited / delivered if delivered else None,
+                dropped / (delivered + dropped) if delivered + dropped else 0.0,
+                row["jitter_s"][now],
+                delivered / (times[now] - times[before]),
+                times[now] - times[before] if stuck else None,
+            )
+        )
+    return found
+
+
+def check(report: Report, targets: Iterable[Target]) -> list[Checked]:
+    """Compare what each target's group got in each interval with what it was promised."""
+    return [_check(target, observe(report, target.group)) for target in targets]
+
+
+def _check(target: Target, intervals: Sequence[Observed]) -> Checked:
+    violations = []
+    for one in intervals:
+        missed = []
+        if target.delay_s is not None and _is_late(one, target.delay_s):
+            missed.append("delay")
+        if target.loss is not None and one.loss > target.loss:
+            missed.append("loss")
+        if target.jitter_s is not None and one.jitter_s > target.jitter_s:
+            missed.append("jitter")
+        if missed:
+            violations.append(Violation(one.start_s, tuple(missed)))
+    return Checked(target, len(intervals), tuple(violations))
+
+
+def _is_late(one: Observed, limit: float) -> bool:
+    if one.delay_s is not None:
+        return one.delay_s > limit
+    # Where nothing arrives at all though something was lost or is stuck, no delay was kept either.
+    return one.loss > 0 or (one.stuck_s is not None and one.stuck_s > limit)
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A target over the replications of a scenario."""
+
+    target: Target
+    compliance: Interval
+    """Share of the intervals in which all was kept, 0 to 1, over the replications."""
+    intervals: int
+    """Of all replications together."""
+    missed: Mapping[str, int]
+    """In how many of them `delay`, `loss` and `jitter` were missed; without those that never were."""
+    first_missed_s: float | None
+    """Earliest beginning of a missed interval, s; `None`: no interval was missed."""
+
+    def is_kept(self, share: float) -> bool:
+        """`True` if the compliance's whole interval is at a share, 0 to 1, or above."""
+        return self.compliance.lo >= share
+
+    def as_json(self) -> dict[str, object]:
+        """Plain values."""
+        limits = {name: getattr(self.target, key) for name, key in _FIELDS.items()}
+        return {
+            "group": self.target.group,
+            "target": {name: limit for name, limit in limits.items() if limit is not None},
+            "compliance": self.compliance.as_json("1"),
+            "intervals": self.intervals,
+            "missed": dict(self.missed),
+            "first_missed_s": self.first_missed_s,
+        }
+
+
+def targets(texts: Iterable[str]) -> list[Target]:
+    """Read targets as `tune` writes them, `voice.delay<=10ms`; those of one group are one target.
+
+    Raises UsageError for anything but an upper limit of delay, loss or jitter, and for two limits of one kind.
+    """
+    found: dict[str, Target] = {}
+    for text in texts:
+        one = tune.target(text)
+        if one.metric not in _FIELDS or one.sense != "<=":
+            raise UsageError(
+                f"{text!r} cannot be watched: write delay, loss or jitter and <=, such as voice.loss<=0.1%"
+            )
+        target = found.get(one.group, Target(one.group))
+        name = _FIELDS[one.metric]
+        if getattr(target, name) is not None:
+            raise UsageError(f"{text!r} is the second limit of {one.group}'s {one.metric}")
+        if not (math.isfinite(one.limit) and one.limit >= 0):
+            raise UsageError(f"{text!r} is no limit: a delay, loss or jitter is 0 or more")
+        limits = {key: getattr(target, key) for key in _FIELDS.values()} | {name: one.limit}
+        found[one.group] = Target(one.group, **limits)
+    return list(found.values())
+
+
+def watch(
+    scenario: Scenario,
+    targets: Sequence[Target],
+    interval: str = "1s",
+    *,
+    seed: int | None = None,
+    replications: int | None = None,
+    threads: int | None = None,
+    progress: Callable[[float, int], object] | None = None,
+) -> list[Watched]:
+    """Run a scenario and compare every target with what its group got in each interval after the warm-up.
+
+    Args:
+        scenario: What is run; `run.sample` and `run.delay-variation` are set for it.
+        targets: What is promised.
+        interval: How long one is, such as "1s".
+        seed: Of the first replication; default: the scenario's.
+        replications: How many; default: the scenario's.
+        threads: Default: one for each processor.
+        progress: Called with how many replications are finished (fractions count), and of how many.
+
+    Raises:
+        UsageError: A target's group sends nothing, or the run holds no whole interval.
+        ScenarioError: The scenario cannot be set so.
+
+    """
+    watched = watchable(scenario, targets, interval)
+    result = run(watched, seed, replications, threads, progress=progress)
+    checked = [check(report, targets) for report in result.reports]
+    return [_watched(target, [row[i] for row in checked], result.confidence) for i, target in enumerate(targets)]
+
+
+def _watched(target: Target, checked: Sequence[Checked], confidence: float) -> Watched:
+    violations = [violation for one in checked for violation in one.violations]
+    missed = {name: sum(name in violation.what for violation in violations) for name in _FIELDS}
+    return Watched(
+        target,
+        _share(mean_interval([one.compliance for one in checked], confidence)),
+        sum(one.intervals for one in checked),
+        {name: count for name, count in missed.items() if count},
+        min((violation.start_s for violation in violations), default=None),
+    )
+
+
+def _share(found: Interval) -> Interval:
+    """The part of an interval that is possible for a share."""
+    return Interval(found.mean, max(found.lo, 0.0), min(found.hi, 1.0), found.n)
+
+
+def watchable(scenario: Scenario, targets: Sequence[Target], interval: str) -> Scenario:
+    """Return the scenario with samples and delay variation; raises UsageError if a target cannot be watched in it."""
+    names = groups(scenario)
+    for target in targets:
+        if target.group not in names:
+            raise UsageError(f"there is no group of flows {target.group!r}; there are {', '.join(names)}")
+    try:
+        length = _native.parse_duration(interval)
+    except ValueError as error:
+        raise UsageError(f"{interval!r} is no interval: {error}") from None
+    watched = scenario.set({"run.sample": interval, "run.delay-variation": True})
+    duration, warmup = (watched.run_config[name] for name in ("duration", "warmup"))
+    measured = _native.parse_duration(str(duration))
+    if str(warmup) != "auto":
+        measured -= _native.parse_duration(str(warmup))
+    if length * 2 > measured:
+        raise UsageError(
+            f"intervals of {interval} do not fit: the run is measured for {measured * 1e-12:g} s, and the first "
+            "interval begins with the first sample after the warm-up; shorten --interval or lengthen run.duration"
+        )
+    return watched
+
+
+def groups(scenario: Scenario) -> Mapping[str, Mapping[str, Value]]:
+    """Return the groups of flows of a scenario by name."""
+    flows = scenario.document.get("flows", [])
+    assert isinstance(flows, list)
+    return {str(flow["name"]): flow for flow in flows if isinstance(flow, dict)}

@@ -1,0 +1,306 @@
+"""Claims and their verdicts: 99 % intervals that pass, fail, or hold both outcomes and are undecided."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Literal, Protocol
+
+from tailback.results.intervals import Interval
+from tailback.study.experiment.points import Point, ProfileName
+
+__all__ = ["CONFIDENCE", "WORDS", "Check", "Claim", "Condition", "Kind", "Region", "Verdict", "judge"]
+
+CONFIDENCE = 0.99
+"""Of every interval in the gallery."""
+
+
+class Verdict(Enum):
+    """Verdict of an interval on a claim."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    UNDECIDED = "undecided"
+    """The interval holds both outcomes: more replications may decide."""
+    NULL = "not asserted"
+    """Nothing is asserted here, and the check says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """The values that satisfy a condition: an interval whose ends may belong to it or not."""
+
+    lo: float = -math.inf
+    hi: float = math.inf
+    closed: bool = True
+
+    def __contains__(self, value: float) -> bool:
+        if self.closed:
+            return self.lo <= value <= self.hi
+        return self.lo < value < self.hi
+
+    def misses(self, interval: Interval) -> bool:
+        """`True` if no value of the interval satisfies the condition."""
+        if self.closed:
+            return interval.hi < self.lo or interval.lo > self.hi
+        return interval.hi <= self.lo or interval.lo >= self.hi
+
+    def slack(self, interval: Interval) -> float:
+        """Return the distance of the interval's worse end from the bound; negative outside."""
+        return min(interval.lo - self.lo, self.hi - interval.hi)
+
+
+def judge(interval: Interval, region: Region) -> Verdict:
+    """Pass when the whole interval satisfies, fail when the whole interval violates, else undecided."""
+    if interval.n < 2 or math.isnan(interval.mean):
+        return Verdict.UNDECIDED
+    if interval.lo in region and interval.hi in region:
+        return Verdict.PASS
+    return Verdict.FAIL if region.misses(interval) else Verdict.UNDECIDED
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A condition at one point, or on one pair of points."""
+
+    at: str
+    """Point in words; empty if there is only one."""
+    verdict: Verdict
+    measured: Interval
+    unit: str
+    points: frozenset[Point]
+    """Points at which more replications would help."""
+    slack: float = 0.0
+    """Distance from the bound, in the unit; the least one is the worst check."""
+    packets: int | None = None
+    """Of a claim of zero: how many packets were seen."""
+    both_positive: bool = True
+    """Of a comparison: whether both sides are above zero."""
+    why: str = ""
+
+    @property
+    def rank(self) -> tuple[int, float]:
+        """Order from worst to best."""
+        order = (Verdict.FAIL, Verdict.UNDECIDED, Verdict.PASS, Verdict.NULL)
+        return order.index(self.verdict), self.slack
+
+    def as_json(self) -> dict[str, object]:
+        """Return the point with what was measured there; `pass` is null where it decides nothing.
+
+        `verdict` tells these apart: "undecided", or "not asserted" because of `why`.
+        """
+        return {
+            "at": self.at,
+            "measured": self.measured.as_json(self.unit),
+            "pass": _PASSED[self.verdict],
+            "verdict": self.verdict.value,
+            **({"why": self.why} if self.why else {}),
+            **({"packets": self.packets} if self.packets is not None else {}),
+        }
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One or more checks that must all hold (or, after `somewhere`, at least one of them)."""
+
+    expected: str
+    checks: tuple[Check, ...]
+    mode: Literal["all", "any"] = "all"
+
+    def __post_init__(self) -> None:
+        if not self.checks:
+            raise ValueError(f"there is no point at which to check: {self.expected}")
+
+    def __bool__(self) -> bool:
+        raise TypeError("a condition is not true or false: write quantity.within(lo, hi) instead of lo < quantity < hi")
+
+    def __and__(self, other: Condition) -> Condition:
+        """Return a condition that holds where both do."""
+        if "any" in (self.mode, other.mode):
+            raise TypeError("a condition that holds somewhere cannot be joined with another; make two claims")
+        return Condition(f"{self.expected}; {other.expected}", self.checks + other.checks)
+
+    def somewhere(self) -> Condition:
+        """Return a condition that holds when one of the points satisfies it."""
+        return Condition(f"somewhere: {self.expected}", self.checks, "any")
+
+    def where_both_positive(self) -> Condition:
+        """Return the condition without the points at which one of the two sides is zero."""
+        return self._without(lambda check: not check.both_positive, "one side is zero")
+
+    def _without(self, unwanted: Callable[[Check], bool], why: str) -> Condition:
+        checks = (replace(c, verdict=Verdict.NULL, why=why) if unwanted(c) else c for c in self.checks)
+        return Condition(self.expected, tuple(checks), self.mode)
+
+    @property
+    def verdict(self) -> Verdict:
+        """All checks together; those that assert nothing do not count, unless all assert nothing."""
+        found = {check.verdict for check in self.checks} - {Verdict.NULL}
+        if not found:
+            return Verdict.NULL
+        first, last = (Verdict.PASS, Verdict.FAIL) if self.mode == "any" else (Verdict.FAIL, Verdict.PASS)
+        if first in found:
+            return first
+        return Verdict.UNDECIDED if Verdict.UNDECIDED in found else last
+
+    @property
+    def worst(self) -> Check:
+        """The check that decides: the worst, or the best where one is enough."""
+        pick = max if self.mode == "any" else min
+        asserting = [check for check in self.checks if check.verdict is not Verdict.NULL]
+        return pick(asserting or self.checks, key=lambda check: check.rank)
+
+    @property
+    def undecided_points(self) -> frozenset[Point]:
+        """Points at which replications would help; empty once the verdict stands."""
+        if self.verdict is not Verdict.UNDECIDED:
+            return frozenset()
+        return _union(c.points for c in self.checks if c.verdict is Verdict.UNDECIDED)
+
+    @property
+    def why(self) -> str:
+        """Reasons of the points that assert nothing, with their numbers."""
+        reasons: dict[str, int] = {}
+        for check in self.checks:
+            if check.verdict is Verdict.NULL:
+                reasons[check.why] = reasons.get(check.why, 0) + 1
+        return "; ".join(f"{n} of {len(self.checks)} points not asserted: {why}" for why, n in reasons.items())
+
+
+class Kind(Enum):
+    """Use of a claim's verdict."""
+
+    ASSERTED = "asserted"
+    """It passes or fails, and the exit code says so."""
+    UNASSERTED = "unasserted"
+    """A sentence of the source that is decided like any other, without a part in the exit code: a known miss."""
+    CALIBRATED = "calibrated"
+    """Something was chosen after the result was seen, so that meeting it proves nothing about the source."""
+    COMPARISON = "comparison"
+    """A measured value beside others; there is nothing that it should be."""
+
+
+class Shown(Protocol):
+    """Something with values to show, such as a `Quantity`."""
+
+    def as_shown(self, why: str) -> Condition:
+        """Return a condition that asserts nothing and shows the values."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence, where it comes from, and the condition that decides it."""
+
+    id: str
+    """Short and unique in the experiment, such as `C1`."""
+    text: str
+    source: str
+    """Place in the source document, and one of: stated there, derived, reconstructed."""
+    condition: Condition
+    kind: Kind = Kind.ASSERTED
+    reason: str = ""
+    """Why it is not asserted; of a calibrated claim, what was chosen so that it holds."""
+    headline: str = ""
+    """Of a result that the source is known for: what it says or prints, in a few words, for the scoreboard."""
+
+    @classmethod
+    def comparison(cls, id: str, text: str, source: str, quantity: Shown, why: str) -> Claim:  # noqa: A002
+        """Return a claim that is shown and never judged, such as a sensitivity or the result of another choice."""
+        return cls(id, text, source, quantity.as_shown(why), Kind.COMPARISON, why)
+
+    @classmethod
+    def unasserted(
+        cls,
+        id: str,  # noqa: A002
+        text: str,
+        source: str,
+        condition: Condition,
+        why: str,
+        headline: str = "",
+    ) -> Claim:
+        """Return a sentence of the source that is known not to hold here, or not surely.
+
+        The interval decides its word (reproduced, not reproduced, undecided) at every run; `pass` is null, and `why`
+        says what is known of the reason.
+        """
+        return cls(id, text, source, condition, Kind.UNASSERTED, why, headline)
+
+    @classmethod
+    def calibrated(
+        cls,
+        id: str,  # noqa: A002
+        text: str,
+        source: str,
+        condition: Condition,
+        why: str,
+        headline: str = "",
+    ) -> Claim:
+        """Return a claim that the experiment was calibrated to meet.
+
+        It is decided like any other, and the outcome is told, but it counts neither as passed nor as failed: meeting
+        it shows that the calibration works, not that the source is right.
+        """
+        return cls(id, text, source, condition, Kind.CALIBRATED, why, headline)
+
+    @property
+    def word(self) -> str:
+        """Word in the report: reproduced, not reproduced, undecided, calibrated or comparison."""
+        if self.kind in (Kind.CALIBRATED, Kind.COMPARISON):
+            return str(self.kind.value)
+        return _WORDS[self.condition.verdict]
+
+    def as_json(self, profile: ProfileName) -> dict[str, object]:
+        """Return the claim as the reports hold it; `pass` is null where `why` says so."""
+        condition = self.condition
+        worst, verdict = condition.worst, condition.verdict
+        passed = _PASSED[verdict] if self.kind is Kind.ASSERTED else None
+        reasons = [condition.why] if condition.why and self.kind is not Kind.COMPARISON else []
+        if self.reason:
+            reasons.insert(0, self.reason)
+        if self.kind is Kind.CALIBRATED:
+            held = {Verdict.PASS: "it holds", Verdict.FAIL: "it does not hold"}.get(verdict, "it is undecided")
+            reasons.insert(1, f"as calibrated, {held}")
+        elif verdict is Verdict.UNDECIDED:
+            n = worst.measured.n
+            reasons.insert(0, f"undecided after {n} replications: the interval holds both outcomes at the point shown")
+            if profile == "full" and self.kind is Kind.ASSERTED:
+                passed = False
+        return {
+            "id": self.id,
+            "text": self.text,
+            "source": self.source,
+            "expected": condition.expected,
+            "measured": worst.measured.as_json(worst.unit),
+            "pass": passed,
+            "verdict": self.word,
+            **({"why": "; ".join(reasons)} if reasons else {}),
+            **({"headline": self.headline} if self.headline else {}),
+            "at": worst.at,
+            "points": len(condition.checks),
+            **({"packets": worst.packets} if worst.packets is not None else {}),
+            "checks": [check.as_json() for check in condition.checks],
+        }
+
+
+_WORDS = {
+    Verdict.PASS: "reproduced",
+    Verdict.FAIL: "not reproduced",
+    Verdict.UNDECIDED: "undecided",
+    # Nothing could be compared, such as two losses that are both zero.
+    Verdict.NULL: "undecided",
+}
+WORDS = ("reproduced", "not reproduced", "undecided", "calibrated", "comparison")
+"""All words that a claim can have."""
+_PASSED = {Verdict.PASS: True, Verdict.FAIL: False, Verdict.UNDECIDED: None, Verdict.NULL: None}
+
+
+def undecided_points(claims: Iterable[Claim]) -> frozenset[Point]:
+    """Return the points at which replications would help any claim."""
+    # Comparisons are never undecided; claims that are not asserted may be, and are decided like all others.
+    return _union(claim.condition.undecided_points for claim in claims)
+
+
+def _union(sets: Iterable[frozenset[Point]]) -> frozenset[Point]:
+    return frozenset(point for points in sets for point in points)

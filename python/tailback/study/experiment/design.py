@@ -1,0 +1,141 @@
+"""Experiments: points, settings of each point, observables, claims, figures and effort."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import resources
+from typing import ClassVar
+
+from tailback.plotting.experiment import Figure
+from tailback.results.observables import Observable
+from tailback.results.report import Report
+from tailback.scenario import Scenario
+from tailback.scenario.warnings import ScenarioWarning, gather
+from tailback.study.experiment.claims import Claim
+from tailback.study.experiment.points import Axis, AxisValue, Point, ProfileName, Settings
+from tailback.study.experiment.results import Results
+
+__all__ = ["HOPS_PER_CPU_S", "Experiment", "Profile"]
+
+HOPS_PER_CPU_S = 5e6
+"""Packet-hops that one processor second counts for in a budget.
+
+Budgets are declared in seconds but kept in packet-hops, so that a slow machine and a fast one end with the same
+replications and the same report.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """Effort of an experiment."""
+
+    duration: str
+    """Length of one run, warm-up included, such as "60s"."""
+    warmup: str
+    """The part of it that is not measured."""
+    replications: int = 3
+    """At every point, at least 3."""
+    max_replications: int = 24
+    """At any point, however undecided a claim is."""
+    cpu_s: float = 30.0
+    """Budget of the whole experiment in processor seconds of `HOPS_PER_CPU_S` packet-hops each."""
+
+    def __post_init__(self) -> None:
+        if not 3 <= self.replications <= self.max_replications:
+            raise ValueError("an interval needs 3 replications or more, and max_replications is no fewer")
+
+
+class Experiment(ABC):
+    """A base scenario, the points to run it at, and what should come out.
+
+    Subclass it in `experiment.py` next to `scenario.toml` and `README.md`; the README of the gallery shows how.
+    """
+
+    id: ClassVar[str]
+    """Such as `lan-a1`: a group, a hyphen and a name. Stable, whatever the folder is called."""
+    title: ClassVar[str]
+    reference: ClassVar[str]
+    """Document and pages or slides that are reproduced."""
+    axes: ClassVar[tuple[Axis, ...]]
+    quick: ClassVar[Profile]
+    full: ClassVar[Profile]
+    metrics: ClassVar[tuple[Observable, ...]]
+    traces: ClassVar[Mapping[str, Callable[[Report], object]]] = {}
+    """Things to keep of the first replication at each point, such as a time series for a figure."""
+
+    @abstractmethod
+    def points(self, profile: ProfileName) -> Iterable[Point]:
+        """Return the points to run; `full` may have more."""
+
+    @abstractmethod
+    def settings(self, point: Point, profile: ProfileName) -> Settings:
+        """Return what this point changes in the base scenario."""
+
+    @abstractmethod
+    def claims(self, results: Results) -> Iterable[Claim]:
+        """Return the claims; called again whenever replications have been added."""
+
+    @abstractmethod
+    def figures(self, results: Results) -> Iterable[Figure]:
+        """Return the figures; called once, at the end."""
+
+    def scenario(self, point: Point) -> str:
+        """Return which file of the folder is the base of a point."""
+        del point
+        return "scenario.toml"
+
+    # What follows is the same for all experiments.
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Travel to another process by name: an experiment has no state of its own."""
+        return type(self), ()
+
+    @property
+    def group(self) -> str:
+        """The part of the id before the first hyphen."""
+        return self.id.split("-", 1)[0]
+
+    @property
+    def folder(self) -> str:
+        """Name of the folder that the experiment is in; empty for one outside a package."""
+        return type(self).__module__.rpartition(".")[0].rpartition(".")[2]
+
+    def profile(self, name: ProfileName) -> Profile:
+        """Return one of the two profiles."""
+        return self.quick if name == "quick" else self.full
+
+    def axis(self, name: str) -> Axis:
+        """Return an axis by its name."""
+        return next(axis for axis in self.axes if axis.name == name)
+
+    def describe(self, point: Mapping[str, AxisValue]) -> str:
+        """Return a point in words, such as "rate 3 Mbit/s, burst 48 kB"."""
+        return ", ".join(f"{name} {self.axis(name).text(value)}" for name, value in point.items())
+
+    def read(self, name: str) -> str:
+        """Read a file of the experiment's folder."""
+        package = type(self).__module__.rpartition(".")[0]
+        return resources.files(package).joinpath(name).read_text(encoding="utf-8")
+
+    @cached_property
+    def _bases(self) -> dict[str, Scenario]:
+        return {}
+
+    def base(self, name: str = "scenario.toml") -> Scenario:
+        """Return a base scenario of the folder."""
+        if name not in self._bases:
+            self._bases[name] = Scenario.from_toml(self.read(name), f"{self.id}/{name}")
+        return self._bases[name]
+
+    def at(self, point: Point, profile: ProfileName) -> Scenario:
+        """Return the scenario of a point: base, then the profile's length, then the point's settings."""
+        effort = self.profile(profile)
+        length: Settings = {"run.duration": effort.duration, "run.warmup": effort.warmup}
+        return self.base(self.scenario(point)).set(length | self.settings(point, profile))
+
+    def warnings(self, profile: ProfileName) -> list[ScenarioWarning]:
+        """Return what looks wrong in the scenarios of all points and is not accepted there."""
+        return gather([self.at(point, profile).warnings for point in self.points(profile)], f"points of {self.id}")

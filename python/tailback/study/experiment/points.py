@@ -1,0 +1,93 @@
+"""Points of an experiment: axes with units, combinations of their values, and what names them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Literal, Protocol
+
+from tailback.scenario import Value
+
+__all__ = ["Axes", "Axis", "AxisValue", "Point", "ProfileName", "Settings", "grid"]
+
+AxisValue = str | int | float
+Settings = dict[str, Value]
+"""Paths in the scenario document with the values they take, as in `--set`."""
+ProfileName = Literal["quick", "full"]
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One parameter that an experiment varies."""
+
+    name: str
+    label: str
+    """For the figure's axis, such as "mean burst size"."""
+    unit: str = ""
+
+    def text(self, value: AxisValue) -> str:
+        """Return a value with its unit."""
+        shown = f"{value:g}" if isinstance(value, float) else str(value)
+        return f"{shown} {self.unit}".rstrip()
+
+    @property
+    def title(self) -> str:
+        """Label and unit, for a figure."""
+        return f"{self.label} ({self.unit})" if self.unit else self.label
+
+
+class Point(Mapping[str, AxisValue]):
+    """One combination of the axes' values. Immutable; equal points are the same point."""
+
+    __slots__ = ("_hash", "_values")
+
+    def __init__(self, **values: AxisValue) -> None:
+        self._values = values
+        self._hash = hash(tuple(sorted(values.items(), key=lambda item: item[0])))
+
+    def __getitem__(self, name: str) -> AxisValue:
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Travel to another process by value: hashes of texts differ from one to the next."""
+        return _point, (self._values,)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Point) and self._values == other._values
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __repr__(self) -> str:
+        return "Point(" + ", ".join(f"{name}={value!r}" for name, value in self._values.items()) + ")"
+
+
+def _point(values: dict[str, AxisValue]) -> Point:
+    return Point(**values)
+
+
+def grid(**axes: Iterable[AxisValue]) -> list[Point]:
+    """Return every combination of the given values."""
+    lists = [list(values) for values in axes.values()]
+    return [Point(**dict(zip(axes, values, strict=True))) for values in product(*lists)]
+
+
+class Axes(Protocol):
+    """Names and units of the axes along which a quantity varies; an `Experiment` is one."""
+
+    @property
+    def id(self) -> str:
+        """Name of the experiment, for messages."""
+
+    def axis(self, name: str) -> Axis:
+        """Return an axis by its name."""
+
+    def describe(self, point: Mapping[str, AxisValue]) -> str:
+        """Return a point in words, such as "rate 3 Mbit/s, burst 48 kB"."""

@@ -1,0 +1,113 @@
+"""Results of an experiment so far, by point and replication."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from tailback.results.observables import Observable
+from tailback.study.experiment.points import Axes, Axis, AxisValue, Point, ProfileName
+from tailback.study.experiment.quantity import Key, PointValues, Quantity, Selector, matches
+
+__all__ = ["Measured", "Results", "Sample"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One replication at one point."""
+
+    point: Point
+    replication: int
+    seed: int
+    digest: str
+    packet_hops: int
+    values: Mapping[str, float]
+    events: Mapping[str, tuple[int, int]]
+    traces: Mapping[str, object] = field(default_factory=dict)
+    traced: bool = False
+    """`True` if `traces` holds all that the experiment keeps of a run; only of a point's first replication."""
+
+
+class Measured(Axes, Protocol):
+    """Axes with what is measured at their points; an `Experiment` is one."""
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """Every axis."""
+
+    @property
+    def metrics(self) -> tuple[Observable, ...]:
+        """Every metric."""
+
+
+class Results:
+    """Quantities by name: `results["loss"]`; `results.where(mechanism="plain")["loss"]` at some points."""
+
+    def __init__(
+        self,
+        experiment: Measured,
+        profile: ProfileName,
+        samples: Mapping[Point, Sequence[Sample]],
+        fixed: frozenset[str],
+    ) -> None:
+        self.experiment = experiment
+        self.profile: ProfileName = profile
+        self.samples = samples
+        self._fixed = fixed
+        self._name = ""
+
+    def where(self, **selectors: Selector) -> Results:
+        """Return the results at some points: an axis equal to a value, among values, or passing a test.
+
+        An axis that is given one value is no longer free, so that quantities fixed at two of its values can be
+        compared point by point: `r.where(mechanism="plain")["loss"] <= r.where(mechanism="none")["loss"]`.
+        """
+        unknown = selectors.keys() - {axis.name for axis in self.experiment.axes}
+        if unknown:
+            raise KeyError(f"{self.experiment.id} has no axis {', '.join(sorted(unknown))}")
+        chosen = {
+            point: samples
+            for point, samples in self.samples.items()
+            if all(name in point and matches(point[name], selector) for name, selector in selectors.items())
+        }
+        if not chosen:
+            raise KeyError(f"no point of {self.experiment.id} ({self.profile}) is at {selectors}")
+        single = {n: s for n, s in selectors.items() if isinstance(s, str | int | float)}
+        results = Results(self.experiment, self.profile, chosen, self._fixed | single.keys())
+        results._name = ", ".join(
+            filter(None, [self._name, *map(str, (_short(self.experiment, n, v) for n, v in single.items()))])
+        )
+        return results
+
+    def __getitem__(self, metric: str) -> Quantity:
+        found = next((m for m in self.experiment.metrics if m.name == metric), None)
+        if found is None:
+            known = ", ".join(m.name for m in self.experiment.metrics)
+            raise KeyError(f"{self.experiment.id} does not measure {metric!r}; it measures {known}")
+        cells: dict[Key, PointValues] = {}
+        for point, samples in self.samples.items():
+            key = tuple((name, value) for name, value in point.items() if name not in self._fixed)
+            values = {s.replication: v for s in samples if not math.isnan(v := s.values[metric])}
+            counted = [s.events[metric] for s in samples if metric in s.events]
+            events = (sum(e[0] for e in counted), sum(e[1] for e in counted)) if found.events else None
+            cells[key] = PointValues(values, frozenset([point]), events)
+        label = f"{found.label} [{self._name}]" if self._name else found.label
+        return Quantity(self.experiment, label, found.unit, cells, found.lowest)
+
+    def trace(self, name: str, **selectors: AxisValue) -> object:
+        """Return what `traces` kept of the first replication at the one point that matches."""
+        chosen = self.where(**selectors).samples if selectors else self.samples
+        if len(chosen) != 1:
+            raise KeyError(f"{len(chosen)} points of {self.experiment.id} are at {selectors}; name all its axes")
+        samples = next(iter(chosen.values()))
+        if not samples:
+            raise KeyError(f"no replication at {selectors} has finished")
+        return samples[0].traces[name]
+
+
+def _short(experiment: Measured, name: str, value: AxisValue) -> str:
+    """A fixed axis in a label: words stand for themselves, numbers need their axis's name."""
+    text = experiment.axis(name).text(value)
+    return text if isinstance(value, str) else f"{name} {text}"

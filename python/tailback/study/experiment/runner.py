@@ -1,0 +1,291 @@
+"""Runs experiments: replications at every point, then more where a claim or a precision target needs them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from tailback.errors import UsageError
+from tailback.results.intervals import mean_interval
+from tailback.results.report import Report
+from tailback.run.adaptive import Replicated
+from tailback.run.pool import Done, Outcome, Pool, Task
+from tailback.scenario import Scenario
+from tailback.study.experiment.claims import CONFIDENCE, WORDS, Claim, Kind, Verdict, undecided_points
+from tailback.study.experiment.design import HOPS_PER_CPU_S, Experiment, Profile
+from tailback.study.experiment.points import Point, ProfileName
+from tailback.study.experiment.results import Results, Sample
+from tailback.study.experiment.store import Store
+
+__all__ = ["MAX_SEED", "Trial", "check_seed", "plan", "run", "verdicts", "words"]
+
+MAX_SEED = 2**63 - 10**6
+"""Largest base seed: a scenario's seed is below 2^63, and replications count up from the base."""
+
+Watch = Callable[[str, float, int], object]
+"""Told now and then what is being done, how many replications are finished (fractions count) and planned."""
+
+Key = tuple[Point, int]
+
+
+@dataclass
+class Trial:
+    """An experiment that has been run, as far as it got."""
+
+    experiment: Experiment
+    profile: ProfileName
+    samples: dict[Point, list[Sample]]
+    seed: int | None = None
+    """Base seed of all points; each scenario's own without it."""
+    interrupted: bool = False
+    cpu_s: float = 0.0
+    imprecise: int = 0
+    """Of `full`: at how many points the budget ended before the precision targets were met."""
+    resumed: int = 0
+    """Number of replications that an earlier reproduction had finished."""
+    _scenarios: dict[Point, Scenario] = field(default_factory=dict)
+
+    def take(self, outcome: Outcome[Key, Sample]) -> None:
+        """Take in finished replications."""
+        for done in outcome.done:
+            self.cpu_s += done.cpu_s
+            self.samples[done.key[0]].append(done.value)
+        for samples in self.samples.values():
+            samples.sort(key=lambda sample: sample.replication)
+
+    def resume(self, tasks: Iterable[Task[Key]], store: Store) -> list[Task[Key]]:
+        """Take in the replications that are in the store, and return the others."""
+        missing = []
+        for task in tasks:
+            point, replication = task.key
+            found = store.find(task.scenario.hash, task.seed, point, replication)
+            if found is None:
+                missing.append(task)
+            else:
+                self.samples[point].append(found)
+                self.resumed += 1
+        return missing
+
+    @property
+    def results(self) -> Results:
+        """Results so far."""
+        return Results(self.experiment, self.profile, self.samples, frozenset())
+
+    @property
+    def claims(self) -> list[Claim]:
+        """The claims on what has been measured."""
+        return list(self.experiment.claims(self.results))
+
+    @property
+    def packet_hops(self) -> int:
+        """Packet-hops simulated so far."""
+        return sum(sample.packet_hops for samples in self.samples.values() for sample in samples)
+
+    @property
+    def replications(self) -> tuple[int, int]:
+        """The least and the greatest number of replications at a point."""
+        counts = [len(samples) for samples in self.samples.values()]
+        return min(counts), max(counts)
+
+    def scenario(self, point: Point) -> Scenario:
+        """Return the scenario of a point."""
+        if point not in self._scenarios:
+            self._scenarios[point] = self.experiment.at(point, self.profile)
+        return self._scenarios[point]
+
+    def base_seed(self, point: Point) -> int:
+        """Return the seed of a point's replication 0; replication k has k more."""
+        if self.seed is not None:
+            return self.seed
+        seed = self.scenario(point).run_config["seed"]
+        assert isinstance(seed, int)
+        return seed
+
+
+def plan(experiment: Experiment, profile: ProfileName, seed: int | None = None) -> Trial:
+    """Return a trial of which nothing has been run: its claims say which points they depend on."""
+    return Trial(experiment, profile, {point: [] for point in experiment.points(profile)}, check_seed(seed))
+
+
+def check_seed(seed: int | None) -> int | None:
+    """Return a base seed from which every replication has a seed that scenarios allow; raises UsageError."""
+    if seed is not None and not 0 <= seed <= MAX_SEED:
+        raise UsageError(
+            f"the base seed {seed} is not from 0 to {MAX_SEED} (2^63 - 10^6, which leaves room to count up)"
+        )
+    return seed
+
+
+def run(
+    experiment: Experiment,
+    profile: ProfileName,
+    pool: Pool,
+    watch: Watch | None = None,
+    only: Collection[Point] | None = None,
+    *,
+    seed: int | None = None,
+    store: Store | None = None,
+) -> Trial:
+    """Run one experiment until its claims are decided, its targets are met, or its budget is spent.
+
+    With `only`, run no other points; claims that depend on others stay undecided. With `seed`, replication k has
+    the seed `seed + k` at every point, whatever the scenarios say. Replications that are in `store` are not run again,
+    and those that finish are put there at once; the results are the same.
+    """
+    trial = plan(experiment, profile, seed)
+    chosen = [point for point in trial.samples if only is None or point in only]
+    replications = _Replications(trial, pool, watch, store)
+    replications.replicate(dict.fromkeys(chosen, experiment.profile(profile).replications))
+    if profile == "full" and not trial.interrupted:
+        trial.imprecise = len(_imprecise(trial))
+    return trial
+
+
+@dataclass
+class _Replications(Replicated[Point]):
+    """The replications of an experiment; a unit is a point."""
+
+    trial: Trial
+    pool: Pool
+    watch: Watch | None
+    store: Store | None
+    note: str = "running"
+    """Reason for the current round, for `watch`."""
+
+    @property
+    def effort(self) -> Profile:
+        """Lengths and budget of the experiment."""
+        return self.trial.experiment.profile(self.trial.profile)
+
+    @property
+    def most(self) -> int:
+        return self.effort.max_replications
+
+    def count(self, unit: Point) -> int:
+        return len(self.trial.samples[unit])
+
+    def advance(self, wanted: Mapping[Point, int]) -> bool:
+        trial, experiment = self.trial, self.trial.experiment
+        tasks = list(self._tasks(wanted))
+        if not tasks:
+            return False
+        note = f"{experiment.id}: {self.note}"
+        if self.watch:
+            self.watch(note, 0, len(tasks))
+        save = None
+        if self.store is not None:
+            tasks = trial.resume(tasks, self.store)
+            save = _saver(trial, self.store)
+        outcome = self.pool.run(tasks, _Keep(experiment), _relay(self.watch, note), save)
+        trial.take(outcome)
+        trial.interrupted = outcome.interrupted
+        return not outcome.interrupted
+
+    def imprecise(self) -> Iterable[Point]:
+        """Return the points with an undecided claim or, in `full`, a missed target; those of asserted claims first.
+
+        A claim that is known to fail must not spend the budget of the claims on which the exit code depends.
+        """
+        claims = self.trial.claims
+        undecided = undecided_points(claims)
+        imprecise = _imprecise(self.trial) if self.trial.profile == "full" else set[Point]()
+        self.note = f"{len(undecided)} points undecided" + (f", {len(imprecise)} imprecise" if imprecise else "")
+        more = {point for point in undecided | imprecise if self.count(point) < self.most}
+        asserted = more & undecided_points(claim for claim in claims if claim.kind is Kind.ASSERTED)
+        return [point for point, samples in self.trial.samples.items() if samples and point in (asserted or more)]
+
+    def _tasks(self, wanted: Mapping[Point, int]) -> Iterable[Task[Key]]:
+        """Yield the replications that are still missing, as far as the budget goes.
+
+        The first replications are always run: without them there is nothing to report. What one more costs at a point
+        is known from those before it, in packet-hops, which are the same on every machine.
+        """
+        trial = self.trial
+        left = self.effort.cpu_s * HOPS_PER_CPU_S - trial.packet_hops
+        most = max(wanted.values(), default=0)
+        for replication in range(most):
+            for point, count in wanted.items():
+                have = trial.samples[point]
+                if not len(have) <= replication < count:
+                    continue
+                left -= sum(sample.packet_hops for sample in have) / len(have) if have else 0
+                if left < 0:
+                    return
+                yield _task(trial, point, replication)
+
+
+def _task(trial: Trial, point: Point, replication: int) -> Task[Key]:
+    # One seed for a replication at all points: common random numbers wherever points are compared.
+    return Task((point, replication), trial.scenario(point), trial.base_seed(point) + replication)
+
+
+@dataclass(frozen=True, slots=True)
+class _Keep:
+    """Callable that keeps a sample of a report; it is sent to the worker that makes the report."""
+
+    experiment: Experiment
+
+    def __call__(self, key: Key, report: Report) -> Sample:
+        return _sample(self.experiment, *key, report)
+
+
+def _sample(experiment: Experiment, point: Point, replication: int, report: Report) -> Sample:
+    return Sample(
+        point=point,
+        replication=replication,
+        seed=report.seed,
+        digest=report.digest,
+        packet_hops=report.data["packet_hops"],
+        values={metric.name: metric.value(report) for metric in experiment.metrics},
+        events={metric.name: metric.events(report) for metric in experiment.metrics if metric.events},
+        traces={name: keep(report) for name, keep in experiment.traces.items()} if replication == 0 else {},
+        traced=replication == 0,
+    )
+
+
+def _imprecise(trial: Trial) -> set[Point]:
+    """Return the points at which a metric with a target has not met it."""
+    targets = [(metric.name, metric.precision) for metric in trial.experiment.metrics if metric.precision]
+    found = set()
+    for point, samples in trial.samples.items():
+        for name, (relative, absolute) in targets:
+            values = [sample.values[name] for sample in samples if not math.isnan(sample.values[name])]
+            if values and not mean_interval(values, CONFIDENCE).is_precise(relative, absolute):
+                found.add(point)
+    return found
+
+
+def _saver(trial: Trial, store: Store) -> Callable[[Done[Key, Sample]], object]:
+    """Return what puts a replication into the store as soon as it has finished."""
+    return lambda done: store.add(trial.scenario(done.key[0]).hash, done.value)
+
+
+def _relay(watch: Watch | None, note: str) -> Callable[[float, int], object] | None:
+    if watch is None:
+        return None
+    told = watch
+    return lambda done, total: told(note, done, total)
+
+
+def verdicts(trials: Iterable[Trial]) -> dict[str, int]:
+    """Count the claims of some trials by what they assert; those that assert nothing are reported."""
+    counts = {"pass": 0, "fail": 0, "undecided": 0, "reported": 0}
+    for trial in trials:
+        for claim in trial.claims:
+            counts[_outcome(claim)] += 1
+    return counts
+
+
+def words(trials: Iterable[Trial]) -> dict[str, int]:
+    """Count the claims of some trials by their word."""
+    counts = dict.fromkeys(WORDS, 0)
+    for trial in trials:
+        for claim in trial.claims:
+            counts[claim.word] += 1
+    return counts
+
+
+def _outcome(claim: Claim) -> str:
+    verdict = claim.condition.verdict
+    return "reported" if claim.kind is not Kind.ASSERTED or verdict is Verdict.NULL else str(verdict.value)

@@ -1,0 +1,209 @@
+"""Finished replications on disk, so that a long reproduction that was stopped or killed goes on where it was."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from tailback import _native
+from tailback.build import engine
+from tailback.errors import OutputError
+from tailback.results import stored
+from tailback.results.directory import writing
+from tailback.study.experiment.design import Experiment
+from tailback.study.experiment.points import Point
+from tailback.study.experiment.results import Sample
+
+__all__ = ["FILE", "Store"]
+
+_SHAPE = {
+    "program": str,
+    "scenario": str,
+    "seed": int,
+    "digest": str,
+    "packet_hops": int,
+    "values": dict,
+    "events": dict,
+    "traces": dict,
+    "traced": bool,
+}
+
+FILE = "runs.jsonl"
+"""In the experiment's folder: one finished replication per line."""
+
+_MEASURING = (
+    "tailback.results.metrics",
+    "tailback.results.observables",
+    "tailback.results.quality",
+    "tailback.results.report",
+    "tailback.results.rows",
+    "tailback.results.synchronisation",
+    "tailback.results.units",
+)
+"""Modules outside the groups that decide what is kept of a run."""
+
+_TUPLE = "()"
+"""Key that marks a tuple."""
+
+
+class Store:
+    """Replications of one experiment by scenario and seed; use it as a context manager.
+
+    A line counts only if the program that wrote it is this one: the same version, the same engine (by the bytes of the
+    extension) and the same sources of the experiment and its metrics. Others stay in the file and are passed over.
+    """
+
+    def __init__(self, folder: Path, experiment: Experiment) -> None:
+        """Read what an earlier reproduction left in the folder."""
+        self._file = folder / FILE
+        self._program = _program(experiment)
+        self._known: dict[tuple[str, int], Sample] = {}
+        with writing(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            whole = 0
+            for number, line in enumerate(self._lines(), 1):
+                whole += len(line)
+                try:
+                    self._take(line)
+                except (ValueError, RecursionError) as error:
+                    raise OutputError(
+                        f"{self._file}: line {number} cannot be read: {error}; delete the line to run its replication "
+                        "again, or the file to run all of them"
+                    ) from error
+            if self._file.exists():
+                # What was being written when the program was killed is no replication.
+                with self._file.open("r+b") as file:
+                    file.truncate(whole)
+            self._out = self._file.open("ab")
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._out.close()
+
+    def find(self, scenario: str, seed: int, point: Point, replication: int) -> Sample | None:
+        """Return a finished replication of the scenario with this hash, as that of a point."""
+        found = self._known.get((scenario, seed))
+        # Another base seed may make a later replication the first, which alone has traces.
+        if found is None or (replication == 0 and not found.traced):
+            return None
+        return replace(found, point=point, replication=replication)
+
+    def add(self, scenario: str, sample: Sample) -> None:
+        """Keep a finished replication; the system has it when this returns, so that a kill does not lose it."""
+        traces = {name: _packed(value) for name, value in sample.traces.items() if _is_plain(value)}
+        kept = {
+            "program": self._program,
+            "scenario": scenario,
+            "seed": sample.seed,
+            "digest": sample.digest,
+            "packet_hops": sample.packet_hops,
+            "values": dict(sample.values),
+            "events": {name: list(pair) for name, pair in sample.events.items()},
+            "traces": traces,
+            # Without all of them the figures would miss some: then the replication is run again.
+            "traced": sample.traced and len(traces) == len(sample.traces),
+        }
+        with writing(self._file):
+            self._out.write(json.dumps(stored.sealed(kept, with_nan=True), separators=(",", ":")).encode() + b"\n")
+            self._out.flush()
+
+    def _lines(self) -> Iterator[bytes]:
+        if not self._file.exists():
+            return
+        if not self._file.is_file():
+            raise OutputError(f"{self._file} is no regular file; move it away, or choose another directory")
+        with self._file.open("rb") as file:
+            for line in file:
+                if not line.endswith(b"\n"):
+                    return
+                yield line
+
+    def _take(self, line: bytes) -> None:
+        """Take in what a line holds; raises ValueError if it is not as it was written."""
+        kept = stored.parsed(line, with_nan=True)
+        if wrong := stored.unfit(kept, _SHAPE):
+            raise ValueError(wrong)
+        if kept["program"] != self._program:
+            return
+        pairs = [stored.unfit(pair, [int]) or len(pair) != 2 for pair in kept["events"].values()]
+        if any(pairs) or not all(isinstance(value, int | float) for value in kept["values"].values()):
+            raise ValueError("a value is no number")
+        self._known[kept["scenario"], kept["seed"]] = Sample(
+            point=Point(),
+            replication=-1,
+            seed=kept["seed"],
+            digest=kept["digest"],
+            packet_hops=kept["packet_hops"],
+            values=kept["values"],
+            events={name: (pair[0], pair[1]) for name, pair in kept["events"].items()},
+            traces={name: _unpacked(value) for name, value in kept["traces"].items()},
+            traced=kept["traced"],
+        )
+
+
+def _is_plain(value: Any) -> bool:
+    """`True` if `_unpacked` gives back the same from JSON."""
+    if type(value) is dict:
+        return _TUPLE not in value and all(type(key) is str and _is_plain(item) for key, item in value.items())
+    if type(value) in (list, tuple):
+        return all(map(_is_plain, value))
+    return value is None or type(value) in (bool, int, float, str)
+
+
+def _packed(value: Any) -> Any:
+    """Mark tuples, which JSON would make lists."""
+    if isinstance(value, dict):
+        return {key: _packed(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        items = [_packed(item) for item in value]
+        return {_TUPLE: items} if isinstance(value, tuple) else items
+    return value
+
+
+def _unpacked(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_unpacked(item) for item in value]
+    if isinstance(value, dict):
+        if isinstance(value.get(_TUPLE), list):
+            return tuple(_unpacked(item) for item in value[_TUPLE])
+        return {key: _unpacked(item) for key, item in value.items()}
+    return value
+
+
+def _program(experiment: Experiment) -> str:
+    """Return a hash over what decides an experiment's samples: the engine, and the sources that measure.
+
+    These are the modules of the groups that it uses, and the gallery's metrics. A change of what is only
+    said or drawn elsewhere costs nothing.
+    """
+    own = type(experiment).__module__
+    # Imported here, so that the hash does not depend on what else the process has imported.
+    # GALLERY.group.folder.module: what experiments share is in modules of GALLERY, too.
+    shared = own.rsplit(".", 3)[0] + "."
+    modules = [sys.modules[name] for name in _used(own, shared, {own})] + [import_module(name) for name in _MEASURING]
+    files = {Path(file) for module in modules if (file := getattr(module, "__file__", None))}
+    parts = [f"{_native.version} {engine()}", *sorted(f"{file.name} {_hash(file)}" for file in files)]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
+
+
+def _hash(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def _used(name: str, shared: str, seen: set[str]) -> set[str]:
+    """Return the names of a module and of those below `shared` that it uses, at any depth."""
+    for value in vars(sys.modules[name]).values():
+        other = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
+        if isinstance(other, str) and other.startswith(shared) and other not in seen and other in sys.modules:
+            seen.add(other)
+            _used(other, shared, seen)
+    return seen

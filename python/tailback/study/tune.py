@@ -1,0 +1,459 @@
+"""Search the cheapest settings of a scenario that keep stated targets.
+
+    found = tune(
+        scenario,
+        vary=[parameter("switches.ce.ports.sink.buffer=10packets..200packets")],
+        targets=[target("voice.delay.p99<=20ms"), target("data.loss<=1%")],
+    )
+    print(found.settings, found.is_met)
+
+Each candidate is run with the same seeds, so that candidates differ by their settings and not by luck. If there are at
+most `budget` candidates all are tried; otherwise SciPy's differential evolution (Storn and Price 1997) chooses which,
+with a fixed seed. The winner is confirmed with fresh seeds: the reported intervals are not those that it was chosen by.
+Where it is not confirmed, the next cheapest candidate that kept the targets in the search is, with seeds of its own
+and a smaller error: attempt i has the error (1 - confidence) / 2^(i-1). A limit is on one side of an interval, so that
+by the union bound the settings that are reported as met miss a target with probability 1 - confidence at most.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, cast
+
+from tailback import _native
+from tailback.errors import ScenarioError, UsageError
+from tailback.results import quality
+from tailback.results.intervals import Interval, mean_interval
+from tailback.results.metrics import VOCABULARY
+from tailback.results.report import Report
+from tailback.run.simulate import run
+from tailback.scenario import Scenario
+
+__all__ = ["Attempt", "Checked", "Cost", "Parameter", "Target", "Tuned", "cost", "parameter", "target", "tune"]
+
+_CONFIRMATION = 100_000
+"""Seeds of a confirmation begin so far behind those of the search, or of the confirmation before."""
+
+_ATTEMPTS = 5
+"""Candidates that are confirmed at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """Values to try, ascending by cost for a range."""
+
+    path: str
+    """As `--set` writes it."""
+    choices: tuple[str, ...]
+    """Values that are tried."""
+    numbers: tuple[float, ...]
+    """Cost of each value; for values without a number their place, from 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A promise about a group of flows, such as `voice.delay.p99<=20ms`."""
+
+    group: str
+    metric: str
+    sense: Literal["<=", ">="]
+    limit: float
+    """In the metric's unit: seconds, bit/s, or a ratio."""
+    text: str
+
+    def excess(self, value: float) -> float:
+        """Return by which share of the limit a value misses it; negative where it is kept."""
+        if math.isnan(value):
+            return math.inf
+        missed = value - self.limit if self.sense == "<=" else self.limit - value
+        return missed / (abs(self.limit) or 1e-3)
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Cost of a setting: the weight per unit of its value."""
+
+    path: str
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A target over the replications of the confirmation."""
+
+    target: Target
+    interval: Interval
+
+    @property
+    def state(self) -> Literal["met", "missed", "undecided"]:
+        """Position of the interval: on the side of the target, on the other side, or on both."""
+        ends = [self.target.excess(end) for end in (self.interval.lo, self.interval.hi)]
+        if max(ends) <= 0:
+            return "met"
+        return "missed" if min(ends) > 0 else "undecided"
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A candidate that was confirmed, or refuted, with fresh seeds."""
+
+    settings: Mapping[str, str]
+    cost: float
+    checks: Sequence[Checked]
+    confidence: float
+    """Of the intervals: higher at each further attempt."""
+
+    @property
+    def is_met(self) -> bool:
+        """`True` if every target is met with its whole interval."""
+        return all(check.state == "met" for check in self.checks)
+
+    def as_json(self) -> dict[str, object]:
+        """Plain values."""
+        checks = [
+            {
+                "target": check.target.text,
+                "state": check.state,
+                **check.interval.as_json(_unit(check.target.metric)),
+            }
+            for check in self.checks
+        ]
+        return {
+            "settings": dict(self.settings),
+            "cost": self.cost,
+            "met": self.is_met,
+            "confidence": self.confidence,
+            "targets": checks,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Tuned:
+    """The cheapest settings that were found and confirmed; if none was, the cheapest ones."""
+
+    attempts: Sequence[Attempt]
+    """In the order of cost, the last one confirmed if any is."""
+    tried: int
+    """Candidates that were run."""
+    is_exhaustive: bool
+    """`True` if all candidates were run, so that a cheaper one would be one by chance."""
+    replications: int
+    """Of each confirmation."""
+
+    @property
+    def best(self) -> Attempt:
+        """Cheapest confirmed attempt, or else the cheapest."""
+        return self.attempts[-1] if self.attempts[-1].is_met else self.attempts[0]
+
+    @property
+    def settings(self) -> Mapping[str, str]:
+        """The values by path."""
+        return self.best.settings
+
+    @property
+    def cost(self) -> float:
+        """Cost of the best settings."""
+        return self.best.cost
+
+    @property
+    def checks(self) -> Sequence[Checked]:
+        """The targets with fresh seeds."""
+        return self.best.checks
+
+    @property
+    def confidence(self) -> float:
+        """Of the intervals of `checks`."""
+        return self.best.confidence
+
+    @property
+    def is_met(self) -> bool:
+        """`True` if every target is met with its whole interval."""
+        return self.best.is_met
+
+    def as_json(self) -> dict[str, object]:
+        """Plain values."""
+        return {
+            **self.best.as_json(),
+            "tried": self.tried,
+            "exhaustive": self.is_exhaustive,
+            "replications": self.replications,
+            "attempts": [attempt.as_json() for attempt in self.attempts],
+        }
+
+
+_Figure: TypeAlias = Callable[[Report, str], float]
+
+
+def _of_arrivals(figure: _Figure) -> _Figure:
+    """A figure that is NaN where nothing of the group arrived, such as below a priority that takes all."""
+
+    def found(report: Report, group: str) -> float:
+        starved = bool(report.data["variation"]) and group not in report.data["variation"]
+        return math.nan if starved else figure(report, group)
+
+    return found
+
+
+_METRICS: Mapping[str, _Figure] = {
+    "loss": lambda report, group: report.loss(group),
+    "delay": lambda report, group: report.mean_delay_s(group),
+    "delay.p99": _of_arrivals(lambda report, group: report.variation(group)["delay"].get("p99_s") or math.nan),
+    "jitter": _of_arrivals(lambda report, group: report.variation(group)["jitter_s"] or 0.0),
+    "pdv.p99": _of_arrivals(lambda report, group: report.variation(group)["pdv_p99_s"]),
+    "pdv.p999": _of_arrivals(lambda report, group: report.variation(group)["pdv_p999_s"]),
+    "throughput": lambda report, group: report.throughput_bps(group),
+    "goodput": lambda report, group: report.goodput_bps(group),
+    "mos": _of_arrivals(lambda report, group: quality.speech(report, group).mos),
+}
+
+
+def _unit(metric: str) -> str:
+    """Return the unit of a target's metric, which has dots where the vocabulary has underscores."""
+    return VOCABULARY[metric.replace(".", "_")].unit
+
+
+def parameter(text: str, steps: int = 16) -> Parameter:
+    """Read `path=lo..hi` (with a unit, tried at up to `steps` values) or `path=a|b|c`."""
+    path, equals, values = text.partition("=")
+    path, values = path.strip(), values.strip()
+    if not equals or not path or not values:
+        raise UsageError(f"{text!r} is not path=lo..hi or path=a|b|c, such as network.buffer=10packets..100packets")
+    low, dots, high = values.partition("..")
+    if not dots:
+        choices = tuple(value.strip() for value in values.split("|"))
+        found = [_number(choice) for choice in choices]
+        numbers = tuple(float(place) if number is None else number[0] for place, number in enumerate(found))
+        return Parameter(path, choices, numbers)
+    first, last = _number(low), _number(high)
+    if first is None or last is None or (first[1] or last[1]) != last[1]:
+        raise UsageError(f"{values!r} is no range: both ends are numbers with one unit, such as 10packets..100packets")
+    if first[0] > last[0]:
+        raise UsageError(f"{values!r} is no range: the lower end stands first")
+    unit = last[1]
+    whole = first[0].is_integer() and last[0].is_integer() and "." not in values.replace("..", "")
+    span = last[0] - first[0]
+    count = max(2, min(steps, int(span) + 1 if whole else steps)) if span else 1
+    points = [first[0] + span * k / max(count - 1, 1) for k in range(count)]
+    points = sorted({float(round(point)) for point in points}) if whole else points
+    written = tuple(f"{int(point)}{unit}" if whole else f"{point:.6g}{unit}" for point in points)
+    return Parameter(path, written, tuple(points))
+
+
+def _number(text: str) -> tuple[float, str] | None:
+    found = re.fullmatch(r"\s*(-?\d+(?:\.\d+)?)\s*([A-Za-z%/]*)\s*", text)
+    return None if found is None else (float(found[1]), found[2])
+
+
+def target(text: str) -> Target:
+    """Read `group.metric<=value` or `>=`, such as `voice.delay.p99<=20ms`."""
+    found = re.fullmatch(r"\s*(.+?)\s*(<=|>=)\s*(\S+)\s*", text)
+    if found is None:
+        raise UsageError(f"{text!r} is no target, such as voice.delay.p99<=20ms")
+    name, sense, value = found.groups()
+    # A group's name may have dots; a metric is what it ends with.
+    metric = next((m for m in sorted(_METRICS, key=len, reverse=True) if name.endswith(f".{m}")), None)
+    if metric is None:
+        raise UsageError(f"{name!r} is no group and metric; metrics are {', '.join(_METRICS)}")
+    group = name.removesuffix(f".{metric}")
+    return Target(group, metric, "<=" if sense == "<=" else ">=", _limit(metric, value), text.strip())
+
+
+def _limit(metric: str, value: str) -> float:
+    unit = _unit(metric)
+    try:
+        if unit == "s":
+            return _native.parse_duration(value) * 1e-12
+        if unit == "bit/s":
+            return float(_native.parse_rate(value))
+        return float(value.removesuffix("%")) / (100 if value.endswith("%") else 1)
+    except ValueError as error:
+        raise UsageError(f"{value!r} cannot limit {metric}: {error}") from None
+
+
+def cost(text: str) -> Cost:
+    """Read `path` or `weight*path`."""
+    weight, star, path = text.rpartition("*")
+    try:
+        return Cost(path.strip(), float(weight) if star else 1.0)
+    except ValueError:
+        raise UsageError(f"{text!r} is no cost: write a path, or weight*path") from None
+
+
+def tune(
+    scenario: Scenario,
+    vary: Sequence[Parameter],
+    targets: Sequence[Target],
+    costs: Sequence[Cost] = (),
+    *,
+    budget: int = 200,
+    replications: int | None = None,
+    confirmations: int = 10,
+    seed: int | None = None,
+    threads: int | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> Tuned:
+    """Search the cheapest candidate that keeps all targets.
+
+    Args:
+        scenario: What is varied.
+        vary: Its parameters.
+        targets: What must hold.
+        costs: Of the varied paths; default: each counts by its share of its own range.
+        budget: Most candidates that are run.
+        replications: Of each candidate; default: the scenario's.
+        confirmations: Replications of the winner, with fresh seeds; of the next cheapest too while none is confirmed.
+        seed: Base seed; default: the scenario's.
+        threads: Replications at a time.
+        progress: Called with the candidates run and the budget.
+
+    """
+    scenario = _checked(scenario, vary, targets, costs, confirmations)
+    base = _whole(scenario, "seed") if seed is None else seed
+    search = _Search(scenario, vary, targets, costs, base, replications, threads, progress, budget)
+    everything = math.prod(len(one.choices) for one in vary)
+    exhaustive = everything <= budget
+    if exhaustive:
+        for point in itertools.product(*(range(len(one.choices)) for one in vary)):
+            search(point)
+    else:
+        _evolve(search, budget)
+    # The cheapest that keep the targets; if none does, the one that misses by least.
+    order = sorted(search.seen, key=lambda point: (search.seen[point], point))
+    chosen = [point for point in order if search.seen[point][0] == 0][:_ATTEMPTS] or order[:1]
+    attempts: list[Attempt] = []
+    for point in chosen:
+        attempts.append(_confirm(search, point, len(attempts), confirmations))
+        if attempts[-1].is_met:
+            break
+    return Tuned(attempts, len(search.seen), exhaustive, confirmations)
+
+
+def _confirm(search: _Search, point: tuple[int, ...], before: int, confirmations: int) -> Attempt:
+    """Run a candidate with seeds of its own, after `before` others."""
+    scenario = search.scenario.with_texts(list(search.settings(point).items()))
+    first = search.seed + (1 + before) * _CONFIRMATION
+    reports = run(scenario, first, confirmations, search.threads).reports
+    error = 1 - cast(float, scenario.run_config["confidence"])
+    confidence = 1 - error / 2**before
+    checks = [
+        Checked(one, mean_interval([_METRICS[one.metric](report, one.group) for report in reports], confidence))
+        for one in search.targets
+    ]
+    return Attempt(search.settings(point), search.cost(point), checks, confidence)
+
+
+class _Search:
+    """Candidates that have been run; a candidate is the places of its values in the parameters' choices."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        vary: Sequence[Parameter],
+        targets: Sequence[Target],
+        costs: Sequence[Cost],
+        seed: int,
+        replications: int | None,
+        threads: int | None,
+        progress: Callable[[int, int], object] | None,
+        budget: int,
+    ) -> None:
+        self.scenario, self.vary, self.targets, self.costs = scenario, vary, targets, costs
+        self.seed, self.replications, self.threads = seed, replications, threads
+        self.progress, self.budget = progress, budget
+        self.seen: dict[tuple[int, ...], tuple[float, float]] = {}
+        """Return the total miss of the targets, and the cost."""
+
+    def settings(self, point: Sequence[int]) -> dict[str, str]:
+        return {one.path: one.choices[place] for one, place in zip(self.vary, point, strict=True)}
+
+    def cost(self, point: Sequence[int]) -> float:
+        if not self.costs:
+            return math.fsum(
+                (one.numbers[place] - min(one.numbers)) / ((max(one.numbers) - min(one.numbers)) or 1)
+                for one, place in zip(self.vary, point, strict=True)
+            )
+        values = {one.path: one.numbers[place] for one, place in zip(self.vary, point, strict=True)}
+        return math.fsum(one.weight * values[one.path] for one in self.costs)
+
+    def __call__(self, point: Sequence[int]) -> tuple[float, float]:
+        key = tuple(int(place) for place in point)
+        if key in self.seen:
+            return self.seen[key]
+        try:
+            result = run(
+                self.scenario.with_texts(list(self.settings(key).items())), self.seed, self.replications, self.threads
+            )
+        except ScenarioError:
+            # Some candidates cannot be, such as shares that sum to more than all.
+            self.seen[key] = (math.inf, self.cost(key))
+            return self.seen[key]
+        missed = 0.0
+        for one in self.targets:
+            values = [_METRICS[one.metric](report, one.group) for report in result.reports]
+            missed += max(0.0, one.excess(math.fsum(values) / len(values)))
+        self.seen[key] = (missed, self.cost(key))
+        if self.progress is not None:
+            self.progress(len(self.seen), self.budget)
+        return self.seen[key]
+
+
+def _evolve(search: _Search, budget: int) -> None:
+    try:
+        from scipy.optimize import differential_evolution
+    except ModuleNotFoundError:
+        raise UsageError("so many candidates need SciPy: pip install 'tailback[tune]', or raise --budget") from None
+    sizes = [len(one.choices) for one in search.vary]
+    dearest = search.cost([size - 1 for size in sizes]), search.cost([0] * len(sizes))
+    scale = (abs(max(dearest)) + abs(min(dearest))) or 1.0
+
+    class Enough(Exception):
+        pass
+
+    def objective(point: Sequence[float]) -> float:
+        if len(search.seen) >= budget:
+            raise Enough
+        missed, price = search([round(place) for place in point])
+        # Whatever misses a target is worse than whatever keeps all.
+        return price / scale if missed == 0 else 10.0 + min(missed, 1e6)
+
+    with suppress(Enough):
+        differential_evolution(
+            objective,
+            [(0, size - 1) for size in sizes],
+            integrality=[True] * len(sizes),
+            rng=search.seed,
+            popsize=max(4, min(15, budget // (8 * len(sizes)))),
+            maxiter=1000,
+            tol=0.0,
+            polish=False,
+        )
+
+
+def _checked(
+    scenario: Scenario, vary: Sequence[Parameter], targets: Sequence[Target], costs: Sequence[Cost], confirmations: int
+) -> Scenario:
+    if not vary or not targets:
+        raise UsageError("name what to vary and which targets to keep")
+    if confirmations < 2:
+        raise UsageError("intervals need two confirmations at least")
+    paths = [one.path for one in vary]
+    for one in costs:
+        if one.path not in paths:
+            raise UsageError(f"the cost {one.path!r} is not among what varies: {', '.join(paths)}")
+    groups = [str(flow["name"]) for flow in scenario.document["flows"]]  # type: ignore[union-attr, index, call-overload]
+    for goal in targets:
+        if goal.group not in groups:
+            raise UsageError(f"the target {goal.text!r} is about no group; there are {', '.join(groups)}")
+    if any(goal.metric in ("delay.p99", "jitter", "pdv.p99", "pdv.p999", "mos") for goal in targets):
+        return scenario.set({"run.delay-variation": True})
+    return scenario
+
+
+def _whole(scenario: Scenario, key: str) -> int:
+    value = scenario.run_config.get(key)
+    return value if isinstance(value, int) else 0

@@ -1,0 +1,146 @@
+"""The layers of the package: what a module may import."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import tailback
+
+PACKAGE = Path(tailback.__file__).parent
+LAYERS = (
+    "_native",
+    "errors",
+    "build",
+    "scenario",
+    "results",
+    "plotting",
+    "run",
+    "study",
+    "bounds",
+    "service_levels",
+    "router",
+    "reproduction",
+    "gallery",
+    "bench",
+    "tailback",
+    "cli",
+    "__main__",
+)
+"""Modules and folders of the package from the lowest one; `tailback` is its `__init__`.
+
+A module imports from its own layer and from those below, at its top or within a function: imports within functions keep
+the start of the command line short and extras optional, and are arrows like all others.
+"""
+
+TYPES_ONLY = {
+    ("results.directory", "run.result"),
+    ("plotting.experiment", "study.experiment.points"),
+    ("plotting.experiment", "study.experiment.quantity"),
+    ("plotting.grouped_bars", "study.experiment.points"),
+    ("plotting.slides", "study.experiment.quantity"),
+    ("plotting.sweep.figures", "study.results"),
+    ("plotting.sweep.maps", "study.results"),
+}
+"""Imports under `TYPE_CHECKING` from a higher layer: what draws or writes an object names its class.
+
+It never makes one, and imports nothing at run time, so that this closes no circle.
+"""
+
+ONCE = ("Cell", "Measure", "Metric", "Report", "Result", "Scenario", "Study", "Sweep", "Verdict")
+"""Classes of which there must not be a second one of the same name: they are the words of the manual."""
+
+
+def module(path: Path) -> str:
+    """Return the name of a module without `tailback.`; the package itself is `tailback`."""
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts) or "tailback"
+
+
+MODULES = {module(path): ast.parse(path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+def is_for_types(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+
+
+def targets(node: ast.AST) -> Iterator[str]:
+    """Yield the modules of the package that an import names."""
+    if isinstance(node, ast.ImportFrom):
+        assert node.level == 0, f"line {node.lineno}: a relative import"
+        for alias in node.names:
+            full = f"{node.module}.{alias.name}".removeprefix("tailback.")
+            if full in MODULES or full == "_native":
+                yield full
+            elif node.module == "tailback" or (node.module or "").startswith("tailback."):
+                yield (node.module or "").removeprefix("tailback.")
+    elif isinstance(node, ast.Import):
+        yield from (
+            name.removeprefix("tailback.") for alias in node.names if (name := alias.name).startswith("tailback")
+        )
+
+
+def imports(name: str, *, for_types: bool) -> set[str]:
+    """Return what a module imports: at run time, or under `TYPE_CHECKING`."""
+    found = set()
+    waiting: list[tuple[ast.AST, bool]] = [(MODULES[name], False)]
+    while waiting:
+        node, typed = waiting.pop()
+        if typed == for_types:
+            found |= set(targets(node))
+        waiting += [(child, typed or is_for_types(node)) for child in ast.iter_child_nodes(node)]
+    # The classes of the extension have stubs of their own.
+    return {"_native" if target.startswith("_native") else target for target in found} - {name}
+
+
+RUN_TIME = {name: imports(name, for_types=False) for name in MODULES}
+
+
+def rank(name: str) -> int:
+    return LAYERS.index(name.partition(".")[0])
+
+
+def test_every_module_belongs_to_a_layer() -> None:
+    assert {name.partition(".")[0] for name in MODULES} | {"_native"} == set(LAYERS)
+
+
+def test_no_module_imports_from_a_higher_layer() -> None:
+    up = {(name, other) for name, others in RUN_TIME.items() for other in others if rank(other) > rank(name)}
+    assert up == set()
+
+
+def test_types_of_a_higher_layer_are_named_only_by_what_draws_or_writes_them() -> None:
+    typed = {(name, other) for name in MODULES for other in imports(name, for_types=True) if rank(other) > rank(name)}
+    assert typed == TYPES_ONLY
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    # Raises CycleError, which names the modules of the circle.
+    TopologicalSorter(RUN_TIME).prepare()
+
+
+def test_an_experiment_takes_nothing_from_another_group() -> None:
+    experiments = [name for name in MODULES if name.startswith("gallery.") and name.count(".") >= 2]
+    assert len(experiments) > 100
+    for name in experiments:
+        groups = {other.split(".")[1] for other in RUN_TIME[name] if other.startswith("gallery.")} - {"registry"}
+        assert groups <= {name.split(".")[1]}, name
+
+
+def test_a_word_of_the_manual_is_one_class() -> None:
+    found: dict[str, list[str]] = {word: [] for word in ONCE}
+    for name, tree in MODULES.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef) and node.name in found:
+                found[node.name].append(name)
+    assert {word: len(where) for word, where in found.items()} == dict.fromkeys(ONCE, 1), found
+
+
+def test_the_architecture_names_the_layers_in_this_order() -> None:
+    text = (PACKAGE.parents[1] / "docs" / "architecture.md").read_text(encoding="utf-8")
+    section = text.partition("## The Python package")[2].partition("\n## ")[0]
+    folders = re.findall(r"^\| `(\w+)/` \|", section, re.MULTILINE)
+    assert folders == [layer for layer in LAYERS if (PACKAGE / layer).is_dir()]
