@@ -29,7 +29,7 @@ mod site;
 mod state;
 
 pub use accounting::Accounting;
-pub use admission::{Admission, Fate, Rule, RuleMut, Watch};
+pub use admission::{Admission, AdmissionFifo, Fate, Rule, Watch};
 pub use cx::{Cx, Dropped, Reason};
 pub use fifo::Victim;
 pub use gate::Gate;
@@ -69,14 +69,6 @@ pub trait Qdisc {
     fn idle(&mut self, _now: Time, _cx: &mut Cx<'_>) {}
     /// The link's rate has changed.
     fn set_rate(&mut self, _rate: Rate) {}
-    /// The rule that it is, if it lets packets into a FIFO and drops none later.
-    fn rule(&mut self) -> Option<RuleMut<'_>> {
-        None
-    }
-    /// Puts a packet that its rule has let in into the queue, last, and asks nobody.
-    fn restore(&mut self, _packet: Packet) {
-        unreachable!("only a discipline that is a rule is asked to");
-    }
     /// Shows the law's state for time series: a name and a number, such as `"average_bytes"`. The
     /// names, their order and their number never change during a run.
     fn probe(&self, _f: &mut dyn FnMut(&'static str, f64)) {}

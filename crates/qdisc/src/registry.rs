@@ -3,7 +3,7 @@
 use crate::classify::Match;
 use crate::discipline::*;
 use crate::signals::{Signals, Threshold};
-use crate::{Cx, Gate, Packet, Qdisc, RuleMut, Site};
+use crate::{Cx, Gate, Packet, Qdisc, Site};
 use tailback_document::Path;
 use tailback_units::{Rate, Time};
 
@@ -73,13 +73,6 @@ macro_rules! disciplines {
             }
             fn set_rate(&mut self, rate: Rate) {
                 match self { $(Discipline::$variant(q) => q.set_rate(rate),)+ }
-            }
-            #[inline]
-            fn rule(&mut self) -> Option<RuleMut<'_>> {
-                match self { $(Discipline::$variant(q) => q.rule(),)+ }
-            }
-            fn restore(&mut self, packet: Packet) {
-                match self { $(Discipline::$variant(q) => q.restore(packet),)+ }
             }
             fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
                 match self { $(Discipline::$variant(q) => q.probe(f),)+ }

@@ -3,7 +3,7 @@
 
 use crate::fifo::Fifo;
 use crate::state::QUEUE;
-use crate::{Cx, Discipline, Gate, Packet, Qdisc, RuleMut, Site, Spec, Victim};
+use crate::{Cx, Discipline, Gate, Packet, Qdisc, Site, Spec, Victim};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -65,8 +65,8 @@ impl Default for Discipline {
 /// A FIFO with a limit in bytes and one in packets.
 #[derive(Debug)]
 pub struct DropTail {
-    queue: Fifo,
-    victim: Victim,
+    pub(crate) queue: Fifo,
+    pub(crate) victim: Victim,
 }
 
 impl Qdisc for DropTail {
@@ -83,13 +83,6 @@ impl Qdisc for DropTail {
     }
     fn visit(&self, f: &mut dyn FnMut(&Packet)) {
         self.queue.visit(f);
-    }
-    #[inline]
-    fn rule(&mut self) -> Option<RuleMut<'_>> {
-        if self.victim == Victim::Tail { Some(RuleMut::Limits(self.queue.limits_mut())) } else { None }
-    }
-    fn restore(&mut self, packet: Packet) {
-        self.queue.push(packet);
     }
     fn state_bytes(&self) -> usize {
         QUEUE

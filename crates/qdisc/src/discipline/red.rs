@@ -4,7 +4,7 @@ use crate::fifo::Fifo;
 use crate::law::red::{self, Idle};
 use crate::law::{Backlog, Decision};
 use crate::state::QUEUE;
-use crate::{Admission, Cx, Fate, Gate, Packet, Qdisc, Reason, RuleMut, Site, Victim, Watch};
+use crate::{Admission, Cx, Fate, Gate, Packet, Qdisc, Reason, Site, Victim, Watch};
 use tailback_random::Rng;
 use tailback_units::{Rate, Time};
 
@@ -35,7 +35,7 @@ impl Params {
 #[repr(C)]
 pub struct Rule {
     /// Whether it decides once for all: no other packets are dropped for arriving ones.
-    tail: bool,
+    pub(crate) tail: bool,
     ecn: bool,
     /// Whether the link counts as idle once the queue is empty, rather than when it has sent all.
     idle_when_empty: bool,
@@ -106,8 +106,8 @@ impl Admission for Rule {
 #[derive(Debug)]
 #[repr(C)]
 pub struct Red {
-    rule: Rule,
-    queue: Fifo,
+    pub(crate) rule: Rule,
+    pub(crate) queue: Fifo,
     victim: Victim,
 }
 
@@ -167,13 +167,6 @@ impl Qdisc for Red {
     }
     fn set_rate(&mut self, rate: Rate) {
         self.rule.law.set_rate(rate);
-    }
-    #[inline]
-    fn rule(&mut self) -> Option<RuleMut<'_>> {
-        if self.rule.tail { Some(RuleMut::Red(&mut self.rule)) } else { None }
-    }
-    fn restore(&mut self, packet: Packet) {
-        self.queue.push(packet);
     }
     fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
         self.rule.probe(f);
