@@ -101,6 +101,12 @@ impl Fifo {
         self.bytes -= u64::from(head.size);
         self.waiting.pop_front()
     }
+    /// The oldest packet, if the gate lets it pass, and what waits behind it.
+    #[inline]
+    pub fn pop_and_count(&mut self, gate: &Gate) -> Option<(Packet, Backlog)> {
+        let packet = self.pop(gate)?;
+        Some((packet, self.backlog()))
+    }
     pub fn visit(&self, f: &mut dyn FnMut(&Packet)) {
         self.waiting.iter().for_each(f);
     }

@@ -9,7 +9,8 @@
 //! decision out. `discipline/` holds the queues that apply them. `cn/` holds congestion notification:
 //! points that watch queues, laws that set rates, and the rate limiters between.
 //!
-//! Adding a discipline takes one file in `discipline/` and one line in `registry.rs`.
+//! An AQM that judges arrivals takes one file in `law/` and one line in `registry.rs` ([`law::ArrivalLaw`]); another
+//! discipline takes one file in `discipline/` and that line.
 
 mod accounting;
 mod admission;

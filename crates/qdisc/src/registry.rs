@@ -1,7 +1,9 @@
 //! All disciplines, one line each.
 
 use crate::classify::Match;
+use crate::discipline::managed::{Build, Managed};
 use crate::discipline::*;
+use crate::law;
 use crate::signals::{Signals, Threshold};
 use crate::{Cx, Gate, Packet, Qdisc, Site};
 use tailback_document::Path;
@@ -88,10 +90,10 @@ disciplines! {
     "drop-tail" => DropTail(drop_tail::Params => drop_tail::DropTail),
     "drop-head" => DropHead(drop_head::Params => drop_tail::DropTail),
     "red" => Red(red::Params => red::Red),
-    "blue" => Blue(blue::Params => blue::Blue),
+    "blue" => Blue(law::blue::Params => Managed<law::blue::Blue>),
     "sfb" => Sfb(sfb::Params => sfb::Sfb),
     "codel" => Codel(codel::Params => codel::Codel),
-    "pie" => Pie(pie::Params => pie::Pie),
+    "pie" => Pie(law::pie::Params => Managed<law::pie::Pie>),
     "drr" => Drr(drr::Params => drr::Drr),
     "sfq" => Sfq(sfq::Params => sfq::Sfq),
     "wfq" => Wfq(wfq::Params => wfq::Wfq),
@@ -101,25 +103,25 @@ disciplines! {
     "stfq" => Stfq(stfq::Params => stfq::Stfq),
     "sfq-red" => SfqRed(sfq_red::Params => sfq_red::SfqRed),
     "fred" => Fred(fred::Params => fred::Fred),
-    "sred" => Sred(sred::Params => sred::Sred),
+    "sred" => Sred(law::sred::Params => Managed<law::sred::Sred>),
     "choke" => Choke(choke::Params => choke::Choke),
-    "red-pd" => RedPd(red_pd::Params => red_pd::RedPd),
+    "red-pd" => RedPd(red_pd::Params => Managed<red_pd::RedPd>),
     "fq-codel" => FqCodel(fq_codel::Params => fq_codel::FqCodel),
     "fq-pie" => FqPie(fq_pie::Params => fq_pie::FqPie),
     "cobalt" => Cobalt(cobalt::Params => cobalt::Cobalt),
     "dualpi2" => DualPi2(dualpi2::Params => dualpi2::DualPi2),
-    "pi" => Pi(pi::Params => pi::Pi),
-    "rem" => Rem(rem::Params => rem::Rem),
-    "avq" => Avq(avq::Params => avq::Avq),
-    "rio" => Rio(rio::Params => rio::Rio),
-    "ered" => Ered(ered::Params => ered::Ered),
+    "pi" => Pi(law::pi::Params => Managed<law::pi::Pi>),
+    "rem" => Rem(law::rem::Params => Managed<law::rem::Rem>),
+    "avq" => Avq(law::avq::Params => Managed<law::avq::Avq>),
+    "rio" => Rio(law::rio::Params => Managed<law::rio::RioByColour>),
+    "ered" => Ered(law::ered::Params => Managed<law::ered::Ered>),
     "priority" => Priority(priority::Params => priority::Priority),
     "class-based" => ClassBased(class_based::Params => class_based::ClassBased),
     "fair-queue" => FairQueue(fair_queue::Params => fair_queue::FairQueue),
     "wrr" => Wrr(wrr::Params => wrr::Wrr),
     "htb" => Htb(htb::Params => htb::Htb),
     "shaper" => Shaper(shaper::Params => shaper::Shaper),
-    "wred" => Wred(wred::Params => wred::Wred),
+    "wred" => Wred(law::wred::Params => Managed<law::wred::WredByKind>),
     "weighted-tail-drop" => WeightedTailDrop(weighted_tail_drop::Params => weighted_tail_drop::WeightedTailDrop),
     "fair-queue-wred" => FairQueueWred(fair_queue_wred::Params => fair_queue_wred::FairQueueWred),
     "fq" => Fq(fq::Params => fq::Fq),
@@ -153,8 +155,8 @@ impl Spec {
         let mut reads = match self {
             Spec::FairQueue(_) => true,
             Spec::FairQueueWred(_) => true,
-            Spec::WeightedTailDrop(params) => params.by != wred::By::Colour,
-            Spec::Wred(params) => params.by != wred::By::Colour,
+            Spec::WeightedTailDrop(params) => params.by != law::wred::By::Colour,
+            Spec::Wred(params) => params.by != law::wred::By::Colour,
             _ => false,
         };
         self.clone().each_part(&mut |_, matches, inner| {

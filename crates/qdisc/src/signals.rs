@@ -2,7 +2,7 @@
 //! queues and waits it compares.
 
 use crate::law::red::Count;
-use crate::{Site, Spec};
+use crate::{Site, Spec, discipline, law};
 use tailback_units::{Amount, Dur, Size};
 
 /// A length of queue, or a wait in it, that a discipline compares with what it finds.
@@ -74,9 +74,9 @@ pub(crate) fn any_marks<'a>(specs: impl IntoIterator<Item = &'a Option<Box<Spec>
 
 /// Disciplines that decide by who sends or by what is full, and never mark.
 macro_rules! without_signals {
-    ($($discipline:ident),+ $(,)?) => {
+    ($($params:path),+ $(,)?) => {
         $(
-            impl Signals for crate::discipline::$discipline::Params {
+            impl Signals for $params {
                 fn marks(&self) -> bool {
                     false
                 }
@@ -86,14 +86,24 @@ macro_rules! without_signals {
     };
 }
 without_signals! {
-    drop_tail, drop_head, drr, sfq, wfq, wf2q_plus, virtual_clock, scfq, stfq, fair_queue, fq,
+    discipline::drop_tail::Params,
+    discipline::drop_head::Params,
+    discipline::drr::Params,
+    discipline::sfq::Params,
+    discipline::wfq::Params,
+    discipline::wf2q_plus::Params,
+    discipline::virtual_clock::Params,
+    discipline::scfq::Params,
+    discipline::stfq::Params,
+    discipline::fair_queue::Params,
+    discipline::fq::Params,
 }
 
 /// Disciplines that mark by a state of their own and compare no queue with a parameter.
 macro_rules! without_thresholds {
-    ($($discipline:ident),+ $(,)?) => {
+    ($($params:path),+ $(,)?) => {
         $(
-            impl Signals for crate::discipline::$discipline::Params {
+            impl Signals for $params {
                 fn marks(&self) -> bool {
                     self.ecn
                 }
@@ -104,5 +114,10 @@ macro_rules! without_thresholds {
 }
 // COBALT's and flow-queue CoDel's delays have no bound by the limit: Blue acts in the one, other flows go first in the other.
 without_thresholds! {
-    sfb, sred, avq, cobalt, fq_codel, netem,
+    law::sfb::Params,
+    law::sred::Params,
+    law::avq::Params,
+    law::cobalt::Params,
+    discipline::fq_codel::Params,
+    discipline::netem::Params,
 }

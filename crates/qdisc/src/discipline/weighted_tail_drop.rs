@@ -1,8 +1,8 @@
 //! A FIFO with a limit for each kind of packet.
 
 use super::classes::check_limit;
-use super::wred::By;
 use crate::fifo::Fifo;
+use crate::law::wred::By;
 use crate::signals::{Signals, Threshold};
 use crate::state::QUEUE;
 use crate::{Cx, Gate, Packet, Qdisc, Reason, Site};

@@ -2,10 +2,11 @@
 //! the queue overflows and lowered when the link idles.
 
 pub use super::blue_params::{Form, IdleSteps, Params, Rise, Timers};
-use super::{Backlog, Decision};
+use super::{Arrival, ArrivalLaw, Backlog, BuildLaw, Decision};
 use crate::state::bytes_of;
+use crate::{Fate, Site, Victim, Watch};
 use tailback_random::Rng;
-use tailback_units::{Dur, Time};
+use tailback_units::{Amount, Dur, Time};
 
 /// A probability that moves by steps, each at least a freeze time after the last. Blue has one,
 /// stochastic fair Blue one per bin.
@@ -89,6 +90,10 @@ pub struct Blue {
     idle_steps: IdleSteps,
     probability: Stepped,
     idle_since: Option<Time>,
+    ecn: bool,
+    victim: Victim,
+    /// Queue above which an arrival counts as an overflow; `None`: only a full queue does.
+    threshold: Option<Amount>,
 }
 
 /// What ALTQ sets the probability to after a long idle time.
@@ -107,6 +112,9 @@ impl Blue {
             idle_steps: params.idle,
             probability: Stepped::new(params.timers),
             idle_since: Some(Time::ZERO),
+            ecn: params.ecn,
+            victim: params.victim(),
+            threshold: params.threshold,
         }
     }
 
@@ -167,15 +175,6 @@ impl Blue {
     pub fn probability(&self) -> f64 {
         self.probability.p
     }
-    /// Bytes of its variables.
-    pub fn state_bytes(&self) -> usize {
-        bytes_of!(self; idle_since) + self.probability.state_bytes()
-    }
-    /// Shows the probability.
-    pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
-        f("probability", self.probability.p);
-    }
-
     /// The first arrival after idle time, in ALTQ: seconds are compared as whole numbers first.
     fn end_altq_idle(&mut self, now: Time) {
         const SECOND: u64 = Dur::from_secs(1).0;
@@ -185,5 +184,63 @@ impl Blue {
         } else {
             self.probability.lower(now, self.decrement, self.lower_freeze);
         }
+    }
+
+    fn is_above_threshold(&self, queue: Backlog) -> bool {
+        self.threshold.is_some_and(|threshold| match threshold {
+            Amount::Bytes(bytes) => queue.bytes > bytes,
+            Amount::Millipackets(thousandths) => queue.packets.saturating_mul(1000) > thousandths,
+        })
+    }
+}
+
+impl BuildLaw for Params {
+    type Law = Blue;
+    fn law(&self, _site: &Site) -> Blue {
+        Blue::new(self)
+    }
+}
+
+/// Differs from the authors' program for ns, which keeps one packet less than its limit: here the queue fills it.
+impl ArrivalLaw for Blue {
+    fn judge(&mut self, arrival: &Arrival<'_>, rng: &mut Rng) -> Fate {
+        let Arrival { now, packet, mut queue, full } = *arrival;
+        let mut fate = Fate::Joins;
+        if self.arrive(now, queue, rng) == Decision::Early {
+            fate = arrival.signal(self.ecn);
+            if fate != Fate::Marked {
+                return fate;
+            }
+            if full && self.victim == Victim::Tail {
+                fate = Fate::Joins;
+            }
+        }
+        queue.packets += 1;
+        queue.bytes += u64::from(packet.size);
+        if full || self.is_above_threshold(queue) {
+            self.overflow(now);
+        }
+        fate
+    }
+    fn victim(&self) -> Victim {
+        self.victim
+    }
+    fn next_update(&self) -> Option<Time> {
+        Blue::next_update(self)
+    }
+    fn update(&mut self, now: Time, _queue: Backlog) {
+        Blue::update(self, now);
+    }
+    fn watches(&self) -> Watch {
+        Watch::Idle
+    }
+    fn idle(&mut self, now: Time) {
+        Blue::idle(self, now);
+    }
+    fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        f("probability", self.probability.p);
+    }
+    fn state_bytes(&self) -> usize {
+        bytes_of!(self; idle_since) + self.probability.state_bytes()
     }
 }

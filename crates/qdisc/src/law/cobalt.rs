@@ -1,6 +1,7 @@
 //! COBALT (Høiland-Jørgensen, Täht and Morton, LANMAN 2018): CoDel for flows that respond and Blue for
 //! those that do not, as Linux's `sch_cake` has it.
 
+use super::{Departure, DepartureLaw};
 use crate::law::blue::{Stepped, Timers};
 use crate::law::codel::{Verdict, control_law};
 use crate::state::bytes_of;
@@ -170,5 +171,11 @@ impl Cobalt {
     fn slow_down(&mut self) {
         self.count -= 1;
         self.next = control_law(self.next, self.params.interval, self.count);
+    }
+}
+
+impl DepartureLaw for Cobalt {
+    fn depart(&mut self, departure: &Departure, rng: &mut Rng) -> Verdict {
+        self.judge(departure.now, departure.sojourn, departure.left.packets == 0, departure.ect, rng)
     }
 }

@@ -4,12 +4,15 @@
 //! asks, and after [`Verdict::Drop`] takes the next and asks again. When the queue runs empty on the
 //! way it says so with [`Codel::empty`].
 
+use super::{Departure, DepartureLaw};
 use crate::signals::{Length, Signals, Threshold};
 use crate::state::bytes_of;
 use crate::{Site, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use tailback_document::Invalid;
+use tailback_random::Rng;
 use tailback_units::{Dur, Size, Time};
 
 /// The parameters of the law. Their defaults are those of RFC 8289 and Linux.
@@ -102,7 +105,7 @@ pub enum Verdict {
 /// The law at work on one queue.
 #[derive(Clone, Debug)]
 pub struct Codel {
-    params: Params,
+    params: Arc<Params>,
     /// When the delay will have been above the target for an interval; none while it is below.
     first_above: Option<Time>,
     dropping: bool,
@@ -130,8 +133,12 @@ enum After {
 impl Codel {
     /// The law with parameters that have passed `check`.
     pub fn new(params: &Params) -> Codel {
+        Codel::sharing(Arc::new(params.clone()))
+    }
+    /// The law of one of many queues with the same parameters, which have passed `check`.
+    pub fn sharing(params: Arc<Params>) -> Codel {
         Codel {
-            params: params.clone(),
+            params,
             first_above: None,
             dropping: false,
             next: Time::ZERO,
@@ -264,6 +271,12 @@ impl Codel {
             Root::Exact => control_law(t, interval, self.count),
             Root::Newton => t + Dur(((u128::from(interval.0) * u128::from(self.inverse_root)) >> 16) as u64),
         }
+    }
+}
+
+impl DepartureLaw for Codel {
+    fn depart(&mut self, departure: &Departure, _rng: &mut Rng) -> Verdict {
+        self.judge(departure.now, departure.sojourn, departure.left.bytes, departure.ect)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::fifo::Victim;
 use crate::signals::{Length, Signals, Threshold};
-use crate::{Site, check};
+use crate::{Site, Watch, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -108,6 +108,16 @@ pub enum Idle {
     /// As if m packets had; idle from when the last packet left the queue (1993, figure 2).
     #[serde(rename = "1993")]
     Original,
+}
+
+impl Idle {
+    /// Returns the event with which idle time begins.
+    pub(crate) fn watch(self) -> Watch {
+        match self {
+            Idle::Ns => Watch::Idle,
+            Idle::Original => Watch::Empty,
+        }
+    }
 }
 
 tailback_document::kinds! {

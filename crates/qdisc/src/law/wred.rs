@@ -3,8 +3,9 @@
 
 use super::average::{Average, ramp, spread};
 use super::red::Idle;
-use super::{Backlog, Decision};
-use crate::check;
+pub use super::wred_params::{Averaged, By, Params};
+use super::{Arrival, ArrivalLaw, Backlog, BuildLaw, Decision};
+use crate::{Colour, Fate, Packet, Reason, Site, Watch, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -169,5 +170,83 @@ impl Wred {
     /// The probability of the last arrival.
     pub fn probability(&self) -> f64 {
         self.probability
+    }
+}
+
+/// WRED at one queue: the averages of [`Wred`], and the packets that wait by profile.
+#[derive(Debug)]
+pub struct WredByKind {
+    law: Wred,
+    by: By,
+    /// Index of the profile of packets that do not conform; `None`: they have the profile of their kind.
+    nonconforming: Option<usize>,
+    ecn: bool,
+    /// By profile: the waiting packets. `None`: all profiles share one average.
+    waiting: Option<Vec<Backlog>>,
+}
+
+impl WredByKind {
+    fn profile(&self, packet: &Packet) -> usize {
+        match self.nonconforming {
+            Some(profile) if packet.colour() != Colour::Green => profile,
+            _ => self.by.of(packet),
+        }
+    }
+}
+
+impl BuildLaw for Params {
+    type Law = WredByKind;
+    fn law(&self, site: &Site) -> WredByKind {
+        let profiles = self.complete();
+        let own = self.average == Averaged::Profile;
+        WredByKind {
+            law: self.wred(&profiles, site),
+            by: self.by,
+            nonconforming: self.special(),
+            ecn: self.ecn,
+            waiting: own.then(|| vec![Backlog::default(); profiles.len()]),
+        }
+    }
+}
+
+impl ArrivalLaw for WredByKind {
+    fn judge(&mut self, arrival: &Arrival<'_>, rng: &mut Rng) -> Fate {
+        let profile = self.profile(arrival.packet);
+        let backlog = self.waiting.as_ref().map_or(arrival.queue, |waiting| waiting[profile]);
+        let decision = self.law.arrive(arrival.now, profile, backlog, rng);
+        if arrival.full {
+            return Fate::Dropped(Reason::BufferFull);
+        }
+        let fate = arrival.fate(decision, self.ecn);
+        if let Some(waiting) = &mut self.waiting
+            && !matches!(fate, Fate::Dropped(_))
+        {
+            waiting[profile].packets += 1;
+            waiting[profile].bytes += u64::from(arrival.packet.size);
+        }
+        fate
+    }
+    fn depart(&mut self, _now: Time, packet: &Packet, _left: Backlog) {
+        let profile = self.profile(packet);
+        if let Some(waiting) = &mut self.waiting {
+            waiting[profile].packets -= 1;
+            waiting[profile].bytes -= u64::from(packet.size);
+        }
+    }
+    fn watches(&self) -> Watch {
+        Watch::Idle
+    }
+    fn idle(&mut self, now: Time) {
+        self.law.idle(now);
+    }
+    fn set_rate(&mut self, rate: Rate) {
+        self.law.set_rate(rate);
+    }
+    fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        f("average_packets", self.law.average());
+        f("probability", self.law.probability());
+    }
+    fn state_bytes(&self) -> usize {
+        self.law.state_bytes() + self.waiting.as_ref().map_or(0, |waiting| size_of_val(waiting.as_slice()))
     }
 }

@@ -1,5 +1,6 @@
 //! Many first-in-first-out queues under one account.
 
+use crate::law::Backlog;
 use crate::state::{INDEX, QUEUE, bytes_of};
 use crate::{Cx, Packet, Reason, Site, Victim};
 use std::collections::VecDeque;
@@ -75,6 +76,12 @@ impl<I: Item> Fifos<I> {
         self.taken(slot, &item);
         Some(item)
     }
+    /// Takes the oldest of the queue `slot`, and counts what waits behind it there.
+    #[inline]
+    pub fn pop_and_count(&mut self, slot: usize) -> Option<(I, Backlog)> {
+        let item = self.pop_front(slot)?;
+        Some((item, self.backlog_of(slot)))
+    }
     /// Takes the newest of the queue `slot`.
     #[inline]
     pub fn pop_back(&mut self, slot: usize) -> Option<I> {
@@ -146,6 +153,11 @@ impl<I: Item> Fifos<I> {
     #[inline]
     pub fn packets_of(&self, slot: usize) -> u64 {
         self.queues.get(slot).map_or(0, |q| q.waiting.len() as u64)
+    }
+    /// What waits in the queue `slot`.
+    #[inline]
+    pub fn backlog_of(&self, slot: usize) -> Backlog {
+        Backlog { packets: self.packets_of(slot), bytes: self.bytes_of(slot) }
     }
     /// Buffer bytes in all.
     #[inline]

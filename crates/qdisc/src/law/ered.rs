@@ -1,14 +1,13 @@
-//! A FIFO under enhanced random early detection: packets within a reservation are spared.
+//! Enhanced random early detection (Feng et al., NOSSDAV 1997): packets within a reservation are spared.
 
-use crate::fifo::Fifo;
-use crate::law::red::{self, Idle};
-use crate::law::{Decision, rio};
+use super::red::{self, Count, Red};
+use super::{Arrival, ArrivalLaw, Backlog, BuildLaw, Decision};
 use crate::signals::{Length, Signals, Threshold, inside};
-use crate::state::QUEUE;
-use crate::{Cx, Gate, Packet, Qdisc, Reason, Site, Victim};
+use crate::{Fate, Reason, Site, Victim, Watch};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
+use tailback_random::Rng;
 use tailback_units::{Amount, Rate, Time};
 
 /// Enhanced RED (Feng, Kandlur, Saha and Shin 1997): all packets make the average, but only those
@@ -26,15 +25,6 @@ pub struct Params {
 }
 
 impl Params {
-    /// The queue at its site.
-    pub fn build(&self, site: &Site) -> Ered {
-        Ered {
-            queue: Fifo::new(site),
-            law: rio::Ered::new(&self.red, self.green_max, site.rate),
-            ecn: self.red.ecn,
-            idle_when_empty: self.red.idle == Idle::Original,
-        }
-    }
     /// RED makes sense, and green packets are no worse off than the others.
     pub fn check(&self) -> Result<(), Invalid> {
         self.red.check().map_err(|e| e.within("red"))?;
@@ -68,68 +58,69 @@ impl Signals for Params {
     }
 }
 
-/// A FIFO with limits whose arriving packets the law marks or drops.
-#[derive(Debug)]
+/// Enhanced RED: all packets make the average, but those of precedence 0, sent within a reservation,
+/// are never chosen at random; a full queue drops them, or a threshold of their own.
+#[derive(Clone, Debug)]
 pub struct Ered {
-    queue: Fifo,
-    law: rio::Ered,
+    red: Red,
+    /// Average from which on packets of precedence 0 are dropped, in the unit of RED's thresholds.
+    marked_max: f64,
     ecn: bool,
-    /// Whether the link counts as idle once the queue is empty, rather than when it has sent all.
-    idle_when_empty: bool,
+    watches: Watch,
 }
 
-impl Qdisc for Ered {
-    fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut Cx<'_>) {
-        let precedence = packet.colour() as u8;
-        let decision = self.law.arrive(now, self.queue.backlog(), packet.size, precedence, cx.rng);
-        if self.queue.is_full(packet.size) {
+impl Ered {
+    /// The law with parameters that have passed `check`.
+    pub fn new(params: &red::Params, marked_max: Option<Amount>, rate: Rate) -> Ered {
+        let mean = params.mean_packet.0 as f64;
+        let marked_max = marked_max.map_or(f64::INFINITY, |amount| match params.count {
+            Count::Bytes => amount.in_bytes(mean),
+            Count::Packets => amount.in_packets(mean),
+        });
+        Ered { red: Red::new(params, rate), marked_max, ecn: params.ecn, watches: params.idle.watch() }
+    }
+    /// A packet of `size` bytes and `precedence` arrives and finds `queue` waiting.
+    pub fn arrive(&mut self, now: Time, queue: Backlog, size: u16, precedence: u8, rng: &mut Rng) -> Decision {
+        if precedence > 0 {
+            return self.red.arrive(now, queue, size, rng);
+        }
+        self.red.observe(now, queue);
+        if self.red.average() >= self.marked_max { Decision::Forced } else { Decision::Pass }
+    }
+}
+
+impl BuildLaw for Params {
+    type Law = Ered;
+    fn law(&self, site: &Site) -> Ered {
+        Ered::new(&self.red, self.green_max, site.rate)
+    }
+}
+
+impl ArrivalLaw for Ered {
+    fn judge(&mut self, arrival: &Arrival<'_>, rng: &mut Rng) -> Fate {
+        let precedence = arrival.packet.colour() as u8;
+        let decision = self.arrive(arrival.now, arrival.queue, arrival.packet.size, precedence, rng);
+        if arrival.full {
             if precedence > 0 {
-                self.law.red().forced();
+                self.red.forced();
             }
-            cx.drop(packet, Reason::BufferFull);
-            return;
+            return Fate::Dropped(Reason::BufferFull);
         }
-        let packet = match decision {
-            Decision::Pass => Some(packet),
-            Decision::Early => {
-                let markable = self.ecn && self.law.red().may_mark();
-                cx.signal(packet, markable, Reason::Early)
-            }
-            Decision::Forced => {
-                cx.drop(packet, Reason::Early);
-                None
-            }
-        };
-        if let Some(packet) = packet {
-            self.queue.push(packet);
-        }
+        arrival.fate(decision, self.ecn && self.red.may_mark())
     }
-    fn dequeue(&mut self, now: Time, gate: &Gate, _cx: &mut Cx<'_>) -> Option<Packet> {
-        let packet = self.queue.pop(gate)?;
-        if self.idle_when_empty && self.queue.packets() == 0 {
-            self.law.red().idle(now);
-        }
-        Some(packet)
+    fn watches(&self) -> Watch {
+        self.watches
     }
-    fn packets(&self) -> u64 {
-        self.queue.packets()
-    }
-    fn visit(&self, f: &mut dyn FnMut(&Packet)) {
-        self.queue.visit(f);
-    }
-    fn watches_idle(&self) -> bool {
-        !self.idle_when_empty
-    }
-    fn idle(&mut self, now: Time, _cx: &mut Cx<'_>) {
-        self.law.red().idle(now);
+    fn idle(&mut self, now: Time) {
+        self.red.idle(now);
     }
     fn set_rate(&mut self, rate: Rate) {
-        self.law.red().set_rate(rate);
+        self.red.set_rate(rate);
     }
     fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
-        self.law.probe(f);
+        self.red.probe(f);
     }
     fn state_bytes(&self) -> usize {
-        QUEUE + self.law.state_bytes()
+        self.red.state_bytes()
     }
 }

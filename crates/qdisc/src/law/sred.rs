@@ -1,12 +1,13 @@
 //! SRED: drops by the queue's length and by an estimate of the number of flows.
 
-use crate::fifo::Fifo;
-use crate::state::{INDEX, QUEUE, bytes_of};
-use crate::{Cx, Gate, Packet, Qdisc, Reason, Site, Victim, check};
+use super::{Arrival, ArrivalLaw, Backlog, BuildLaw};
+use crate::state::{INDEX, bytes_of};
+use crate::{Fate, Site, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
-use tailback_units::{Fraction, Time};
+use tailback_random::Rng;
+use tailback_units::Fraction;
 
 /// Stabilized RED: each arrival is compared with a flow drawn from a list of flows seen recently;
 /// how often they are the same estimates the number of flows, by which and by the queue's length
@@ -37,17 +38,6 @@ impl Default for Params {
 }
 
 impl Params {
-    /// The queue at its site.
-    pub fn build(&self, site: &Site) -> Sred {
-        Sred {
-            queue: Fifo::new(site),
-            site: *site,
-            zombies: Vec::new(),
-            hits: 0.0,
-            probability: 0.0,
-            params: self.clone(),
-        }
-    }
     /// Everything in range.
     pub fn check(&self) -> Result<(), Invalid> {
         check::within("zombies", f64::from(self.zombies), 1.0, 1e6)?;
@@ -59,13 +49,12 @@ impl Params {
 /// Number of flows up to which the probability grows with their square.
 const MANY_FLOWS: f64 = 256.0;
 
-/// A FIFO under SRED. O(1) per packet; memory for the list.
+/// SRED at one queue. O(1) per packet; memory for the list.
 ///
 /// The list's counts and times of arrival, by which the paper finds misbehaving flows, decide
 /// nothing about drops and are left out.
 #[derive(Debug)]
 pub struct Sred {
-    queue: Fifo,
     site: Site,
     zombies: Vec<u32>,
     /// Average frequency of hits, P(t); its inverse estimates the number of flows.
@@ -77,15 +66,15 @@ pub struct Sred {
 
 impl Sred {
     /// Compares the flow with one of the list; whether they are the same.
-    fn hit(&mut self, flow: u32, cx: &mut Cx<'_>) -> bool {
+    fn hit(&mut self, flow: u32, rng: &mut Rng) -> bool {
         let places = u64::from(self.params.zombies);
         if (self.zombies.len() as u64) < places {
             self.zombies.push(flow);
             return false;
         }
-        let drawn = &mut self.zombies[cx.rng.below(places) as usize];
+        let drawn = &mut self.zombies[rng.below(places) as usize];
         let hit = *drawn == flow;
-        if !hit && cx.rng.chance(self.params.overwrite.0) {
+        if !hit && rng.chance(self.params.overwrite.0) {
             *drawn = flow;
         }
         let alpha = self.params.overwrite.0 / places as f64;
@@ -93,8 +82,7 @@ impl Sred {
         hit
     }
     /// The part of the probability that the queue's length sets (section III, p_sred).
-    fn by_length(&self) -> f64 {
-        let backlog = self.queue.backlog();
+    fn by_length(&self, backlog: Backlog) -> f64 {
         let filled =
             f64::max(backlog.bytes as f64 / self.site.bytes as f64, backlog.packets as f64 / self.site.packets as f64);
         match filled {
@@ -104,35 +92,26 @@ impl Sred {
         }
     }
     /// The probability with which an arrival is dropped (p_zap).
-    fn zap(&self, hit: bool) -> f64 {
+    fn zap(&self, hit: bool, queue: Backlog) -> f64 {
         let flows = MANY_FLOWS * self.hits;
-        let simple = self.by_length() * f64::min(1.0, 1.0 / (flows * flows));
+        let simple = self.by_length(queue) * f64::min(1.0, 1.0 / (flows * flows));
         // No division by zero: a hit has just raised the frequency above 0.
         if self.params.full && hit { simple * (1.0 + 1.0 / self.hits) } else { simple }
     }
 }
 
-impl Qdisc for Sred {
-    fn enqueue(&mut self, _now: Time, packet: Packet, cx: &mut Cx<'_>) {
-        let hit = self.hit(packet.flow(), cx);
-        self.probability = self.zap(hit).min(1.0);
-        let mut packet = packet;
-        if cx.rng.chance(self.probability) {
-            match cx.signal(packet, self.params.ecn, Reason::Early) {
-                Some(marked) => packet = marked,
-                None => return,
-            }
-        }
-        self.queue.push_and_trim(packet, Victim::Tail, cx);
+impl BuildLaw for Params {
+    type Law = Sred;
+    fn law(&self, site: &Site) -> Sred {
+        Sred { site: *site, zombies: Vec::new(), hits: 0.0, probability: 0.0, params: self.clone() }
     }
-    fn dequeue(&mut self, _now: Time, gate: &Gate, _cx: &mut Cx<'_>) -> Option<Packet> {
-        self.queue.pop(gate)
-    }
-    fn packets(&self) -> u64 {
-        self.queue.packets()
-    }
-    fn visit(&self, f: &mut dyn FnMut(&Packet)) {
-        self.queue.visit(f);
+}
+
+impl ArrivalLaw for Sred {
+    fn judge(&mut self, arrival: &Arrival<'_>, rng: &mut Rng) -> Fate {
+        let hit = self.hit(arrival.packet.flow(), rng);
+        self.probability = self.zap(hit, arrival.queue).min(1.0);
+        if rng.chance(self.probability) { arrival.signal(self.params.ecn) } else { Fate::Joins }
     }
     fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
         f("hit_frequency", self.hits);
@@ -140,6 +119,6 @@ impl Qdisc for Sred {
         f("probability", self.probability);
     }
     fn state_bytes(&self) -> usize {
-        QUEUE + self.zombies.len() * INDEX + bytes_of!(self; hits)
+        self.zombies.len() * INDEX + bytes_of!(self; hits)
     }
 }

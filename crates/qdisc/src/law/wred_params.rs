@@ -1,17 +1,14 @@
-//! A FIFO under weighted random early detection.
+//! Parameters of weighted random early detection.
 
-use crate::fifo::Fifo;
-use crate::law::wred::{self, Profile};
-use crate::law::{Backlog, Decision};
+use super::wred::{Profile, Wred};
 use crate::signals::{Length, Signals, Threshold};
-use crate::state::QUEUE;
-use crate::{Colour, Cx, Gate, Packet, Qdisc, Reason, Site, check};
+use crate::{Packet, Site, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tailback_diffserv::Dscp;
 use tailback_document::{Invalid, listed};
-use tailback_units::{Rate, Size, Time};
+use tailback_units::Size;
 
 /// Weighted random early detection, as routers have it: one moving average of the queue in packets,
 /// and a profile for each code point, precedence or colour that turns it into a drop probability: 0
@@ -105,7 +102,7 @@ const fn from(min: u32) -> Profile {
 
 impl By {
     /// How many kinds of packets there are.
-    pub(super) fn count(self) -> u8 {
+    pub(crate) fn count(self) -> u8 {
         match self {
             By::Precedence => 8,
             By::Dscp => 64,
@@ -114,7 +111,7 @@ impl By {
     }
     /// Which kind a packet is of.
     #[inline]
-    pub(super) fn of(self, packet: &Packet) -> usize {
+    pub(crate) fn of(self, packet: &Packet) -> usize {
         match self {
             // On a labelled link a router sees the labels only; elsewhere the two are one.
             By::Precedence => usize::from(packet.exp()),
@@ -123,7 +120,7 @@ impl By {
         }
     }
     /// The kind that a key names.
-    pub(super) fn named(self, key: &str) -> Option<u8> {
+    pub(crate) fn named(self, key: &str) -> Option<u8> {
         match self {
             By::Precedence => key.parse().ok().filter(|n| *n < 8),
             By::Dscp => key.parse().ok().map(Dscp::codepoint),
@@ -143,7 +140,7 @@ impl By {
             },
         }
     }
-    pub(super) fn keys(self) -> &'static str {
+    pub(crate) fn keys(self) -> &'static str {
         match self {
             By::Precedence => "\"0\" to \"7\"",
             By::Dscp => "code points such as \"af31\", or \"0\" to \"63\"",
@@ -157,7 +154,7 @@ const NONCONFORMING: Profile = from(20);
 
 impl Params {
     /// The profile of each kind of packet, then that of what does not conform, if it has one.
-    pub(super) fn complete(&self) -> Vec<Profile> {
+    pub(crate) fn complete(&self) -> Vec<Profile> {
         let mut profiles: Vec<Profile> = (0..self.by.count()).map(|kind| self.by.default_of(kind)).collect();
         for (key, profile) in &self.profiles {
             if let Some(kind) = self.by.named(key) {
@@ -167,26 +164,13 @@ impl Params {
         profiles.extend(self.nonconforming.map(|profile| profile.or(NONCONFORMING)));
         profiles
     }
-    /// The queue at its site.
-    pub fn build(&self, site: &Site) -> Wred {
-        let profiles = self.complete();
-        let own = self.average == Averaged::Profile;
-        Wred {
-            queue: Fifo::new(site),
-            law: self.law(&profiles, site),
-            by: self.by,
-            nonconforming: self.special(),
-            ecn: self.ecn,
-            waiting: own.then(|| vec![Backlog::default(); profiles.len()]),
-        }
-    }
     /// The law with these profiles.
-    pub(super) fn law(&self, profiles: &[Profile], site: &Site) -> wred::Wred {
+    pub(crate) fn wred(&self, profiles: &[Profile], site: &Site) -> Wred {
         let own = self.average == Averaged::Profile;
-        wred::Wred::new(profiles, self.exponent, own, self.spread, self.mean_packet.0, site.rate)
+        Wred::new(profiles, self.exponent, own, self.spread, self.mean_packet.0, site.rate)
     }
     /// Number of the profile of what does not conform, if there is one.
-    pub(super) fn special(&self) -> Option<usize> {
+    pub(crate) fn special(&self) -> Option<usize> {
         self.nonconforming.map(|_| usize::from(self.by.count()))
     }
     /// Known keys, numbers in range.
@@ -229,84 +213,5 @@ impl Signals for Params {
         if self.profiles.is_empty() {
             tell("profiles".to_owned(), self.complete().iter().filter_map(|profile| profile.max).min(), true);
         }
-    }
-}
-
-/// A FIFO with limits whose arriving packets the profile of their kind marks or drops.
-#[derive(Debug)]
-pub struct Wred {
-    queue: Fifo,
-    law: wred::Wred,
-    by: By,
-    /// Number of the profile of what does not conform.
-    nonconforming: Option<usize>,
-    ecn: bool,
-    /// By profile what waits, where each has an average.
-    waiting: Option<Vec<Backlog>>,
-}
-
-impl Wred {
-    fn profile(&self, packet: &Packet) -> usize {
-        match self.nonconforming {
-            Some(profile) if packet.colour() != Colour::Green => profile,
-            _ => self.by.of(packet),
-        }
-    }
-}
-
-impl Qdisc for Wred {
-    fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut Cx<'_>) {
-        let profile = self.profile(&packet);
-        let backlog = self.waiting.as_ref().map_or_else(|| self.queue.backlog(), |waiting| waiting[profile]);
-        let decision = self.law.arrive(now, profile, backlog, cx.rng);
-        if self.queue.is_full(packet.size) {
-            cx.drop(packet, Reason::BufferFull);
-            return;
-        }
-        let packet = match decision {
-            Decision::Pass => Some(packet),
-            Decision::Early => cx.signal(packet, self.ecn, Reason::Early),
-            Decision::Forced => {
-                cx.drop(packet, Reason::Early);
-                None
-            }
-        };
-        let Some(packet) = packet else { return };
-        if let Some(waiting) = &mut self.waiting {
-            waiting[profile].packets += 1;
-            waiting[profile].bytes += u64::from(packet.size);
-        }
-        self.queue.push(packet);
-    }
-    fn dequeue(&mut self, _now: Time, gate: &Gate, _cx: &mut Cx<'_>) -> Option<Packet> {
-        let packet = self.queue.pop(gate)?;
-        let profile = self.profile(&packet);
-        if let Some(waiting) = &mut self.waiting {
-            waiting[profile].packets -= 1;
-            waiting[profile].bytes -= u64::from(packet.size);
-        }
-        Some(packet)
-    }
-    fn packets(&self) -> u64 {
-        self.queue.packets()
-    }
-    fn visit(&self, f: &mut dyn FnMut(&Packet)) {
-        self.queue.visit(f);
-    }
-    fn watches_idle(&self) -> bool {
-        true
-    }
-    fn idle(&mut self, now: Time, _cx: &mut Cx<'_>) {
-        self.law.idle(now);
-    }
-    fn set_rate(&mut self, rate: Rate) {
-        self.law.set_rate(rate);
-    }
-    fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
-        f("average_packets", self.law.average());
-        f("probability", self.law.probability());
-    }
-    fn state_bytes(&self) -> usize {
-        QUEUE + self.law.state_bytes() + self.waiting.as_ref().map_or(0, |waiting| size_of_val(waiting.as_slice()))
     }
 }
