@@ -11,7 +11,7 @@ use tailback_qdisc::discipline::fair::Buckets;
 use tailback_qdisc::discipline::fq_pie;
 use tailback_qdisc::law::pie;
 use tailback_random::Rng;
-use tailback_units::{Dur, Rate, Size, Time};
+use tailback_units::{Dur, Fraction, Rate, Size, Time};
 
 const RATE: Rate = Rate(10_000_000);
 const LIMIT: usize = 400;
@@ -76,7 +76,7 @@ impl Queue for FqPie {
 #[test]
 fn it_decides_and_serves_as_linux_and_the_rfcs_for_each_of_150_000_packets() {
     for (seed, ecn) in [(1, true), (2, false)] {
-        let pie = pie::Params { ecn, ..pie::Params::default() };
+        let pie = pie::Params { ecn, mark_limit: Fraction(0.9), ..pie::Params::default() };
         let flow = || Flow { pie: Rfc::new(&pie), deficit: 0 };
         let rng = Rng::named(seed, "port");
         let mut reference = FqPie {
@@ -99,6 +99,6 @@ fn it_decides_and_serves_as_linux_and_the_rfcs_for_each_of_150_000_packets() {
         let ours = serve(&mut ours, RATE, &arrivals, |_, _| {});
         assert_same(&ours, &serve(&mut reference, RATE, &arrivals, |_, _| {}));
         let fates = tally(&ours);
-        assert!(fates[2] > 500 && fates[3] > 100 && (!ecn || fates[1] > 100), "{fates:?}");
+        assert!(fates[2] > 500 && fates[3] > 100 && (!ecn || fates[1] > 20), "{fates:?}");
     }
 }

@@ -6,7 +6,7 @@ use common::rfc8033::Rfc;
 use common::*;
 use tailback_qdisc::law::pie::{Estimator, Params, Pie};
 use tailback_qdisc::law::{ArrivalLaw, Backlog, Decision};
-use tailback_qdisc::{Packet, Reason, Spec, Traits};
+use tailback_qdisc::{Packet, Spec, Traits};
 use tailback_random::Rng;
 use tailback_units::{Dur, Fraction, Rate, Time};
 
