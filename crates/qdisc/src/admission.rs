@@ -15,41 +15,41 @@ use tailback_units::Time;
 pub trait Admission {
     /// Decides about a packet that arrives and finds `queue` waiting.
     fn admit(&mut self, now: Time, packet: &Packet, queue: Backlog, rng: &mut Rng) -> Fate;
-    /// What it wants to hear of.
+    /// The event that [`Admission::idle`] reports.
     fn watches(&self) -> Watch {
         Watch::Nothing
     }
-    /// What it watches for began at `now`, and no packet has arrived since.
+    /// Notes the event of [`Admission::watches`], which began at `now`; no packet has arrived since.
     fn idle(&mut self, _now: Time) {}
-    /// Shows the law's state for time series, as [`crate::Qdisc::probe`] does.
+    /// Reports state variables for time series, as [`crate::Qdisc::probe`] does.
     fn probe(&self, _f: &mut dyn FnMut(&'static str, f64)) {}
-    /// What it and its queue keep besides the waiting packets, as [`crate::Qdisc::state_bytes`].
+    /// Size of its variables and its queue in bytes, as [`crate::Qdisc::state_bytes`] counts.
     fn state_bytes(&self) -> usize;
 }
 
-/// What becomes of an arriving packet.
+/// The decision about an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It joins the queue.
+    /// The packet joins the queue.
     Joins,
-    /// It joins the queue, marked "congestion experienced".
+    /// The packet joins the queue, marked "congestion experienced".
     Marked,
-    /// It is dropped.
+    /// The packet is dropped.
     Dropped(Reason),
 }
 
-/// What a rule wants to hear of besides arrivals.
+/// The event, besides arrivals, that a policy or law watches for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Watch {
     /// Nothing.
     Nothing,
-    /// Nothing waits any more: the transmission of the last packet has begun.
+    /// The queue runs empty: the transmission of the last packet begins.
     Empty,
-    /// Nothing waits and the transmitter is free; again after each packet that is dropped while it is.
+    /// The queue is empty and the transmitter is free; again after each packet that is dropped in this state.
     Idle,
 }
 
-/// A rule at work.
+/// An admission policy at work.
 #[derive(Debug)]
 pub enum Rule {
     /// Limits alone.
@@ -113,7 +113,7 @@ impl Discipline {
 }
 
 impl Spec {
-    /// The rule that the discipline is, if it is one at `site`.
+    /// Returns the admission policy of the discipline at `site`. `None`: the discipline is not a FIFO that drops arrivals only.
     pub fn rule(&self, site: &Site) -> Option<Rule> {
         match self {
             Spec::DropTail(params) => params.rule(site).map(Rule::Limits),

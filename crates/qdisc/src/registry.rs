@@ -31,7 +31,7 @@ macro_rules! disciplines {
             pub fn build(&self, site: &Site) -> Discipline {
                 match self { $(Spec::$variant(params) => Discipline::$variant(params.build(site)),)+ }
             }
-            /// Refuses parameters that make no sense together.
+            /// Refuses parameters that are out of range or contradict each other.
             pub fn check(&self) -> Result<(), tailback_document::Invalid> {
                 match self { $(Spec::$variant(params) => params.check(),)+ }
             }
@@ -130,7 +130,7 @@ disciplines! {
 }
 
 impl Spec {
-    /// Whether back-pressure may stop single destinations in this discipline.
+    /// Returns `true` if back-pressure may stop single destinations in this discipline.
     pub fn selects_destinations(&self) -> bool {
         // A limit in packets and another victim than the tail have no counterpart there.
         *self == Spec::default()
@@ -150,7 +150,7 @@ impl Spec {
         self.each_part(&mut part);
     }
 
-    /// Whether this discipline, or one inside it, goes by packets' code points.
+    /// Returns `true` if this discipline, or one inside it, depends on code points.
     pub fn reads_code_point(&self) -> bool {
         let mut reads = match self {
             Spec::FairQueue(_) => true,
@@ -166,7 +166,7 @@ impl Spec {
         reads
     }
 
-    /// Visits the classes of a discipline that has some: place, match and discipline.
+    /// Visits the classes of the discipline: path, match and inner discipline.
     fn each_part(&mut self, part: &mut Part<'_>) {
         match self {
             Spec::Priority(params) => params.each_part(part),

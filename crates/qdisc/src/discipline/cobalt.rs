@@ -9,13 +9,13 @@ use tailback_units::{Rate, Time};
 pub use crate::law::cobalt::Params;
 
 impl Params {
-    /// The queue at its site.
+    /// Returns the empty queue at its site.
     pub fn build(&self, site: &Site) -> Cobalt {
         Cobalt { queue: Fifo::new(site), law: cobalt::Cobalt::new(self, site.rate), victim: self.victim }
     }
 }
 
-/// A FIFO with limits whose leaving packets the law marks or drops.
+/// A FIFO with limits under a law that marks or drops packets at departure.
 #[derive(Debug)]
 pub struct Cobalt {
     queue: Fifo,

@@ -9,13 +9,13 @@ use tailback_units::Time;
 pub use crate::law::codel::Params;
 
 impl Params {
-    /// The queue at its site.
+    /// Returns the empty queue at its site.
     pub fn build(&self, site: &Site) -> Codel {
         Codel { queue: Fifo::new(site), law: codel::Codel::new(self) }
     }
 }
 
-/// A FIFO with limits whose leaving packets the law marks or drops; what finds no room is refused.
+/// A FIFO with limits under a law that marks or drops packets at departure; what finds no room is refused.
 #[derive(Debug)]
 pub struct Codel {
     queue: Fifo,

@@ -24,7 +24,7 @@ pub struct Params {
 }
 
 impl Params {
-    /// The queues at their site.
+    /// Returns the empty queues at their site.
     pub fn build(&self, site: &Site) -> FairQueueWred {
         FairQueueWred {
             law: self.wred.wred(&self.wred.complete(), site),

@@ -26,13 +26,13 @@ pub struct Params {
     pub quantum: Size,
     /// Acceptable standing delay of a queue, above 0s. Default 5ms.
     pub target: Dur,
-    /// How long the delay must stay above `target` before the first signal. Default 100ms.
+    /// Time for which the delay must stay above `target` before the first signal. Default 100ms.
     pub interval: Dur,
     /// Backlog of a queue up to which nothing is signalled, an MTU of the link. Default 1514 B.
     pub mtu: Size,
-    /// Whether ECN-capable packets are marked rather than dropped. Default true.
+    /// `true` if ECN-capable packets are marked instead of dropped. Default true.
     pub ecn: bool,
-    /// Delay above which every ECN-capable packet is marked. Default: none.
+    /// Delay above which every ECN-capable packet is marked. Default: no such threshold.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ce_threshold: Option<Dur>,
     /// The square root in the time to the next signal: "exact" (RFC 8289), or "newton" as in Linux. Default "exact".
@@ -59,7 +59,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// The queues at their site.
+    /// Returns the empty queues at their site.
     pub fn build(&self, site: &Site) -> FqCodel {
         FqCodel {
             key: ByFlow::new(self.buckets, &Default::default()),
@@ -114,7 +114,7 @@ impl FqCodel {
             }
         }
     }
-    /// What the law lets through of the queue `slot`.
+    /// Returns the next packet of the queue `slot` that the law lets leave. `None`: the queue is empty.
     fn take(&mut self, now: Time, slot: usize, cx: &mut Cx<'_>) -> Option<Packet> {
         let (law, fifos) = (&mut self.laws[slot], &mut self.fifos);
         let packet = deliver(law, now, cx, || fifos.pop_and_count(slot));

@@ -34,7 +34,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// The queues at their site.
+    /// Returns the empty queues at their site.
     pub fn build(&self, site: &Site) -> FqPie {
         FqPie {
             key: ByFlow::new(self.buckets, &Default::default()),
@@ -46,7 +46,7 @@ impl Params {
             site: *site,
         }
     }
-    /// Everything in range.
+    /// Refuses parameters out of range.
     pub fn check(&self) -> Result<(), Invalid> {
         self.buckets.check("buckets")?;
         check_quantum(self.quantum)?;

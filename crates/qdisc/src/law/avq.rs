@@ -1,4 +1,4 @@
-//! The adaptive virtual queue (Kunniyur and Srikant, SIGCOMM 2001), as ns-2.35 has it.
+//! The adaptive virtual queue (Kunniyur and Srikant, SIGCOMM 2001), as in ns-2.35.
 
 use super::{Arrival, ArrivalLaw, BuildLaw};
 use crate::state::bytes_of;
@@ -17,7 +17,7 @@ use tailback_units::{Fraction, Rate, Size, Time};
 pub struct Params {
     /// Share of the link to be used, above 0 and at most 1. Default 0.98.
     pub gamma: Fraction,
-    /// How fast the virtual rate follows, above 0. Default 0.15.
+    /// Gain of the virtual rate, above 0. Default 0.15.
     pub alpha: f64,
     /// The virtual rate at the start, as a share of the link's, above 0. Default 0.8.
     pub initial: Fraction,
@@ -27,7 +27,7 @@ pub struct Params {
     pub buffer: Option<Size>,
     /// Mean size of a packet. Default 1000 B.
     pub mean_packet: Size,
-    /// Whether ECN-capable packets are marked rather than dropped. Default false.
+    /// `true` if ECN-capable packets are marked instead of dropped. Default false.
     pub ecn: bool,
 }
 
@@ -54,7 +54,7 @@ impl Params {
     }
 }
 
-/// The law at work on one queue, measured in bytes.
+/// The state of the law at one queue, measured in bytes.
 #[derive(Clone, Debug)]
 pub struct Avq {
     gamma: f64,

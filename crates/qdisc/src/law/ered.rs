@@ -19,13 +19,13 @@ pub struct Params {
     /// RED of the packets that are not green; its `victim` is "tail". Default: that of the discipline `red`.
     pub red: red::Params,
     /// Average queue from which on green packets are dropped too, not below RED's `max`. Default:
-    /// none, only a full queue drops them.
+    /// no threshold, only a full queue drops them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub green_max: Option<Amount>,
 }
 
 impl Params {
-    /// RED makes sense, and green packets are no worse off than the others.
+    /// Refuses invalid parameters of RED, and a threshold of green packets below that of the others.
     pub fn check(&self) -> Result<(), Invalid> {
         self.red.check().map_err(|e| e.within("red"))?;
         if self.red.victim != Victim::Tail {
@@ -70,7 +70,7 @@ pub struct Ered {
 }
 
 impl Ered {
-    /// The law with parameters that have passed `check`.
+    /// Returns the law in its initial state; the parameters have passed `check`.
     pub fn new(params: &red::Params, marked_max: Option<Amount>, rate: Rate) -> Ered {
         let mean = params.mean_packet.0 as f64;
         let marked_max = marked_max.map_or(f64::INFINITY, |amount| match params.count {

@@ -1,5 +1,5 @@
-//! Control laws: numbers in, a decision out. A law owns no packets and knows no queue; a discipline
-//! tells it what arrives and leaves, and does what it decides.
+//! Control laws. A law owns no packets and no queue; a discipline reports arrivals and departures to it and carries out its
+//! decisions.
 
 mod arrival;
 mod average;
@@ -27,22 +27,22 @@ pub use arrival::{Arrival, ArrivalLaw, BuildLaw};
 pub(crate) use departure::deliver;
 pub use departure::{Departure, DepartureLaw};
 
-/// What waits in a queue, without the packet in transmission.
+/// The waiting packets of a queue, without the packet in transmission.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {
-    /// Packets.
+    /// Number of packets.
     pub packets: u64,
     /// Buffer bytes.
     pub bytes: u64,
 }
 
-/// What a law decides about an arriving packet.
+/// A law's decision about an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// It is accepted.
+    /// The packet is admitted.
     Pass,
-    /// It is chosen at random to signal congestion: marked if that may be, else dropped.
+    /// The packet is chosen at random to signal congestion: marked if possible, else dropped.
     Early,
-    /// A packet is dropped, whether or not it could be marked.
+    /// A packet is dropped, even if it is ECN-capable.
     Forced,
 }

@@ -23,15 +23,15 @@ pub struct Params {
     pub b: f64,
     /// Updates per second, 0.001 to 1e6. Default 170.
     pub frequency: f64,
-    /// Queue aimed at. Default 50packets.
+    /// Target queue length. Default 50packets.
     pub reference: Amount,
-    /// Whether the queue is measured in "bytes" or in "packets". Default "packets".
+    /// Unit of the queue length: "bytes" or "packets". Default "packets".
     pub count: Count,
     /// Mean size of a packet, by which packets and bytes are converted. Default 500 B.
     pub mean_packet: Size,
-    /// Whether a packet's probability is in proportion to its size. Default false.
+    /// `true` if a packet's probability is in proportion to its size. Default false.
     pub byte_mode: bool,
-    /// Whether ECN-capable packets are marked rather than dropped. Default false.
+    /// `true` if ECN-capable packets are marked instead of dropped. Default false.
     pub ecn: bool,
 }
 
@@ -71,7 +71,7 @@ impl Signals for Params {
     }
 }
 
-/// The law at work on one queue.
+/// The state of the law at one queue.
 #[derive(Clone, Debug)]
 pub struct Pi {
     params: Params,
@@ -84,7 +84,7 @@ pub struct Pi {
 }
 
 impl Pi {
-    /// The law with parameters that have passed `check`.
+    /// Returns the law in its initial state; the parameters have passed `check`.
     pub fn new(params: &Params) -> Pi {
         Pi {
             reference: params.reference.in_packets(params.mean_packet.0 as f64),

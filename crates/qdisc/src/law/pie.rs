@@ -18,7 +18,7 @@ use tailback_units::{Dur, Fraction, Size, Time};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
-    /// Delay that the controller aims at, above 0s. Default 15ms.
+    /// Target delay, above 0s. Default 15ms.
     pub target: Dur,
     /// Time between two updates of the probability, above 0s. Default 15ms.
     pub update: Dur,
@@ -26,27 +26,27 @@ pub struct Params {
     pub alpha: f64,
     /// Probability per update and second by which the delay has risen, in Hz. Default 1.25.
     pub beta: f64,
-    /// How long a burst may last before packets are chosen. Default 150ms.
+    /// Burst allowance: time during which no packet is chosen at the start of a burst. Default 150ms.
     pub burst: Dur,
-    /// Whether ECN-capable packets are marked rather than dropped. Default false.
+    /// `true` if ECN-capable packets are marked instead of dropped. Default false.
     pub ecn: bool,
     /// Probability from which on they are dropped all the same (RFC 8033 section 5.1). Default 0.1.
     pub mark_limit: Fraction,
-    /// Size of a full packet: up to two of them waiting, none is chosen. Default 1514 B.
+    /// Size of a full packet: while at most two of them wait, no packet is chosen. Default 1514 B.
     pub mtu: Size,
-    /// Whether a smaller packet is chosen less often, in proportion to its size. Default false.
+    /// `true` if a smaller packet is chosen less often, in proportion to its size. Default false.
     pub byte_mode: bool,
-    /// Whether choices are spread more evenly than independent ones (RFC 8033 section 5.4). Default true.
+    /// `true` if choices are spread more evenly than independent ones (RFC 8033 section 5.4). Default true.
     pub derandomise: bool,
-    /// How the delay is measured: by "timestamp" of the packet that left last, or from the backlog
-    /// by the "departure-rate" (RFC 8033 section 5.2). Default "timestamp".
+    /// Delay estimator: "timestamp" of the packet that left last, or backlog over the
+    /// "departure-rate" (RFC 8033 section 5.2). Default "timestamp".
     pub estimator: Estimator,
-    /// Whether the probability rises by 0.02 more at each update that finds a delay above 250 ms, as in Linux and RFC
+    /// `true` if the probability rises by 0.02 more at each update that finds a delay above 250 ms, as in Linux and RFC
     /// 8034; false is RFC 8033. Default true.
     pub long_delay_step: bool,
 }
 
-/// How the queueing delay is measured.
+/// Estimator of the queueing delay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Estimator {
@@ -103,7 +103,7 @@ const DQ_THRESHOLD: u64 = 1 << 14;
 /// Delay above which the probability rises by 2 % more. Not in RFC 8033, but in Linux and RFC 8034.
 const LONG: f64 = 0.25;
 
-/// The law at work on one queue.
+/// The state of the law at one queue.
 #[derive(Clone, Debug)]
 pub struct Pie {
     params: Arc<Params>,
@@ -116,7 +116,7 @@ pub struct Pie {
     /// `delay` at the last update.
     old_delay: f64,
     due: Time,
-    /// When a measurement of the departure rate has begun, and the bytes that have left since.
+    /// Start of the measurement of the departure rate, and the bytes that have left since. `None`: no measurement runs.
     measurement: Option<(Time, u64)>,
     /// Average time in which `DQ_THRESHOLD` bytes leave, seconds; 0 before the first measurement.
     departure_time: f64,
@@ -142,7 +142,7 @@ impl Pie {
         }
     }
 
-    /// A packet of `size` bytes arrives and finds `queue` waiting (RFC 8033 sections 4.1, 4.4 and 5.4).
+    /// Decides about a packet of `size` bytes that arrives and finds `queue` waiting (RFC 8033 sections 4.1, 4.4 and 5.4).
     pub fn arrive(&mut self, queue: Backlog, size: u16, rng: &mut Rng) -> Decision {
         let half = self.params.target.as_secs() / 2.0;
         if self.probability == 0.0 && self.delay < half && self.old_delay < half {
@@ -173,7 +173,7 @@ impl Pie {
     pub fn delay(&self) -> f64 {
         self.delay
     }
-    /// By how much the step is divided: small probabilities move in small steps.
+    /// Returns the divisor of the step: small probabilities move in small steps.
     fn scale(&self) -> f64 {
         match self.probability {
             p if p < 0.000_001 => 2048.0,

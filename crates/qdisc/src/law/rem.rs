@@ -1,4 +1,4 @@
-//! Random exponential marking (Athuraliya, Li, Low and Yin, IEEE Network 2001), as ns-2.35 has it.
+//! Random exponential marking (Athuraliya, Li, Low and Yin, IEEE Network 2001), as in ns-2.35.
 
 use super::{Arrival, ArrivalLaw, Backlog, BuildLaw};
 pub use crate::law::red::Count;
@@ -27,16 +27,16 @@ pub struct Params {
     pub weight: f64,
     /// Weight of the queue's mismatch against that of the rate. Default 0.1.
     pub queue_weight: f64,
-    /// Queue aimed at. Default 20packets.
+    /// Target queue length. Default 20packets.
     pub target: Amount,
     /// Time between two updates of the price, above 0s. Default 2ms.
     pub update: Dur,
-    /// Whether rate and queue are measured in "bytes", and packets chosen in proportion to their
-    /// size, or in "packets". Default "packets".
+    /// Unit of rate and queue length: "bytes", with probabilities in proportion to packet size, or
+    /// "packets". Default "packets".
     pub count: Count,
     /// Mean size of a packet, by which packets and bytes are converted. Default 1000 B.
     pub mean_packet: Size,
-    /// Whether ECN-capable packets are marked rather than dropped. Default false.
+    /// `true` if ECN-capable packets are marked instead of dropped. Default false.
     pub ecn: bool,
 }
 
@@ -79,14 +79,14 @@ impl Signals for Params {
     }
 }
 
-/// The law at work on one queue.
+/// The state of the law at one queue.
 #[derive(Clone, Debug)]
 pub struct Rem {
     params: Params,
     target: f64,
     /// Packets that the link sends between two updates.
     capacity: f64,
-    /// What has arrived since the last update.
+    /// Arrivals since the last update.
     arrived: Backlog,
     /// Average of what arrives between two updates, packets.
     average: f64,
@@ -96,7 +96,7 @@ pub struct Rem {
 }
 
 impl Rem {
-    /// The law for a queue in front of a link of `rate`. The parameters have passed `check`.
+    /// Returns the law for a queue at a link of `rate`; the parameters have passed `check`.
     pub fn new(params: &Params, rate: Rate) -> Rem {
         let mut law = Rem {
             target: params.target.in_packets(params.mean_packet.0 as f64),

@@ -25,8 +25,8 @@ impl Rio {
         assert!(!levels.is_empty(), "RIO has a RED for each precedence");
         Rio { levels: levels.iter().map(|params| Red::new(params, rate)).collect() }
     }
-    /// A packet of `size` bytes and `precedence` (the last one if there are fewer) arrives; of
-    /// precedences up to `k` there waits `queues[k]`.
+    /// Decides about a packet of `size` bytes and `precedence` (the last one if there are fewer); the waiting packets of
+    /// precedences up to `k` are `queues[k]`.
     pub fn arrive(&mut self, now: Time, queues: &[Backlog], size: u16, precedence: u8, rng: &mut Rng) -> Decision {
         let own = usize::from(precedence).min(self.levels.len() - 1);
         let mut decision = Decision::Pass;
@@ -40,16 +40,16 @@ impl Rio {
         }
         decision
     }
-    /// A packet of `precedence` is dropped because the queue is full.
+    /// Notes a drop of a packet of `precedence` because the queue is full.
     pub fn forced(&mut self, precedence: u8) {
         let own = usize::from(precedence).min(self.levels.len() - 1);
         self.levels[own].forced();
     }
-    /// The transmitter is free and nothing waits.
+    /// Notes that the queue is empty and the transmitter free.
     pub fn idle(&mut self, now: Time) {
         self.levels.iter_mut().for_each(|red| red.idle(now));
     }
-    /// The link's rate has changed.
+    /// Notes a change of the link's rate.
     pub fn set_rate(&mut self, rate: Rate) {
         self.levels.iter_mut().for_each(|red| red.set_rate(rate));
     }

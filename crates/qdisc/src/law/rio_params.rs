@@ -25,7 +25,7 @@ pub struct Params {
     pub red: Option<red::Params>,
 }
 
-/// A level as Clark and Fang have it.
+/// Returns a level with the parameters of Clark and Fang.
 fn level(min: u64, max: u64, max_p: f64) -> red::Params {
     red::Params {
         min: Some(Amount::packets(min)),
@@ -48,7 +48,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Each level makes sense by itself, drops what arrives, and counts idle time as the others do.
+    /// Refuses invalid levels, victims other than the arriving packet, and different forms of idle time.
     pub fn check(&self) -> Result<(), Invalid> {
         for (name, level) in self.levels() {
             level.check().map_err(|e| e.within(name))?;

@@ -24,10 +24,10 @@ pub struct Params {
     /// Probability from a third of the limit on, when there are many flows; a quarter of it from a
     /// sixth on, above 0. Default 0.15.
     pub max_p: Fraction,
-    /// Whether an arrival that is the same is dropped with higher probability ("full SRED"), rather
+    /// `true` if an arrival that is the same is dropped with higher probability ("full SRED"), rather
     /// than all alike ("simple SRED"). Default true.
     pub full: bool,
-    /// Whether ECN-capable packets are marked rather than dropped early. Default false.
+    /// `true` if ECN-capable packets are marked instead of dropped early. Default false.
     pub ecn: bool,
 }
 
@@ -38,7 +38,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Everything in range.
+    /// Refuses parameters out of range.
     pub fn check(&self) -> Result<(), Invalid> {
         check::within("zombies", f64::from(self.zombies), 1.0, 1e6)?;
         check::some("overwrite", self.overwrite)?;
@@ -59,13 +59,13 @@ pub struct Sred {
     zombies: Vec<u32>,
     /// Average frequency of hits, P(t); its inverse estimates the number of flows.
     hits: f64,
-    /// With which the last arrival was dropped.
+    /// Drop probability of the last arrival.
     probability: f64,
     params: Params,
 }
 
 impl Sred {
-    /// Compares the flow with one of the list; whether they are the same.
+    /// Compares the flow with one of the list; returns `true` if they are the same.
     fn hit(&mut self, flow: u32, rng: &mut Rng) -> bool {
         let places = u64::from(self.params.zombies);
         if (self.zombies.len() as u64) < places {

@@ -10,14 +10,14 @@ use tailback_diffserv::Dscp;
 use tailback_document::{Invalid, listed};
 use tailback_units::Size;
 
-/// Weighted random early detection, as routers have it: one moving average of the queue in packets,
+/// Weighted random early detection of routers: one moving average of the queue in packets,
 /// and a profile for each code point, precedence or colour that turns it into a drop probability: 0
 /// below `min`, from there linear to 1 / `denominator` at `max`, 1 from `max` on. The queue's limit
 /// is that of the class or the port in which it stands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
-    /// By what packets are told apart: "precedence", "dscp" or "colour". Default "precedence".
+    /// Packet field that selects the profile: "precedence", "dscp" or "colour". Default "precedence".
     #[serde(default)]
     pub by: By,
     /// The average's weight is 2^-exponent, 1 to 16. Default 9.
@@ -31,17 +31,17 @@ pub struct Params {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub profiles: BTreeMap<String, Profile>,
     /// Profile of yellow and red packets, whatever their code point, so that what does not conform to
-    /// a reservation goes first. Default: they are treated like the others.
+    /// a reservation is dropped first. Default: they have the profile of their kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nonconforming: Option<Profile>,
-    /// Whether ECN-capable packets are marked rather than dropped below `max`. Default false.
+    /// `true` if ECN-capable packets are marked instead of dropped below `max`. Default false.
     #[serde(default)]
     pub ecn: bool,
-    /// Whether drops are spaced evenly, p / (1 − count·p), as RED does. Default false.
+    /// `true` if drops are spaced evenly, p / (1 − count·p), as RED does. Default false.
     #[serde(default)]
     pub spread: bool,
-    /// Whether the "queue" has one average, or each "profile" one of what waits under it, as generic
-    /// RED has. Default "queue".
+    /// Scope of the average: the whole "queue", or the waiting packets of each "profile", as in generic
+    /// RED. Default "queue".
     #[serde(default)]
     pub average: Averaged,
     /// Mean size of a packet, by which an idle link ages the average. Default 1500 B.
@@ -49,7 +49,7 @@ pub struct Params {
     pub mean_packet: Size,
 }
 
-/// By what packets are told apart.
+/// Packet field that selects a profile or limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum By {
@@ -62,14 +62,14 @@ pub enum By {
     Colour,
 }
 
-/// What is averaged.
+/// Scope of the average.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Averaged {
-    /// All that waits.
+    /// All waiting packets.
     #[default]
     Queue,
-    /// What waits under each profile by itself.
+    /// The waiting packets of each profile.
     Profile,
 }
 
@@ -101,7 +101,7 @@ const fn from(min: u32) -> Profile {
 }
 
 impl By {
-    /// How many kinds of packets there are.
+    /// Number of kinds of packets.
     pub(crate) fn count(self) -> u8 {
         match self {
             By::Precedence => 8,
@@ -109,7 +109,7 @@ impl By {
             By::Colour => 3,
         }
     }
-    /// Which kind a packet is of.
+    /// Returns the kind of a packet.
     #[inline]
     pub(crate) fn of(self, packet: &Packet) -> usize {
         match self {
@@ -119,7 +119,7 @@ impl By {
             By::Colour => packet.colour() as usize,
         }
     }
-    /// The kind that a key names.
+    /// Returns the kind that a key names. `None`: the key is unknown.
     pub(crate) fn named(self, key: &str) -> Option<u8> {
         match self {
             By::Precedence => key.parse().ok().filter(|n| *n < 8),
@@ -149,11 +149,11 @@ impl By {
     }
 }
 
-/// What packets that do not conform have unless `nonconforming` says otherwise.
+/// Default profile of nonconforming packets.
 const NONCONFORMING: Profile = from(20);
 
 impl Params {
-    /// The profile of each kind of packet, then that of what does not conform, if it has one.
+    /// Returns the profile of each kind of packet, then that of nonconforming packets, if any.
     pub(crate) fn complete(&self) -> Vec<Profile> {
         let mut profiles: Vec<Profile> = (0..self.by.count()).map(|kind| self.by.default_of(kind)).collect();
         for (key, profile) in &self.profiles {
@@ -169,11 +169,11 @@ impl Params {
         let own = self.average == Averaged::Profile;
         Wred::new(profiles, self.exponent, own, self.spread, self.mean_packet.0, site.rate)
     }
-    /// Number of the profile of what does not conform, if there is one.
+    /// Index of the profile of nonconforming packets. `None`: they have the profile of their kind.
     pub(crate) fn special(&self) -> Option<usize> {
         self.nonconforming.map(|_| usize::from(self.by.count()))
     }
-    /// Known keys, numbers in range.
+    /// Refuses unknown keys and numbers out of range.
     pub fn check(&self) -> Result<(), Invalid> {
         check::within("exponent", f64::from(self.exponent), 1.0, 16.0)?;
         check::packet("mean-packet", self.mean_packet)?;

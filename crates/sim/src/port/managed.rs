@@ -10,7 +10,7 @@ use crate::ledger::Count;
 use crate::notice::Notice;
 use crate::responder::Responder;
 use std::collections::VecDeque;
-use tailback_qdisc::cn::Limiters;
+use tailback_qdisc::congestion_notification::Limiters;
 use tailback_qdisc::discipline::by_destination::ByDestination;
 use tailback_qdisc::{Accounting, AdmissionFifo, Cx, Discipline, Gate, Packet, Qdisc};
 use tailback_random::Rng;

@@ -6,11 +6,11 @@ use crate::{Cx, Packet, Reason, Site, Victim};
 use std::collections::VecDeque;
 use tailback_random::Rng;
 
-/// What waits in a queue: a packet, with or without a note attached.
+/// An entry of a queue: a packet, with or without additional data.
 pub trait Item {
     /// The packet.
     fn packet(&self) -> &Packet;
-    /// The packet without its note.
+    /// Returns the packet without the additional data.
     fn into_packet(self) -> Packet;
 }
 
@@ -154,7 +154,7 @@ impl<I: Item> Fifos<I> {
     pub fn packets_of(&self, slot: usize) -> u64 {
         self.queues.get(slot).map_or(0, |q| q.waiting.len() as u64)
     }
-    /// What waits in the queue `slot`.
+    /// The waiting packets of the queue `slot`.
     #[inline]
     pub fn backlog_of(&self, slot: usize) -> Backlog {
         Backlog { packets: self.packets_of(slot), bytes: self.bytes_of(slot) }
@@ -169,7 +169,7 @@ impl<I: Item> Fifos<I> {
     pub fn packets(&self) -> u64 {
         self.packets
     }
-    /// Whether there is more than `site` allows.
+    /// Returns `true` if there is more than `site` allows.
     #[inline]
     pub fn overflow(&self, site: &Site) -> bool {
         self.bytes > site.bytes || self.packets > site.packets

@@ -27,7 +27,7 @@ pub struct Params {
     pub rtt: Dur,
     /// Intervals that are remembered, 1 to 100. Default 5.
     pub intervals: u32,
-    /// In how many of them a flow must have been dropped, 1 to `intervals`. Default 3.
+    /// Number of them in which a flow must have been dropped to be monitored, 1 to `intervals`. Default 3.
     pub needed: u32,
     /// Flows that are remembered of each interval, those with most bytes dropped. Default 50.
     pub flows: u32,
@@ -51,7 +51,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Everything in range.
+    /// Refuses parameters out of range.
     pub fn check(&self) -> Result<(), Invalid> {
         check::duration("rtt", self.rtt)?;
         check::pause("hold", self.hold)?;

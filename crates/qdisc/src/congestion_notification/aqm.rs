@@ -17,7 +17,7 @@ pub struct Simple {
     pub threshold: u64,
     /// P, above 0. Default 0.01.
     pub probability: Fraction,
-    /// Whether frames of TCP that are ECN-capable are marked rather than dropped. Default false.
+    /// `true` if frames of TCP that are ECN-capable are marked rather than dropped. Default false.
     pub ecn: bool,
 }
 
@@ -35,7 +35,7 @@ tailback_document::kinds! {
 }
 
 impl Simple {
-    /// Everything in range.
+    /// Refuses parameters out of range.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.threshold == 0 {
             return Err(Invalid::new("threshold", "0 frames would refuse all; write 1 or more"));
@@ -44,7 +44,7 @@ impl Simple {
     }
 }
 
-/// What becomes of a frame.
+/// The decision about an arriving frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// It is queued.
@@ -56,7 +56,7 @@ pub(super) enum Verdict {
 }
 
 impl Simple {
-    /// Judges an arriving frame of TCP or of UDP with so many of its kind before it.
+    /// Judges an arriving frame of TCP or of UDP with `waiting` frames of its kind in the queue.
     pub(super) fn judge(&self, tcp: bool, waiting: u64, rng: &mut Rng) -> Verdict {
         if waiting <= self.threshold {
             Verdict::Pass

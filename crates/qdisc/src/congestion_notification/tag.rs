@@ -2,17 +2,17 @@
 
 use crate::Packet;
 
-/// What a frame carries that has left a rate limiter.
+/// Rate-limited tag of a frame that has left a rate limiter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tag {
     /// The congestion point that last lowered the limiter's rate, 1 to [`Tag::MAX_POINTS`].
     pub point: u16,
-    /// The Solicit bit: the limiter is so slow that it asks to be told to go faster.
+    /// Solicit bit: the slow limiter requests positive feedback.
     pub solicit: bool,
 }
 
 impl Tag {
-    /// Congestion points that tags can tell apart: nine bits of the packet record are free for their number.
+    /// Number of distinct congestion points in tags: the packet record has nine free bits.
     pub const MAX_POINTS: usize = 0x1ff;
 }
 

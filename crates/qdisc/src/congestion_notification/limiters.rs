@@ -2,7 +2,7 @@
 
 use super::aqm::Verdict;
 use super::filter::hashed;
-use super::reaction::{self, React, Reaction};
+use super::rp::{self, React, Reaction};
 use super::{Aqm, Feedback, Filter, Frame, Origin, Origins, Tag};
 use crate::state::{INDEX, bytes_of};
 use crate::{Cx, Discipline, Gate, Packet, Qdisc, Reason, Site, Spec};
@@ -12,28 +12,28 @@ use std::collections::BTreeMap;
 use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Time};
 
-/// What a reaction point is made of.
+/// Parameters of a reaction point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LimitersSpec {
-    /// What frames have in common that share a limiter.
+    /// Fields that frames of one limiter have in common.
     pub filter: Filter,
-    /// Number of limiters that keys are hashed to; none has one for each key.
+    /// Number of hash buckets; `None`: one limiter per key.
     pub queues: Option<u32>,
     /// The law of each limiter's rate.
-    pub law: reaction::Spec,
+    pub law: rp::Spec,
     /// Queue management before each limiter's queue, if any.
     pub aqm: Option<Aqm>,
     /// The queue of each limiter.
     pub discipline: Spec,
     /// Memory that all limiters' queues share, buffer bytes; `u64::MAX` is unbounded.
     pub buffer: u64,
-    /// Whose memory that is.
+    /// Owner of that memory.
     pub memory: Memory,
     /// Bytes that a frame's tag adds to it.
     pub tag_bytes: u16,
 }
 
-/// Whose memory a reaction point's buffer is.
+/// Owner of a reaction point's buffer memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Memory {
@@ -45,7 +45,7 @@ pub enum Memory {
     Shared,
 }
 
-/// What a reaction point has counted since it was last reset.
+/// Counters of a reaction point since the last reset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Limiters set up.
@@ -69,11 +69,11 @@ pub struct Counters {
     pub most_bytes: u64,
     /// Integral over time of the buffer bytes in the limiters' queues, byte · picosecond.
     pub area: u128,
-    /// The same of the number of limiters, limiter · picosecond.
+    /// Integral of the number of limiters, limiter · picosecond.
     pub active_area: u128,
 }
 
-/// What a message has done.
+/// The effect of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Heard {
     /// A limiter has been set up or its rate changed.
@@ -99,7 +99,7 @@ pub struct Limiters {
     index: BTreeMap<u64, usize>,
     /// Slots with a limiter, in the order of their turns.
     active: Vec<usize>,
-    /// Whose turn it is: 0 the default path, k the k-th active slot.
+    /// Queue whose turn it is: 0 the default path, k the k-th active slot.
     turn: usize,
     /// Packets in all queues, and buffer bytes in those of limiters.
     packets: u64,
@@ -156,7 +156,7 @@ impl Limiters {
         }
     }
 
-    /// What has been counted since the last [`Limiters::reset`].
+    /// Returns the counters since the last [`Limiters::reset`].
     pub fn counters(&mut self, now: Time) -> Counters {
         self.settle(now);
         self.counters
@@ -183,7 +183,7 @@ impl Limiters {
     fn has_room(&self, size: u64) -> bool {
         self.pool_bytes() + size <= self.spec.buffer
     }
-    /// A packet is about to be queued: makes it as long as it will be with a tag, if it will have one and has none yet.
+    /// Adds the length of a tag to a packet that is about to be queued, if it will get a tag and has no tag yet.
     pub fn lengthen(&mut self, now: Time, packet: &mut Packet) {
         if self.spec.tag_bytes > 0 && packet.tag().is_none() && self.limiter_of(now, packet).is_some() {
             packet.grow(self.spec.tag_bytes);
@@ -201,7 +201,7 @@ impl Limiters {
         self.retire(at);
         self.slots[at].law.is_some().then_some(at)
     }
-    /// What it is made of.
+    /// Returns the parameters.
     pub fn spec(&self) -> &LimitersSpec {
         &self.spec
     }
@@ -257,7 +257,7 @@ impl Limiters {
         self.spec.queues.map_or(key, |queues| hashed(key, queues))
     }
 
-    /// Sets up the limiter of a key that has none.
+    /// Sets up a limiter for a key without one.
     fn limit(&mut self, now: Time, key: u64) -> usize {
         let (slots, spec) = (&mut self.slots, &self.spec);
         let site = Site { bytes: spec.buffer, packets: u64::MAX, rate: self.site.rate };
@@ -307,8 +307,8 @@ impl Limiters {
         self.touched = now;
     }
 
-    /// Takes what disciplines have dropped since there were `before` in the list off the accounts;
-    /// `from` is the slot that they were in, none the default path.
+    /// Subtracts the drops of inner disciplines from the accounts, from index `before` of the list on; `from` is their slot.
+    /// `None`: the default path.
     fn forget(&mut self, before: usize, from: Option<usize>, cx: &Cx<'_>) {
         for dropped in &cx.dropped[before..] {
             let (size, tcp) = (u64::from(dropped.packet.size), self.origin(dropped.packet.flow()).tcp);
@@ -472,7 +472,7 @@ impl Qdisc for Limiters {
                 self.forget(before, at, cx);
             }
         }
-        // The port asks for a packet next.
+        // The port dequeues next.
         self.idle_until = self.idle_until.filter(|at| *at > now);
     }
     fn set_rate(&mut self, rate: Rate) {

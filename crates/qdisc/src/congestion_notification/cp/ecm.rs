@@ -2,7 +2,7 @@
 
 use super::{Answer, Arrival, Occupancy, Watch};
 use crate::check;
-use crate::cn::Feedback;
+use crate::congestion_notification::Feedback;
 use crate::signals::Length;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -54,7 +54,7 @@ impl Params {
             last: 0.0,
         }
     }
-    /// Everything in range.
+    /// Refuses parameters out of range.
     pub fn check(&self) -> Result<(), Invalid> {
         check::some("sampling", self.sampling)?;
         check::above("equilibrium", self.equilibrium, 0.0, 1e6)?;

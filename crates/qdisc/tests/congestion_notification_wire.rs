@@ -1,7 +1,7 @@
 //! Messages of congestion points and tags as bytes, against frames written down by hand.
 
-use tailback_qdisc::cn::point::{Spec, bcn, qcn};
-use tailback_qdisc::cn::wire::{
+use tailback_qdisc::congestion_notification::cp::{Spec, bcn, qcn};
+use tailback_qdisc::congestion_notification::wire::{
     BcnMessage, CN_TAG_LENGTH, COPIED, Cnm, Format, Malformed, RATE_LIMITED_LENGTH, RateLimitedTag, check_sequence,
 };
 

@@ -3,7 +3,7 @@
 use super::React;
 use super::bcn::above_zero;
 use crate::check;
-use crate::cn::Feedback;
+use crate::congestion_notification::Feedback;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -13,9 +13,9 @@ use tailback_units::{Dur, Fraction, Rate, Size, Time};
 /// Cycles of fast recovery.
 const FAST: u32 = 5;
 
-/// A target of more than so many times the rate is too far away (the standard's constant).
+/// Ratio of target and rate above which the target is reduced (the standard's constant).
 const FAR: f64 = 10.0;
-/// What a target that is so far above the rate is divided by in the first cycle.
+/// Divisor of such a target in the first cycle.
 const NEARER: f64 = 8.0;
 
 /// Reaction to QCN's messages (IEEE 802.1Qau-2010; R. Pan's pseudo-code for it): a message takes `decrease` × |Fb| of the
@@ -31,7 +31,7 @@ pub struct Params {
     pub decrease: Fraction,
     /// Added to the target in each cycle of active increase, above 0. Default 5 Mbit/s.
     pub increase: Rate,
-    /// The same of hyper-active increase, times the cycles that both have done in it; above 0. Default 50 Mbit/s.
+    /// Step of hyper-active increase, multiplied by the cycles that both counters have spent in it; above 0. Default 50 Mbit/s.
     pub hyper: Rate,
     /// The lowest rate, above 0. Default 10 Mbit/s.
     pub floor: Rate,
@@ -39,8 +39,8 @@ pub struct Params {
     pub bytes: Size,
     /// Time of a cycle of the timer, above 0s. Default 15 ms.
     pub timer: Dur,
-    /// Each cycle's length is drawn from so much below to so much above, as a share of it, so that limiters do not
-    /// step together. Default 0.15.
+    /// Random variation of each cycle's length, up and down, as a share of it, so that limiters do not step
+    /// together. Default 0.15.
     pub jitter: Fraction,
 }
 
@@ -73,7 +73,7 @@ impl Params {
             by_time: 0,
         }
     }
-    /// Everything in range.
+    /// Refuses parameters out of range.
     pub fn check(&self) -> Result<(), Invalid> {
         check::above("decrease", self.decrease.0, 0.0, 1.0 / 126.0)?;
         for (field, rate) in [("increase", self.increase), ("hyper", self.hyper), ("floor", self.floor)] {
@@ -127,7 +127,7 @@ impl Qcn {
     fn time_cycle(&self, rng: &mut Rng) -> Dur {
         Dur((self.params.timer.0 as f64 * self.share(self.by_time, rng)) as u64)
     }
-    /// The length of a cycle after so many, as a share of the first ones'.
+    /// Returns the length of the cycle after `cycles` cycles, as a share of that of the first ones.
     fn share(&self, cycles: u32, rng: &mut Rng) -> f64 {
         let jitter = 1.0 + self.params.jitter.0 * (2.0 * rng.uniform() - 1.0);
         if cycles < FAST { jitter } else { 0.5 * jitter }

@@ -1,9 +1,9 @@
-//! What BCN's and ECM's rate laws have in common: additive increase and multiplicative decrease by
-//! the amount of the feedback, a stop of random length, and drift.
+//! Common part of the rate laws of BCN and ECM: additive increase and multiplicative decrease by the amount of the feedback, a
+//! stop of random length, and drift.
 
 use super::React;
 use crate::check;
-use crate::cn::Feedback;
+use crate::congestion_notification::Feedback;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -46,7 +46,7 @@ pub struct Constants {
     pub floor: f64,
     /// Rate after the first stop.
     pub restart: f64,
-    /// Whether a restart's rate halves with each stop that follows another.
+    /// `true` if a restart's rate halves with each stop that follows another.
     pub halve: bool,
     /// Longest stop, the first time.
     pub stop: Dur,
@@ -87,7 +87,7 @@ impl React for Aimd {
         let c = &self.constants;
         match feedback {
             Feedback::Stop => {
-                // Frames that were under way when it stopped ask for no second stop.
+                // Frames that were in flight when it stopped cause no second stop.
                 if self.until > now {
                     return false;
                 }

@@ -1,10 +1,9 @@
-//! Congestion notification in switched Ethernet: congestion points, reaction points, and what
-//! travels between them (the terms are those of IEEE 802.1Qau).
+//! Congestion notification in switched Ethernet, in the terms of IEEE 802.1Qau: congestion points (CP), reaction points (RP),
+//! and the messages and tags between them.
 //!
-//! A *congestion point* (`point/`) watches one output queue: numbers in, a message out. A *reaction
-//! law* (`reaction/`) sets the rate of one rate limiter: messages in, a rate out. Neither owns
-//! packets. [`Limiters`] are the queues of a reaction point, at the port where frames enter the
-//! network's core; they hold packets and ask the laws.
+//! A congestion point (`cp/`) watches one output queue and returns messages. The law of a reaction point (`rp/`) sets the rate of
+//! one rate limiter by the messages that it receives. Neither owns packets. [`Limiters`] are the queues of a reaction point, at
+//! the port where frames enter the network's core; they hold packets and apply the laws.
 //!
 //! ```text
 //!        ┌ filter ─▶ limiter R1 ┐                             congestion point
@@ -14,13 +13,13 @@
 //!                       └───────── message, on the way back ────┘
 //! ```
 //!
-//! Another mechanism is one file in `point/`, one in `reaction/` and a line in each list.
+//! Another mechanism is one file in `cp/`, one in `rp/` and a line in each list.
 
 mod aqm;
+pub mod cp;
 mod filter;
 mod limiters;
-pub mod point;
-pub mod reaction;
+pub mod rp;
 mod tag;
 pub mod wire;
 
@@ -29,7 +28,7 @@ pub use filter::{Filter, Frame, Origin, Origins};
 pub use limiters::{Counters, Heard, Limiters, LimitersSpec, Memory};
 pub use tag::Tag;
 
-/// What a congestion point asks of the source of a frame.
+/// Feedback of a congestion point (CP) to the source of a frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Feedback {
     /// BCN 0: send nothing for a while.

@@ -25,7 +25,7 @@ pub struct Params {
     /// A stop lasts a time uniform from 0 to this, which doubles with each stop until the next
     /// increase, up to 1024 times; above 0s. Default 10 us.
     pub stop: Dur,
-    /// Growth without messages, so that a limiter that hears nothing ends. Absent, there is none.
+    /// Growth of the rate without messages, which ends limiters that receive no message. Default: no growth.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drift: Option<Drift>,
 }
@@ -59,7 +59,7 @@ impl Params {
         };
         Aimd::new(constants, line, now)
     }
-    /// Everything in range.
+    /// Refuses parameters out of range.
     pub fn check(&self) -> Result<(), Invalid> {
         check::above("decrease", self.decrease.0, 0.0, 0.25)?;
         above_zero("increase", self.increase)?;

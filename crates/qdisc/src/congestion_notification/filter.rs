@@ -6,19 +6,19 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// What a frame's header says besides what its packet record holds.
+/// Header fields of a frame that the packet record does not hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
     /// The host that sent it.
     pub source: u16,
-    /// Whether it belongs to a transport that responds (TCP, its acknowledgements included).
+    /// `true` if it belongs to a transport that responds (TCP, its acknowledgements included).
     pub tcp: bool,
 }
 
 /// By flow, where its packets come from.
 pub type Origins = Arc<[Origin]>;
 
-/// What filters look at, of a frame that waits or of one that a message is about.
+/// Fields that filters read, of a waiting frame or of the sampled frame in a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
     /// Its flow.
@@ -37,7 +37,7 @@ impl Frame {
     }
 }
 
-/// What frames have in common that share a limiter, besides their class.
+/// Fields that frames of one limiter have in common, besides their class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Filter {

@@ -1,5 +1,5 @@
-//! Congestion points: each watches one output queue and says what to tell the source of an arriving
-//! frame. Numbers in, a message out.
+//! Congestion points (CP, IEEE 802.1Qau): each watches one output queue and returns the feedback to the source of an arriving
+//! frame.
 
 pub mod bcn;
 pub mod ecm;
@@ -15,20 +15,20 @@ use tailback_random::Rng;
 /// An arriving frame as a congestion point sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
-    /// What waits already, without this frame.
+    /// The waiting frames, without this one.
     pub queued: Backlog,
     /// Its buffer bytes.
     pub size: u16,
-    /// Its tag's Solicit bit, if it has a tag of this point; none without a tag or with another's.
+    /// Solicit bit of its tag. `None`: it has no tag, or that of another congestion point.
     pub limited: Option<bool>,
 }
 
-/// What a congestion point answers.
+/// The answer of a congestion point.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Answer {
-    /// Whether the frame was sampled.
+    /// `true` if the frame was sampled.
     pub sampled: bool,
-    /// What to tell its source; none is nothing.
+    /// Feedback to its source. `None`: no message.
     pub feedback: Option<Feedback>,
 }
 
@@ -67,7 +67,7 @@ macro_rules! points {
         }
 
         impl Spec {
-            /// Whether it looks at the congestion point's number in the tags of frames.
+            /// Returns `true` if it looks at the congestion point's number in the tags of frames.
             pub fn reads_tags(&self) -> bool {
                 !matches!(self, Spec::Qcn(_))
             }

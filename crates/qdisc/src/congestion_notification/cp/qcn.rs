@@ -2,7 +2,7 @@
 
 use super::{Answer, Arrival, Watch};
 use crate::check;
-use crate::cn::Feedback;
+use crate::congestion_notification::Feedback;
 use crate::signals::Length;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,9 +14,9 @@ use tailback_units::{Fraction, Size};
 pub const MOST: f64 = 63.0;
 
 /// Quantised congestion notification (IEEE 802.1Qau-2010): after some bytes have arrived, one frame is sampled,
-/// Fb = −(Q − Qeq + w ΔQ) is worked out, ΔQ being the queue's growth since the sample before, and if it is negative its
-/// source is told |Fb| in six bits. The next sample comes the sooner the larger |Fb| was: after 150, 75,
-/// 50, 37.5, 30, 25, 21.5 or 18.5 kB, as the upper three of these bits say (R. Pan's pseudo-code for the standard). No one is told to go faster.
+/// Fb = −(Q − Qeq + w ΔQ) is computed, ΔQ being the growth of the queue since the last sample, and if it is negative, |Fb| in six
+/// bits goes to the source. The larger |Fb|, the sooner the next sample: after 150, 75, 50, 37.5, 30, 25, 21.5 or 18.5 kB by
+/// the upper three of these bits (R. Pan's pseudo-code for the standard). There is no positive feedback.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
@@ -30,7 +30,7 @@ pub struct Params {
     /// with |Fb|, not by the standard's table. Absent, it is the table's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub least: Option<Fraction>,
-    /// Each distance is drawn from so much below to so much above, as a share of it. Default 0.15.
+    /// Random variation of each distance, up and down, as a share of it. Default 0.15.
     pub jitter: Fraction,
 }
 
@@ -49,7 +49,7 @@ impl Params {
     pub fn build(&self) -> Qcn {
         Qcn { params: self.clone(), last: 0.0, left: self.sample.0 as f64 }
     }
-    /// Everything in range.
+    /// Refuses parameters out of range.
     pub fn check(&self) -> Result<(), Invalid> {
         for (field, size) in [("equilibrium", self.equilibrium), ("sample", self.sample)] {
             if !(1..=1_000_000_000).contains(&size.0) {
@@ -64,7 +64,7 @@ impl Params {
 /// Bytes until the next sample by the upper three of the feedback's six bits, kB (R. Pan's pseudo-code for 802.1Qau).
 const TABLE: [f64; 8] = [150.0, 75.0, 50.0, 37.5, 30.0, 25.0, 21.5, 18.5];
 
-/// The same as a share of the distance without feedback.
+/// Returns the distance to the next sample as a share of that without feedback.
 fn step(quantised: f64) -> f64 {
     TABLE[(quantised as usize >> 3).min(7)] / TABLE[0]
 }

@@ -7,7 +7,7 @@
 //! The slides of BCN name the fields and their order, but few widths. What they leave open is chosen here such that a
 //! message is the shortest Ethernet frame; the constants say which these are.
 
-use super::point::Spec;
+use super::cp::Spec;
 
 /// A MAC address.
 pub type Mac = [u8; 6];
@@ -67,8 +67,8 @@ impl Format {
     pub fn of(spec: &Spec) -> Format {
         if matches!(spec, Spec::Qcn(_)) { Format::Cnm } else { Format::Bcn }
     }
-    /// Bytes of a message about a frame of so many bytes with or without a tag, check sequence included: of a CNM those of
-    /// its copy, and of the tag that it gives back.
+    /// Returns the bytes of a message about a frame of `sampled` bytes with or without a tag, check sequence included. A CNM
+    /// includes a copy of the frame's start and the returned tag.
     pub fn length(self, sampled: u16, tagged: bool) -> u16 {
         let length = match self {
             Format::Bcn => BCN_LENGTH,
@@ -84,7 +84,7 @@ impl Format {
 /// BCN's message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BcnMessage {
-    /// Whose frame was sampled.
+    /// Source address of the sampled frame.
     pub destination: Mac,
     /// The congestion point's address.
     pub source: Mac,
@@ -101,7 +101,7 @@ pub struct BcnMessage {
     pub growth: i16,
     /// The sampled frame's timestamp, or the congestion point's.
     pub timestamp: u16,
-    /// What the sampled frame begins with.
+    /// First bytes of the sampled frame.
     pub copied: [u8; COPIED],
 }
 
@@ -143,7 +143,7 @@ impl BcnMessage {
 pub struct RateLimitedTag {
     /// Version, 0 to 15.
     pub version: u8,
-    /// The Solicit bit of July 2005, the lowest of the reserved ones; version 2 has none.
+    /// The Solicit bit of July 2005, the lowest reserved bit; not in version 2.
     pub solicit: bool,
     /// CPID: the congestion point that last slowed the limiter.
     pub point: u16,
@@ -174,13 +174,13 @@ impl RateLimitedTag {
 /// 802.1Qau's message (802.1Q, clause 33.4).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cnm {
-    /// Whose frame was sampled.
+    /// Source address of the sampled frame.
     pub destination: Mac,
     /// The congestion point's address.
     pub source: Mac,
     /// Priority and VLAN of its Q-tag.
     pub control: u16,
-    /// The flow identifier of the sampled frame's CN-TAG, which goes back to its reaction point; none if it had none.
+    /// The flow identifier of the sampled frame's CN-TAG, returned to its reaction point. `None`: the frame had no tag.
     pub flow: Option<u16>,
     /// Version, 0 to 15; 0 is the standard's.
     pub version: u8,

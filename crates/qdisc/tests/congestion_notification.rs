@@ -1,10 +1,10 @@
 //! Congestion notification: the table of messages, the slope, the traps, and the limiters' queues.
 
 use std::sync::Arc;
-use tailback_qdisc::cn::point::{Answer, Arrival, Watch, bcn, ecm, qcn};
-use tailback_qdisc::cn::reaction::{React, Spec as LawSpec};
-use tailback_qdisc::cn::{
-    Aqm, Feedback, Filter, Frame, Heard, Limiters, LimitersSpec, Memory, Origin, Simple, Tag, reaction,
+use tailback_qdisc::congestion_notification::cp::{Answer, Arrival, Watch, bcn, ecm, qcn};
+use tailback_qdisc::congestion_notification::rp::{React, Spec as LawSpec};
+use tailback_qdisc::congestion_notification::{
+    Aqm, Feedback, Filter, Frame, Heard, Limiters, LimitersSpec, Memory, Origin, Simple, Tag, rp,
 };
 use tailback_qdisc::law::Backlog;
 use tailback_qdisc::{Cx, Dropped, Ecn, Gate, Packet, Qdisc, Reason, Site, Spec, Traits};
@@ -134,8 +134,8 @@ fn ecm_feeds_back_offset_less_weighted_growth_within_its_bounds() {
     assert_eq!(ask(0, 91, None), STOP);
 }
 
-fn law() -> reaction::Reaction {
-    LawSpec::Bcn(reaction::bcn::Params::default()).build(Rate::mbit(10_000), Time::ZERO)
+fn law() -> rp::Reaction {
+    LawSpec::Bcn(rp::bcn::Params::default()).build(Rate::mbit(10_000), Time::ZERO)
 }
 
 #[test]
@@ -181,9 +181,9 @@ fn a_stop_lasts_a_random_time_that_doubles_until_the_next_increase() {
 
 #[test]
 fn a_limiter_that_hears_nothing_drifts_to_the_line_rate_and_ends() {
-    let params = reaction::bcn::Params {
-        drift: Some(reaction::aimd::Drift { step: Rate::mbit(1), every: Dur::from_us(1) }),
-        ..reaction::bcn::Params::default()
+    let params = rp::bcn::Params {
+        drift: Some(rp::aimd::Drift { step: Rate::mbit(1), every: Dur::from_us(1) }),
+        ..rp::bcn::Params::default()
     };
     let mut law = LawSpec::Bcn(params).build(Rate::mbit(10_000), Time::ZERO);
     law.hear(Time::ZERO, 1, Feedback::Change(-4.0), &mut rng());
@@ -208,7 +208,7 @@ fn limiters(filter: Filter, aqm: Option<Simple>, discipline: Spec) -> LimitersSp
     LimitersSpec {
         filter,
         queues: None,
-        law: LawSpec::Bcn(reaction::bcn::Params::default()),
+        law: LawSpec::Bcn(rp::bcn::Params::default()),
         aqm: aqm.map(Aqm::Simple),
         discipline,
         buffer: 150_000,
@@ -424,8 +424,8 @@ fn qcn_samples_by_the_table_of_eight_steps() {
     assert!(qcn_samples(&line, 78).2.abs_diff(100_000 / 38) <= 10);
 }
 
-fn steady() -> reaction::qcn::Params {
-    reaction::qcn::Params { jitter: Fraction(0.0), ..reaction::qcn::Params::default() }
+fn steady() -> rp::qcn::Params {
+    rp::qcn::Params { jitter: Fraction(0.0), ..rp::qcn::Params::default() }
 }
 
 #[test]
@@ -491,7 +491,7 @@ fn qcns_cycles_are_drawn_from_fifteen_per_cent_about_their_length() {
     let mut rng = rng();
     let mut lengths = Vec::new();
     for _ in 0..2_000 {
-        let mut law = reaction::qcn::Params::default().build(LINE, Time::ZERO);
+        let mut law = rp::qcn::Params::default().build(LINE, Time::ZERO);
         law.hear(Time(1), 9, Feedback::Change(-63.0), &mut rng);
         let low = law.rate();
         let mut sent = 0;

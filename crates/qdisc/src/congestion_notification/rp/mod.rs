@@ -13,7 +13,7 @@ use tailback_units::{Rate, Time};
 pub trait React {
     /// A message of congestion point `point` (from 1); whether it was obeyed.
     fn hear(&mut self, now: Time, point: u16, feedback: Feedback, rng: &mut Rng) -> bool;
-    /// A frame of so many wire bytes has left the limiter.
+    /// Notes that a frame of `bytes` wire bytes has left the limiter.
     fn sent(&mut self, _now: Time, _bytes: u16, _rng: &mut Rng) {}
     /// Brings what changes by time alone up to `now`.
     fn advance(&mut self, _now: Time, _rng: &mut Rng) {}
@@ -21,13 +21,13 @@ pub trait React {
     fn rate(&self) -> f64;
     /// Nothing is sent before this instant.
     fn stopped_until(&self) -> Time;
-    /// What its frames' tags name: the congestion point that last slowed it, 0 before any has.
+    /// Congestion point that the tags of its frames name: the last that slowed it; 0: none has.
     fn point(&self) -> u16;
-    /// Whether frames should ask for more rate.
+    /// Returns `true` if the tags of its frames solicit positive feedback.
     fn solicits(&self) -> bool {
         false
     }
-    /// Whether it limits nothing any more.
+    /// Returns `true` if it limits nothing any more.
     fn is_over(&self) -> bool;
 }
 

@@ -26,7 +26,7 @@ pub struct Params {
     pub restart: Rate,
     /// A first stop lasts a time uniform from 0 to this, above 0s. Default 10 us.
     pub stop: Dur,
-    /// Growth without messages, so that a limiter that hears nothing ends. Absent, there is none.
+    /// Growth of the rate without messages, which ends limiters that receive no message. Default: no growth.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drift: Option<Drift>,
 }
@@ -60,7 +60,7 @@ impl Params {
         };
         Aimd::new(constants, line, now)
     }
-    /// Everything in range.
+    /// Refuses parameters out of range.
     pub fn check(&self) -> Result<(), Invalid> {
         check::some("decrease", self.decrease)?;
         for (field, rate) in [("increase", self.increase), ("floor", self.floor), ("restart", self.restart)] {

@@ -5,12 +5,12 @@ use crate::signals::Length;
 use tailback_document::Invalid;
 use tailback_units::Size;
 
-/// How a queue is measured: in frames as they come, or in so many bytes for each.
+/// Unit of the queue length: frames of any length, or frames of a fixed number of bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Occupancy(Option<f64>);
 
 impl Occupancy {
-    /// Frames of `frame` bytes; none counts frames whatever their length.
+    /// Measures in frames of `frame` bytes. `None`: counts frames of any length.
     pub fn new(frame: Option<Size>) -> Occupancy {
         Occupancy(frame.map(|size| size.0 as f64))
     }
@@ -19,7 +19,7 @@ impl Occupancy {
     pub fn of(self, queued: Backlog) -> f64 {
         self.0.map_or(queued.packets as f64, |frame| queued.bytes as f64 / frame)
     }
-    /// So many frames, of so many bytes each or as they come, as a length of queue.
+    /// Returns a queue length of `frames` frames as a threshold.
     pub fn length(frame: Option<Size>, frames: f64) -> Length {
         frame.map_or(Length::Packets(frames), |size| Length::Bytes(frames * size.0 as f64))
     }

@@ -2,7 +2,7 @@
 
 use super::{Answer, Arrival, Occupancy, Watch};
 use crate::check;
-use crate::cn::Feedback;
+use crate::congestion_notification::Feedback;
 use crate::signals::Length;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,9 +14,9 @@ use tailback_units::{Fraction, Size};
 const LONGEST: f64 = 1e6;
 
 /// Backward congestion notification, July 2005 (D. Bergamasco, IEEE 802 Plenary): frames are
-/// sampled, and where the queue stands decides what their source is told: BCN 0 (stop) when it is
-/// full, BCN−4 to BCN−1 above the equilibrium, BCN+1 to BCN+4 below. A source that is not limited by
-/// this point is never told to go faster.
+/// sampled, and the queue length decides the feedback to their source: BCN 0 (stop) if it is
+/// full, BCN−4 to BCN−1 above the equilibrium, BCN+1 to BCN+4 below. Positive feedback goes only to sources that this
+/// congestion point limits.
 ///
 /// The slides give neither thresholds nor the spacing between them: here they are spread evenly.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -35,10 +35,10 @@ pub struct Params {
     /// T+1, T+2 and T+3, falling from `equilibrium` to 0. Absent, evenly between them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub below: Option<[f64; 3]>,
-    /// Whether sources are slowed only while the queue grows, and sped up only while it shrinks,
+    /// `true` if sources are slowed only while the queue grows, and sped up only while it shrinks,
     /// since the sample before. Default true.
     pub derivative: bool,
-    /// Whether a frame that solicits is answered although it was not sampled. Default true.
+    /// `true` if a frame that solicits is answered although it was not sampled. Default true.
     pub solicit: bool,
     /// Bytes that count as a frame; absent, frames are counted whatever their length.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -121,14 +121,13 @@ pub struct Bcn {
     below: [f64; 4],
     derivative: bool,
     solicit: bool,
-    /// Length at the last sample: what has come since less what has left is the counter that the
-    /// slides keep, set to 0 at each sample.
+    /// Length at the last sample. The counter of the slides, set to 0 at each sample, is arrivals minus departures since then.
     last: f64,
 }
 
 impl Bcn {
-    /// The message for a queue of `length` frames, without the tests on the frame and the slope:
-    /// −5 is BCN 0, 0 none.
+    /// Returns the feedback for a queue of `length` frames, without the tests on the frame and the slope: −5 is BCN 0, 0 is no
+    /// message.
     fn level(&self, length: f64) -> i32 {
         let above = self.above.iter().filter(|t| length > **t).count() as i32;
         let below = self.below.iter().filter(|t| length < **t).count() as i32;
