@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tailback import _native
-from tailback.frames import TABLES
+from tailback.results.tables import TABLES
 
 ROOT = Path(__file__).resolve().parents[2]
 LINT = ROOT / "tools" / "language.py"

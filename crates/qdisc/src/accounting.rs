@@ -1,4 +1,4 @@
-//! What token buckets count of a packet: what buffers count, and so many bytes more or less.
+//! Overhead accounting of token buckets: the bytes that they count for a packet.
 
 use crate::Packet;
 use core::fmt;
@@ -10,12 +10,12 @@ use std::borrow::Cow;
 use tailback_document::{DecodeError, Invalid, Path};
 use tailback_units::parse_bytes;
 
-/// Bytes that are counted of each packet beyond what buffers count, negative where less counts:
-/// `"18B"` for Ethernet's header and check sequence, `"-8B"` to leave out two MPLS labels. As a table also the shortest
-/// length that counts, and whether the whole is cut into ATM cells: `{ bytes = "44B", least = "64B", cells = true }`.
+/// Bytes counted for each packet in addition to its buffer bytes, negative to count less:
+/// `"18B"` for Ethernet's header and check sequence, `"-8B"` to leave out two MPLS labels. A table also sets
+/// the minimum length that is counted, and the segmentation into ATM cells: `{ bytes = "44B", least = "64B", cells = true }`.
 ///
-/// In this order, as Linux has it (`psched_l2t_ns` in `include/net/sch_generic.h`): the bytes are added, what is shorter
-/// counts as `least`, and each begun 48 bytes count as a cell of 53 (ITU-T I.361, AAL5 of I.363.5).
+/// In the order of Linux (`psched_l2t_ns` in `include/net/sch_generic.h`): the bytes are added, a smaller sum
+/// counts as `least`, and each 48 bytes begun count as a cell of 53 (ITU-T I.361, AAL5 of I.363.5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Accounting {
     more: i32,
@@ -24,44 +24,44 @@ pub struct Accounting {
     cells: bool,
 }
 
-/// Bytes of an ATM cell, and those of them that carry what is sent.
+/// Bytes of an ATM cell, and of its payload.
 const CELL: u32 = 53;
 const CELL_PAYLOAD: u32 = 48;
 
-/// More is no layer's.
+/// Upper bound of the overhead, bytes: no lower layer adds more.
 const MOST: i32 = 1_000;
-/// Less is no stack of labels or header.
+/// Lower bound of the overhead, bytes: no label stack or header is longer.
 const LEAST: i32 = -255;
 
 impl Accounting {
-    /// So many bytes more, or less.
+    /// Returns an accounting that adds `more` bytes, or subtracts if negative.
     pub fn new(more: i32) -> Accounting {
         Accounting { more, least: 0, cells: false }
     }
-    /// The same with a shortest length, bytes.
+    /// Returns the same accounting with a minimum length, bytes.
     pub fn at_least(self, least: u16) -> Accounting {
         Accounting { least: i32::from(least), ..self }
     }
-    /// The same in whole ATM cells.
+    /// Returns the same accounting in whole ATM cells.
     pub fn in_cells(self) -> Accounting {
         Accounting { cells: true, ..self }
     }
-    /// Bytes that count for a packet, at least 1.
+    /// Returns the bytes counted for a packet, at least 1.
     #[inline]
     pub fn bytes(self, packet: &Packet) -> u32 {
         self.of(packet.size)
     }
-    /// Bytes that count for so many bytes, at least 1.
+    /// Returns the bytes counted for `bytes` buffer bytes, at least 1.
     #[inline]
     pub fn of(self, bytes: u16) -> u32 {
         let long = i32::from(bytes).saturating_add(self.more).max(self.least).max(1).unsigned_abs();
         if self.cells { long.div_ceil(CELL_PAYLOAD) * CELL } else { long }
     }
-    /// Whether it may count less than there is.
+    /// Returns `true` if it may count less than the buffer bytes.
     pub fn takes_away(self) -> bool {
         self.more < 0
     }
-    /// Refuses what no layer adds or takes away.
+    /// Refuses an overhead that no lower layer has.
     pub fn check(self, field: &str) -> Result<(), Invalid> {
         if (LEAST..=MOST).contains(&self.more) {
             return Ok(());
@@ -80,7 +80,7 @@ impl fmt::Display for Accounting {
 }
 impl Serialize for Accounting {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        // A table only where it says more than a text: documents without one stay what they were.
+        // A table only if the text form cannot express it, so that other documents stay as they are.
         if self.least == 0 && !self.cells {
             return s.collect_str(self);
         }
@@ -128,9 +128,9 @@ impl<'de> Deserialize<'de> for Accounting {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         let value = Value::deserialize(d)?;
         read(&value).ok_or_else(|| {
-            let help = "write bytes more or less, such as \"18B\" or \"-8B\", or a table such as \
+            let help = "write the bytes to add or subtract, such as \"18B\" or \"-8B\", or a table such as \
                         { bytes = \"44B\", least = \"64B\", cells = true }";
-            DecodeError::value(Path::root(), format!("{value} is no number of bytes"), Some(help.to_owned())).carry()
+            DecodeError::value(Path::root(), format!("{value} is not a number of bytes"), Some(help.to_owned())).carry()
         })
     }
 }
@@ -147,12 +147,12 @@ impl JsonSchema for Accounting {
                 { "type": "string", "format": "bytes, negative for less", "examples": ["18B", "-8B"] },
                 {
                     "type": "object",
-                    "description": "What a token bucket counts of a packet: bytes more, then at least so many, then whole cells.",
+                    "description": "Bytes that a token bucket counts for a packet: overhead is added, then the minimum length applies, then whole cells.",
                     "additionalProperties": false,
                     "properties": {
-                        "bytes": { "type": "string", "description": "Bytes more, negative for less. Default \"0B\"." },
-                        "least": { "type": "string", "description": "A shorter packet counts so much. Default \"0B\"." },
-                        "cells": { "type": "boolean", "description": "Whether whole ATM cells count: 53 B for each begun 48 B." }
+                        "bytes": { "type": "string", "description": "Overhead added to each packet, negative to subtract. Default \"0B\"." },
+                        "least": { "type": "string", "description": "Minimum counted length. Default \"0B\"." },
+                        "cells": { "type": "boolean", "description": "`true` if whole ATM cells count: 53 B for each 48 B begun. Default false." }
                     }
                 }
             ]

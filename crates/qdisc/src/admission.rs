@@ -1,54 +1,55 @@
-//! Rules that decide about a packet once, when it arrives.
+//! Admission policies: decisions about a packet made once, when it arrives.
 //!
-//! A FIFO under such a rule loses nothing but what arrives, so a packet's departure is known when it has been let in.
-//! Whoever keeps the packets, a discipline or a port that sends them ahead, asks the same rule.
+//! A FIFO behind such a policy drops only arrivals, so the departure of a packet is known when it is admitted. The policy is
+//! the same whether the packets wait in a discipline ([`AdmissionFifo`]) or on the line of a port that transmits early.
 
 use crate::discipline::red;
+use crate::fifo::Fifo;
 use crate::law::Backlog;
 use crate::state::QUEUE;
-use crate::{Packet, Reason, Site, Spec};
+use crate::{Discipline, Packet, Reason, Site, Spec, Victim};
 use tailback_random::Rng;
 use tailback_units::Time;
 
-/// What lets packets into a FIFO and drops none later.
+/// A policy that admits packets to a FIFO and drops none later.
 pub trait Admission {
-    /// What becomes of a packet that arrives and finds `queue` waiting.
+    /// Decides about a packet that arrives and finds `queue` waiting.
     fn admit(&mut self, now: Time, packet: &Packet, queue: Backlog, rng: &mut Rng) -> Fate;
-    /// What it wants to hear of.
+    /// The event that [`Admission::idle`] reports.
     fn watches(&self) -> Watch {
         Watch::Nothing
     }
-    /// What it watches for began at `now`, and no packet has arrived since.
+    /// Notes the event of [`Admission::watches`], which began at `now`; no packet has arrived since.
     fn idle(&mut self, _now: Time) {}
-    /// Shows the law's state for time series, as [`crate::Qdisc::probe`] does.
+    /// Reports state variables for time series, as [`crate::Qdisc::probe`] does.
     fn probe(&self, _f: &mut dyn FnMut(&'static str, f64)) {}
-    /// What it and its queue keep besides the waiting packets, as [`crate::Qdisc::state_bytes`].
+    /// Size of its variables and its queue in bytes, as [`crate::Qdisc::state_bytes`] counts.
     fn state_bytes(&self) -> usize;
 }
 
-/// What becomes of an arriving packet.
+/// The decision about an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It joins the queue.
+    /// The packet joins the queue.
     Joins,
-    /// It joins the queue, marked "congestion experienced".
+    /// The packet joins the queue, marked "congestion experienced".
     Marked,
-    /// It is dropped.
+    /// The packet is dropped.
     Dropped(Reason),
 }
 
-/// What a rule wants to hear of besides arrivals.
+/// The event, besides arrivals, that a policy or law watches for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Watch {
     /// Nothing.
     Nothing,
-    /// Nothing waits any more: the transmission of the last packet has begun.
+    /// The queue runs empty: the transmission of the last packet begins.
     Empty,
-    /// Nothing waits and the transmitter is free; again after each packet that is dropped while it is.
+    /// The queue is empty and the transmitter is free; again after each packet that is dropped in this state.
     Idle,
 }
 
-/// A rule at work.
+/// An admission policy at work.
 #[derive(Debug)]
 pub enum Rule {
     /// Limits alone.
@@ -57,39 +58,62 @@ pub enum Rule {
     Red(red::Rule),
 }
 
-/// A rule at work inside a discipline.
+/// A discipline that is a FIFO behind an admission policy, borrowed: its policy and its queue.
 #[derive(Debug)]
-pub enum RuleMut<'a> {
-    /// Limits alone.
-    Limits(&'a mut Site),
-    /// Random early detection.
-    Red(&'a mut red::Rule),
+pub struct AdmissionFifo<'a>(Form<'a>);
+
+#[derive(Debug)]
+enum Form<'a> {
+    Limits(&'a mut Fifo),
+    Red(&'a mut red::Red),
 }
 
-impl Admission for RuleMut<'_> {
+impl AdmissionFifo<'_> {
+    /// Appends an admitted packet to the queue without consulting the policy again.
+    pub fn restore(&mut self, packet: Packet) {
+        match &mut self.0 {
+            Form::Limits(queue) => queue.push(packet),
+            Form::Red(red) => red.queue.push(packet),
+        }
+    }
+}
+
+impl Admission for AdmissionFifo<'_> {
     #[inline]
     fn admit(&mut self, now: Time, packet: &Packet, queue: Backlog, rng: &mut Rng) -> Fate {
-        match self {
-            RuleMut::Limits(site) => site.admit(now, packet, queue, rng),
-            RuleMut::Red(rule) => rule.admit(now, packet, queue, rng),
+        match &mut self.0 {
+            Form::Limits(fifo) => fifo.limits_mut().admit(now, packet, queue, rng),
+            Form::Red(red) => red.rule.admit(now, packet, queue, rng),
         }
     }
     fn idle(&mut self, now: Time) {
-        match self {
-            RuleMut::Limits(_) => {}
-            RuleMut::Red(rule) => rule.idle(now),
+        match &mut self.0 {
+            Form::Limits(_) => {}
+            Form::Red(red) => red.rule.idle(now),
         }
     }
     fn state_bytes(&self) -> usize {
+        match &self.0 {
+            Form::Limits(_) => QUEUE,
+            Form::Red(red) => red.rule.state_bytes(),
+        }
+    }
+}
+
+impl Discipline {
+    /// The admission policy and its queue. `None`: this discipline drops waiting packets or is not a FIFO.
+    #[inline]
+    pub fn admission_fifo(&mut self) -> Option<AdmissionFifo<'_>> {
         match self {
-            RuleMut::Limits(site) => site.state_bytes(),
-            RuleMut::Red(rule) => rule.state_bytes(),
+            Discipline::DropTail(q) if q.victim == Victim::Tail => Some(AdmissionFifo(Form::Limits(&mut q.queue))),
+            Discipline::Red(red) if red.rule.tail => Some(AdmissionFifo(Form::Red(red))),
+            _ => None,
         }
     }
 }
 
 impl Spec {
-    /// The rule that the discipline is, if it is one at `site`.
+    /// Returns the admission policy of the discipline at `site`. `None`: the discipline is not a FIFO that drops arrivals only.
     pub fn rule(&self, site: &Site) -> Option<Rule> {
         match self {
             Spec::DropTail(params) => params.rule(site).map(Rule::Limits),

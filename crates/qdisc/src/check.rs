@@ -1,12 +1,12 @@
-//! What the disciplines check of their parameters, in the words they share.
+//! Checks of parameters, with common error messages.
 
 use tailback_document::Invalid;
 use tailback_units::{Dur, Fraction, Size};
 
-/// Longest duration that a parameter may have: a day.
+/// Upper bound of durations: a day.
 const LONGEST: Dur = Dur::from_secs(86_400);
 
-/// A number from `low` to `high`, both included; refuses NaN too.
+/// Refuses numbers outside `low` to `high`, both included, and NaN.
 pub fn within(field: &str, value: f64, low: f64, high: f64) -> Result<(), Invalid> {
     if (low..=high).contains(&value) {
         return Ok(());
@@ -14,7 +14,7 @@ pub fn within(field: &str, value: f64, low: f64, high: f64) -> Result<(), Invali
     Err(Invalid::new(field, format!("{value} is out of range; write a number from {low} to {high}")))
 }
 
-/// A number above `low` and at most `high`; refuses NaN too.
+/// Refuses numbers not above `low`, numbers above `high`, and NaN.
 pub fn above(field: &str, value: f64, low: f64, high: f64) -> Result<(), Invalid> {
     if value > low && value <= high {
         return Ok(());
@@ -22,12 +22,12 @@ pub fn above(field: &str, value: f64, low: f64, high: f64) -> Result<(), Invalid
     Err(Invalid::new(field, format!("{value} is out of range; write a number above {low} and at most {high}")))
 }
 
-/// A fraction above 0.
+/// Refuses a fraction of 0.
 pub fn some(field: &str, value: Fraction) -> Result<(), Invalid> {
     above(field, value.0, 0.0, 1.0)
 }
 
-/// A duration above zero and at most a day.
+/// Refuses a duration of zero or above a day.
 pub fn duration(field: &str, value: Dur) -> Result<(), Invalid> {
     if value > Dur::ZERO && value <= LONGEST {
         return Ok(());
@@ -35,7 +35,7 @@ pub fn duration(field: &str, value: Dur) -> Result<(), Invalid> {
     Err(Invalid::new(field, format!("{value} is out of range; write a duration above 0s and at most 24h")))
 }
 
-/// A duration of at most a day.
+/// Refuses a duration above a day.
 pub fn pause(field: &str, value: Dur) -> Result<(), Invalid> {
     if value <= LONGEST {
         return Ok(());
@@ -43,10 +43,10 @@ pub fn pause(field: &str, value: Dur) -> Result<(), Invalid> {
     Err(Invalid::new(field, format!("{value} is out of range; write a duration of at most 24h")))
 }
 
-/// The size of a packet: 1 B to 65535 B.
+/// Refuses a packet size outside 1 B to 65535 B.
 pub fn packet(field: &str, value: Size) -> Result<(), Invalid> {
     if (Size(1)..=Size(65_535)).contains(&value) {
         return Ok(());
     }
-    Err(Invalid::new(field, format!("{value} is no packet's size; write 1B to 65535B")))
+    Err(Invalid::new(field, format!("{value} is not a packet size; write 1B to 65535B")))
 }

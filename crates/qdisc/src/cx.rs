@@ -1,10 +1,10 @@
-//! What a discipline may do besides keeping packets: draw at random and drop.
+//! The context of a discipline's calls: random numbers, drops and marks.
 
 use crate::Packet;
 use core::fmt;
 use tailback_random::Rng;
 
-/// Why a packet was dropped.
+/// The reason of a drop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
     /// The queue's limit would have been exceeded.
@@ -15,7 +15,7 @@ pub enum Reason {
     InputBufferFull,
     /// Lost at random on the link.
     LinkLoss,
-    /// The link went down while it was on it.
+    /// The link went down during transmission or propagation.
     LinkDown,
     /// A law dropped it before the queue was full.
     Early,
@@ -40,20 +40,20 @@ impl fmt::Display for Reason {
     }
 }
 
-/// A packet that a discipline dropped, for its caller to count.
+/// A packet that a discipline dropped; the caller counts it.
 #[derive(Debug)]
 pub struct Dropped {
     /// The packet.
     pub packet: Packet,
-    /// Why.
+    /// Reason of the drop.
     pub why: Reason,
 }
 
-/// The context of a call: the port's random stream, and the ways in which packets die or are marked.
+/// The context of a call: the port's random stream, and the only means to drop or mark a packet.
 pub struct Cx<'a> {
-    /// The port's own stream.
+    /// The port's random stream.
     pub rng: &'a mut Rng,
-    /// Filled by the discipline, emptied by its caller after each call.
+    /// Dropped packets; the caller drains them after each call.
     pub dropped: &'a mut Vec<Dropped>,
     /// Packets marked so far.
     pub marked: &'a mut u64,
@@ -72,8 +72,7 @@ impl Cx<'_> {
         packet.set_ce();
         *self.marked += 1;
     }
-    /// Signals congestion: marks the packet if it is ECN-capable and `ecn` holds, else drops it
-    /// and returns none.
+    /// Signals congestion: marks the packet if it is ECN-capable and `ecn` holds, else drops it. `None`: dropped.
     #[inline]
     pub fn signal(&mut self, mut packet: Packet, ecn: bool, why: Reason) -> Option<Packet> {
         if ecn && packet.is_ect() {

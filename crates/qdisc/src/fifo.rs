@@ -1,5 +1,4 @@
-//! A queue in order of arrival, with its limits: what the disciplines with one queue hold their
-//! packets in.
+//! A queue in order of arrival, with its limits: the packets of the disciplines with one queue.
 
 use crate::law::Backlog;
 use crate::{Cx, Gate, Packet, Reason, Site};
@@ -8,16 +7,16 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use tailback_random::Rng;
 
-/// Which packet goes when one must go.
+/// The packet that is dropped for want of room.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Victim {
-    /// The one that arrives.
+    /// The arriving packet.
     #[default]
     Tail,
-    /// The oldest waiting (Lakshman, Neidhardt and Ott, INFOCOM 1996).
+    /// The oldest waiting packet (Lakshman, Neidhardt and Ott, INFOCOM 1996).
     Head,
-    /// Any one, the arriving one included, with equal chances.
+    /// A packet drawn with equal chances from the queue and the arriving one.
     Random,
 }
 
@@ -42,12 +41,12 @@ impl Fifo {
     pub fn packets(&self) -> u64 {
         self.waiting.len() as u64
     }
-    /// Whether there is no room for `size` more bytes.
+    /// Returns `true` if there is no room for `size` more bytes.
     #[inline]
     pub fn is_full(&self, size: u16) -> bool {
         self.site.is_full(self.packets(), self.bytes, size)
     }
-    /// Its limits, a rule by themselves.
+    /// The limits, an admission policy by themselves.
     pub fn limits_mut(&mut self) -> &mut Site {
         &mut self.site
     }
@@ -55,13 +54,13 @@ impl Fifo {
     pub fn head(&self) -> Option<&Packet> {
         self.waiting.front()
     }
-    /// Takes a packet, whether or not there is room.
+    /// Appends a packet even if there is no room.
     #[inline]
     pub fn push(&mut self, packet: Packet) {
         self.bytes += u64::from(packet.size);
         self.waiting.push_back(packet);
     }
-    /// Takes a packet and drops victims until the queue is within its limits; whether any was.
+    /// Appends a packet and drops victims until the queue is within its limits; returns `true` if there was no room.
     pub fn push_and_trim(&mut self, packet: Packet, victim: Victim, cx: &mut Cx<'_>) -> bool {
         if victim == Victim::Tail {
             let full = self.is_full(packet.size);
@@ -80,7 +79,7 @@ impl Fifo {
         }
         full
     }
-    /// Takes the victim out; none from an empty queue.
+    /// Removes the victim. `None`: the queue is empty.
     pub fn remove(&mut self, victim: Victim, rng: &mut Rng) -> Option<Packet> {
         let packet = match victim {
             Victim::Tail => self.waiting.pop_back()?,
@@ -91,7 +90,7 @@ impl Fifo {
         self.bytes -= u64::from(packet.size);
         Some(packet)
     }
-    /// The oldest packet, if the gate lets it pass.
+    /// Removes and returns the oldest packet if the gate lets it pass.
     #[inline]
     pub fn pop(&mut self, gate: &Gate) -> Option<Packet> {
         let head = self.waiting.front()?;
@@ -100,6 +99,12 @@ impl Fifo {
         }
         self.bytes -= u64::from(head.size);
         self.waiting.pop_front()
+    }
+    /// Removes the oldest packet if the gate lets it pass; returns it with the backlog behind it.
+    #[inline]
+    pub fn pop_and_count(&mut self, gate: &Gate) -> Option<(Packet, Backlog)> {
+        let packet = self.pop(gate)?;
+        Some((packet, self.backlog()))
     }
     pub fn visit(&self, f: &mut dyn FnMut(&Packet)) {
         self.waiting.iter().for_each(f);

@@ -1,10 +1,9 @@
-//! What may leave a port just now: the effect of back-pressure on a discipline.
+//! The traffic that back-pressure stops at a port.
 
-/// Every destination, in a closed pair.
+/// Mask of all classes.
 const ANY_CLASS: u8 = 0xff;
 
-/// The traffic that is stopped. A packet passes when neither its port, nor its class, nor its
-/// destination (within its class) is closed.
+/// The stopped traffic. A packet passes if its port, its class and its destination (within its class) are open.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Gate {
     port: bool,
@@ -14,13 +13,13 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// Lets everything pass again.
+    /// Opens the port, all classes and all destinations.
     pub fn open_all(&mut self) {
         self.port = false;
         self.classes = 0;
         self.destinations.clear();
     }
-    /// Stops everything.
+    /// Stops the port.
     pub fn close_port(&mut self) {
         self.port = true;
     }
@@ -28,7 +27,7 @@ impl Gate {
     pub fn close_class(&mut self, class: u8) {
         self.classes |= 1 << class;
     }
-    /// Stops a destination, in one class or (none) in all.
+    /// Stops a destination in one class. `None`: in all classes.
     pub fn close_destination(&mut self, destination: u16, class: Option<u8>) {
         let mask = class.map_or(ANY_CLASS, |c| 1 << c);
         match self.destinations.binary_search_by_key(&destination, |d| d.0) {
@@ -36,22 +35,22 @@ impl Gate {
             Err(i) => self.destinations.insert(i, (destination, mask)),
         }
     }
-    /// Whether nothing is stopped.
+    /// Returns `true` if nothing is stopped.
     #[inline]
     pub fn is_open(&self) -> bool {
         !self.port && self.classes == 0 && self.destinations.is_empty()
     }
-    /// Whether a class may send to some destination.
+    /// Returns `true` if neither the port nor the class is stopped.
     #[inline]
     pub fn admits_class(&self, class: u8) -> bool {
         !self.port && self.classes & (1 << class) == 0
     }
-    /// Whether any destination is stopped on its own.
+    /// Returns `true` if any single destination is stopped.
     #[inline]
     pub fn selects_destinations(&self) -> bool {
         !self.destinations.is_empty()
     }
-    /// Whether a destination is not stopped on its own, for packets of `class`.
+    /// Returns `true` if the destination is not stopped for packets of `class`.
     #[inline]
     pub fn admits_destination(&self, class: u8, destination: u16) -> bool {
         match self.destinations.binary_search_by_key(&destination, |d| d.0) {
@@ -59,7 +58,7 @@ impl Gate {
             Err(_) => true,
         }
     }
-    /// Whether a packet of `class` to `destination` passes.
+    /// Returns `true` if a packet of `class` to `destination` passes.
     #[inline]
     pub fn admits(&self, class: u8, destination: u16) -> bool {
         self.admits_class(class) && self.admits_destination(class, destination)

@@ -1,21 +1,22 @@
-//! Queue disciplines, sans-IO: packets and instants in, packets out, no simulator in sight.
+//! Queue disciplines, sans-IO: packets and times in, packets out, independent of the simulator.
 //!
-//! Read in the order in which a packet travels: [`Packet`] is what is queued, [`Cx`] what a
-//! discipline may do besides (draw, drop), [`Gate`] what may leave just now, [`Qdisc`] the four
-//! verbs, and [`Spec`] the list of all disciplines with their parameters.
+//! Read in the order in which a packet travels: [`Packet`] is queued, [`Cx`] is the
+//! context of its calls (random numbers, drops, marks), [`Gate`] the traffic that back-pressure stops, [`Qdisc`] the
+//! interface, and [`Spec`] the list of all disciplines with their parameters.
 //!
-//! [`classify`] sorts packets into the classes of the disciplines that have some.
+//! [`classify`] assigns packets to the classes of a discipline.
 //! `law/` holds the control laws (RED, Blue, CoDel, PIE …), which own no packets: numbers in, a
-//! decision out. `discipline/` holds the queues that apply them. `cn/` holds congestion notification:
-//! points that watch queues, laws that set rates, and the rate limiters between.
+//! decision out. `discipline/` holds the queues that apply them. `congestion_notification/` holds IEEE 802.1Qau and its predecessors:
+//! congestion points (CP), reaction points (RP) and their rate limiters.
 //!
-//! Adding a discipline takes one file in `discipline/` and one line in `registry.rs`.
+//! An AQM that judges arrivals takes one file in `law/` and one line in `registry.rs` ([`law::ArrivalLaw`]); another
+//! discipline takes one file in `discipline/` and that line.
 
 mod accounting;
 mod admission;
 mod check;
 pub mod classify;
-pub mod cn;
+pub mod congestion_notification;
 mod cx;
 pub mod discipline;
 mod fifo;
@@ -29,7 +30,7 @@ mod site;
 mod state;
 
 pub use accounting::Accounting;
-pub use admission::{Admission, Fate, Rule, RuleMut, Watch};
+pub use admission::{Admission, AdmissionFifo, Fate, Rule, Watch};
 pub use cx::{Cx, Dropped, Reason};
 pub use fifo::Victim;
 pub use gate::Gate;
@@ -42,45 +43,35 @@ use tailback_units::{Rate, Time};
 
 /// A queue discipline for one class of one output port.
 ///
-/// Whatever it is given it either returns from `dequeue` or hands to `cx` as dropped, exactly once:
+/// It returns each packet from `dequeue` or drops it through `cx`, exactly once:
 /// packets accepted = packets dequeued + packets dropped while waiting + packets queued.
 pub trait Qdisc {
-    /// Takes the packet, or drops it or others through `cx`. `packet.at` is the caller's enqueue instant.
+    /// Queues the packet, or drops it or others through `cx`. `packet.at` is the time of enqueueing, set by the caller.
     fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut Cx<'_>);
-    /// The next packet that `gate` lets pass, or none. May drop others through `cx`.
+    /// Removes and returns the next packet that `gate` lets pass; may drop others through `cx`. `None`: no packet may leave now.
     fn dequeue(&mut self, now: Time, gate: &Gate, cx: &mut Cx<'_>) -> Option<Packet>;
-    /// Packets waiting.
+    /// Number of waiting packets.
     fn packets(&self) -> u64;
     /// Visits each waiting packet, in no particular order.
     fn visit(&self, f: &mut dyn FnMut(&Packet));
-    /// When it wants [`Qdisc::wake`] though nothing arrives or leaves; none if never. Asked again
-    /// after each call; an instant that has passed means "at once".
+    /// Time of the next [`Qdisc::wake`], read again after each call; a time in the past means at once. `None`: no timer is set.
     fn next_wakeup(&self) -> Option<Time> {
         None
     }
-    /// The instant of `next_wakeup` has come.
+    /// Runs when the timer of `next_wakeup` expires.
     fn wake(&mut self, _now: Time, _cx: &mut Cx<'_>) {}
-    /// Whether it wants to hear of [`Qdisc::idle`].
+    /// Returns `true` if the caller must report [`Qdisc::idle`].
     fn watches_idle(&self) -> bool {
         false
     }
-    /// The transmitter has fallen free and found this queue empty: the link is idle from `now` on,
-    /// until the next `enqueue`.
+    /// Notes that the transmitter is free and this queue is empty: the link is idle from `now` until the next `enqueue`.
     fn idle(&mut self, _now: Time, _cx: &mut Cx<'_>) {}
-    /// The link's rate has changed.
+    /// Notes a change of the link's rate.
     fn set_rate(&mut self, _rate: Rate) {}
-    /// The rule that it is, if it lets packets into a FIFO and drops none later.
-    fn rule(&mut self) -> Option<RuleMut<'_>> {
-        None
-    }
-    /// Puts a packet that its rule has let in into the queue, last, and asks nobody.
-    fn restore(&mut self, _packet: Packet) {
-        unreachable!("only a discipline that is a rule is asked to");
-    }
-    /// Shows the law's state for time series: a name and a number, such as `"average_bytes"`. The
-    /// names, their order and their number never change during a run.
+    /// Passes state variables to `f` for time series: a name such as `"average_bytes"` and a value. Names and order are
+    /// constant during a run.
     fn probe(&self, _f: &mut dyn FnMut(&'static str, f64)) {}
-    /// What it keeps besides the waiting packets, bytes: variables and tables, without parameters. `state.rs` says what
-    /// counts; time series show it as `state_bytes`.
+    /// Size of variables and tables in bytes, without waiting packets and parameters; `state.rs` defines it. Time series
+    /// report it as `state_bytes`.
     fn state_bytes(&self) -> usize;
 }

@@ -2,20 +2,19 @@
 
 use tailback_units::Time;
 
-/// A packet. Neither `Copy` nor `Clone`: it is in exactly one place, a queue, a line or a hand.
+/// A packet. Neither `Copy` nor `Clone`: it is in exactly one place, a queue, a link or a local variable.
 ///
-/// Who takes one by value owns it and must pass it on or count it as delivered or dropped; the
-/// engine checks at the end of a run that none has vanished.
+/// A function that takes a packet by value owns it and must pass it on or count it as delivered or dropped; the
+/// engine checks at the end of a run that no packet has vanished.
 #[derive(Debug)]
 #[must_use = "a packet that is not passed on is lost uncounted"]
-// What any allocator gives unasked. Two whole packets in each cache line would need 32, but blocks of a larger alignment
+// The alignment that any allocator returns anyway. Two whole packets in each cache line would need 32, but blocks of a larger alignment
 // cannot serve again once they are freed with some allocators (glibc's): lines that grow and shrink took twice the memory.
 #[repr(align(16))]
 pub struct Packet {
-    /// The holder's instant: when it was enqueued while it waits in a queue, when it will arrive
-    /// while it is on a line.
+    /// Time of enqueueing while the packet waits in a queue; time of arrival while it is on a link.
     pub at: Time,
-    /// When the source handed it to the network; in an acknowledgement, the transport's own word.
+    /// Generation time: when the source handed it to the network. In an acknowledgement, a word of the transport.
     pub born: Time,
     /// Index of its flow (low 22 bits), its colour (2 bits) and its traits (high 8 bits).
     flow_traits: u32,
@@ -24,13 +23,13 @@ pub struct Packet {
     pub seq: u32,
     /// Payload bytes.
     pub payload: u16,
-    /// Bytes that a buffer counts.
+    /// Buffer bytes.
     pub size: u16,
-    /// Bytes that the wire counts beyond `size` (low 7 bits), and a bit of what [`Packet::exp`] is told by.
+    /// Wire bytes beyond `size` (low 7 bits), and one bit of [`Packet::exp`].
     beyond: u8,
-    /// Its code point (low 6 bits): the DS field's upper six (RFC 2474). The other two are of [`Packet::exp`].
+    /// Code point (low 6 bits), the upper six of the DS field (RFC 2474). The other two belong to [`Packet::exp`].
     pub code: u8,
-    /// Node that it goes to.
+    /// Destination node.
     pub dst: u16,
 }
 
@@ -45,12 +44,12 @@ const MEASURED: u8 = 0b0000_1000;
 const CONTROL: u8 = 0b0001_0000;
 const ECN: u8 = 0b0110_0000;
 const ECHO: u8 = 0b1000_0000;
-/// Where `beyond` holds the bytes that the wire counts beyond `size`.
+/// Bits of `beyond` that hold the wire bytes beyond `size`.
 const BEYOND: u8 = 0x7f;
-/// Where the ECN codepoint begins.
+/// Lowest bit of the ECN codepoint.
 const ECN_SHIFT: u32 = 5;
 
-/// The ECN codepoint of a packet (RFC 3168 section 5), by its two bits.
+/// The ECN codepoint of a packet (RFC 3168 section 5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[repr(u8)]
 pub enum Ecn {
@@ -69,7 +68,7 @@ pub enum Ecn {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 #[repr(u8)]
 pub enum Colour {
-    /// Within its profile: dropped last. Also what no meter has looked at.
+    /// Within its profile: dropped last. Also the colour of packets that no meter has seen.
     #[default]
     Green = 0,
     /// Above the committed rate.
@@ -79,20 +78,20 @@ pub enum Colour {
 }
 
 impl Traits {
-    /// Those of a data packet of `class` (0 to 7), measured or only carried.
+    /// Returns the traits of a data packet of `class` (0 to 7), `measured` or of the warm-up.
     pub fn data(class: u8, measured: bool) -> Traits {
         Traits((class & CLASS) | if measured { MEASURED } else { 0 })
     }
-    /// Those of a link-local control frame.
+    /// Returns the traits of a link-local control frame.
     pub fn control() -> Traits {
         Traits(CONTROL)
     }
-    /// The same with an ECN codepoint.
+    /// Returns the same traits with an ECN codepoint.
     #[inline]
     pub fn with_ecn(self, ecn: Ecn) -> Traits {
         Traits(self.0 & !ECN | (ecn as u8) << ECN_SHIFT)
     }
-    /// The same with or without the transport's echo: CWR on data, ECE on an acknowledgement.
+    /// Returns the same traits with or without the transport's echo: CWR on data, ECE on an acknowledgement.
     #[inline]
     pub fn with_echo(self, echo: bool) -> Traits {
         Traits(self.0 & !ECHO | if echo { ECHO } else { 0 })
@@ -100,16 +99,16 @@ impl Traits {
 }
 
 impl Packet {
-    /// Number of flows that can be told apart; a transport's flow takes two, one for each direction.
+    /// Number of distinct flow ids; a transport's flow takes two, one for each direction.
     pub const MAX_FLOWS: u32 = 1 << 22;
-    /// Most bytes by which the wire may count more than a buffer.
+    /// Upper bound of wire bytes minus buffer bytes.
     pub const MAX_BEYOND: u32 = 0x7f;
     /// Bytes of an entry of an MPLS label stack (RFC 3032).
     pub const LABEL: u16 = 4;
-    /// Where the colour begins.
+    /// Lowest bit of the colour.
     const COLOUR_SHIFT: u32 = 22;
 
-    /// A packet of `flow` (below [`Packet::MAX_FLOWS`]) with nothing else set but its traits.
+    /// Returns a packet of `flow` (below [`Packet::MAX_FLOWS`]) with length 0 and no payload.
     #[inline]
     pub fn new(flow: u32, traits: Traits, born: Time, seq: u32, dst: u16) -> Packet {
         debug_assert!(flow < Packet::MAX_FLOWS);
@@ -125,27 +124,24 @@ impl Packet {
             dst,
         }
     }
-    /// The same packet for another part of a network that is simulated in parts: while it is on a line from one
-    /// part to the other both know it, the one as sent and the other as about to arrive. Nothing else has a use
-    /// for this.
+    /// Returns the same packet for another partition of a network that is simulated in parts: while the packet is on a
+    /// link between two partitions, one holds it as sent and the other as arriving. For partitioned runs only.
     pub fn as_seen_from_the_other_end(&self) -> Packet {
         Packet { ..*self }
     }
-    /// Sets what a buffer counts and what the wire counts, in bytes: the latter is larger by at most
-    /// [`Packet::MAX_BEYOND`].
+    /// Sets buffer bytes and wire bytes; the latter exceed the former by at most [`Packet::MAX_BEYOND`].
     #[inline]
     pub fn set_lengths(&mut self, size: u32, wire: u32) {
         debug_assert!(wire <= u32::from(u16::MAX) && wire - size <= Packet::MAX_BEYOND, "{size} and {wire} bytes");
         self.size = size as u16;
         self.beyond = self.beyond & !BEYOND | (wire - size) as u8;
     }
-    /// Gives it a label stack of another depth: `from` entries become `to`, in buffers and on the wire. A
-    /// frame that was padded stays so.
+    /// Changes the depth of the label stack: `from` entries become `to`, in buffers and on the wire. Padding stays.
     #[inline]
     pub fn relabel(&mut self, from: u8, to: u8) {
         self.size = self.size + Packet::LABEL * u16::from(to) - Packet::LABEL * u16::from(from);
     }
-    /// Bytes that the wire counts.
+    /// Wire bytes.
     #[inline]
     pub fn wire(&self) -> u16 {
         self.size + u16::from(self.beyond & BEYOND)
@@ -160,17 +156,17 @@ impl Packet {
     pub fn class(&self) -> u8 {
         (self.flow_traits >> 24) as u8 & CLASS
     }
-    /// Whether it was born after the warm-up and so counts in the results.
+    /// Returns `true` if it was generated after the warm-up and so counts in the results.
     #[inline]
     pub fn measured(&self) -> bool {
         (self.flow_traits >> 24) as u8 & MEASURED != 0
     }
-    /// Whether it is a link-local control frame.
+    /// Returns `true` if it is a link-local control frame.
     #[inline]
     pub fn is_control(&self) -> bool {
         (self.flow_traits >> 24) as u8 & CONTROL != 0
     }
-    /// Moves it into another class, 0 (highest) to 7.
+    /// Sets its class, 0 (highest) to 7.
     #[inline]
     pub fn set_class(&mut self, class: u8) {
         self.flow_traits = self.flow_traits & !(u32::from(CLASS) << 24) | u32::from(class & CLASS) << 24;
@@ -195,7 +191,7 @@ impl Packet {
             _ => Ecn::Ce,
         }
     }
-    /// Whether a queue may mark it rather than drop it.
+    /// Returns `true` if it is ECN-capable: a queue may mark it instead of dropping it.
     #[inline]
     pub fn is_ect(&self) -> bool {
         (self.flow_traits >> 24) as u8 & ECN != 0
@@ -220,46 +216,46 @@ impl Packet {
             _ => Colour::Green,
         }
     }
-    /// What a label switch reads: the three bits of a label's traffic class field (RFC 5462; EXP before).
-    /// Without anything said, a copy of the precedence, as imposition makes it.
+    /// Traffic class field of its MPLS label (RFC 5462, formerly EXP), 0 to 7. Initially the IP precedence, as at label
+    /// imposition.
     #[inline]
     pub fn exp(&self) -> u8 {
         self.code >> 3 & 0b111 ^ (self.code >> 6 | (self.beyond & !BEYOND) >> 5)
     }
-    /// Sets the traffic class field, 0 to 7. It is kept by its difference from the precedence.
+    /// Sets the traffic class field, 0 to 7. It is stored as its difference from the precedence.
     #[inline]
     pub fn set_exp(&mut self, exp: u8) {
         let difference = (exp ^ self.code >> 3) & 0b111;
         self.code = self.code & 0x3f | difference << 6;
         self.beyond = self.beyond & BEYOND | (difference & 0b100) << 5;
     }
-    /// What a rate-limited tag has above the code point's byte: 256 or 0.
+    /// Bit 8 of a rate-limited tag, above the code point's byte: 256 or 0.
     #[inline]
     pub(crate) fn tag_high_bit(&self) -> u16 {
         u16::from(self.beyond & !BEYOND) << 1
     }
-    /// Sets it.
+    /// Sets bit 8 of a rate-limited tag.
     #[inline]
     pub(crate) fn set_tag_high_bit(&mut self, high: bool) {
         self.beyond = self.beyond & BEYOND | if high { !BEYOND } else { 0 };
     }
-    /// Makes it longer, in buffers and on the wire. A frame that was padded stays so.
+    /// Adds `bytes` to its length, in buffers and on the wire. Padding stays.
     #[inline]
     pub fn grow(&mut self, bytes: u16) {
         self.size = self.size.saturating_add(bytes);
     }
-    /// Whether its colour is the one of the four values of two bits that is none.
+    /// Returns `true` if its colour bits hold the fourth value, which is not a colour.
     #[inline]
     pub(crate) fn has_spare_colour(&self) -> bool {
         self.flow_traits >> Packet::COLOUR_SHIFT & 0b11 == 0b11
     }
-    /// Sets its colour to that value, or to green.
+    /// Sets its colour bits to the fourth value, or to green.
     #[inline]
     pub(crate) fn set_spare_colour(&mut self, spare: bool) {
         let bits = 0b11 << Packet::COLOUR_SHIFT;
         self.flow_traits = self.flow_traits & !bits | if spare { bits } else { 0 };
     }
-    /// Gives it a colour.
+    /// Sets its colour.
     #[inline]
     pub fn set_colour(&mut self, colour: Colour) {
         self.flow_traits = self.flow_traits & !(0b11 << Packet::COLOUR_SHIFT) | (colour as u32) << Packet::COLOUR_SHIFT;

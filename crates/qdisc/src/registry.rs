@@ -1,9 +1,11 @@
 //! All disciplines, one line each.
 
 use crate::classify::Match;
+use crate::discipline::managed::{Build, Managed};
 use crate::discipline::*;
+use crate::law;
 use crate::signals::{Signals, Threshold};
-use crate::{Cx, Gate, Packet, Qdisc, RuleMut, Site};
+use crate::{Cx, Gate, Packet, Qdisc, Site};
 use tailback_document::Path;
 use tailback_units::{Rate, Time};
 
@@ -29,7 +31,7 @@ macro_rules! disciplines {
             pub fn build(&self, site: &Site) -> Discipline {
                 match self { $(Spec::$variant(params) => Discipline::$variant(params.build(site)),)+ }
             }
-            /// Refuses parameters that make no sense together.
+            /// Refuses parameters that are out of range or contradict each other.
             pub fn check(&self) -> Result<(), tailback_document::Invalid> {
                 match self { $(Spec::$variant(params) => params.check(),)+ }
             }
@@ -74,13 +76,6 @@ macro_rules! disciplines {
             fn set_rate(&mut self, rate: Rate) {
                 match self { $(Discipline::$variant(q) => q.set_rate(rate),)+ }
             }
-            #[inline]
-            fn rule(&mut self) -> Option<RuleMut<'_>> {
-                match self { $(Discipline::$variant(q) => q.rule(),)+ }
-            }
-            fn restore(&mut self, packet: Packet) {
-                match self { $(Discipline::$variant(q) => q.restore(packet),)+ }
-            }
             fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
                 match self { $(Discipline::$variant(q) => q.probe(f),)+ }
             }
@@ -95,10 +90,10 @@ disciplines! {
     "drop-tail" => DropTail(drop_tail::Params => drop_tail::DropTail),
     "drop-head" => DropHead(drop_head::Params => drop_tail::DropTail),
     "red" => Red(red::Params => red::Red),
-    "blue" => Blue(blue::Params => blue::Blue),
+    "blue" => Blue(law::blue::Params => Managed<law::blue::Blue>),
     "sfb" => Sfb(sfb::Params => sfb::Sfb),
     "codel" => Codel(codel::Params => codel::Codel),
-    "pie" => Pie(pie::Params => pie::Pie),
+    "pie" => Pie(law::pie::Params => Managed<law::pie::Pie>),
     "drr" => Drr(drr::Params => drr::Drr),
     "sfq" => Sfq(sfq::Params => sfq::Sfq),
     "wfq" => Wfq(wfq::Params => wfq::Wfq),
@@ -108,25 +103,25 @@ disciplines! {
     "stfq" => Stfq(stfq::Params => stfq::Stfq),
     "sfq-red" => SfqRed(sfq_red::Params => sfq_red::SfqRed),
     "fred" => Fred(fred::Params => fred::Fred),
-    "sred" => Sred(sred::Params => sred::Sred),
+    "sred" => Sred(law::sred::Params => Managed<law::sred::Sred>),
     "choke" => Choke(choke::Params => choke::Choke),
-    "red-pd" => RedPd(red_pd::Params => red_pd::RedPd),
+    "red-pd" => RedPd(red_pd::Params => Managed<red_pd::RedPd>),
     "fq-codel" => FqCodel(fq_codel::Params => fq_codel::FqCodel),
     "fq-pie" => FqPie(fq_pie::Params => fq_pie::FqPie),
     "cobalt" => Cobalt(cobalt::Params => cobalt::Cobalt),
     "dualpi2" => DualPi2(dualpi2::Params => dualpi2::DualPi2),
-    "pi" => Pi(pi::Params => pi::Pi),
-    "rem" => Rem(rem::Params => rem::Rem),
-    "avq" => Avq(avq::Params => avq::Avq),
-    "rio" => Rio(rio::Params => rio::Rio),
-    "ered" => Ered(ered::Params => ered::Ered),
+    "pi" => Pi(law::pi::Params => Managed<law::pi::Pi>),
+    "rem" => Rem(law::rem::Params => Managed<law::rem::Rem>),
+    "avq" => Avq(law::avq::Params => Managed<law::avq::Avq>),
+    "rio" => Rio(law::rio::Params => Managed<law::rio::RioByColour>),
+    "ered" => Ered(law::ered::Params => Managed<law::ered::Ered>),
     "priority" => Priority(priority::Params => priority::Priority),
     "class-based" => ClassBased(class_based::Params => class_based::ClassBased),
     "fair-queue" => FairQueue(fair_queue::Params => fair_queue::FairQueue),
     "wrr" => Wrr(wrr::Params => wrr::Wrr),
     "htb" => Htb(htb::Params => htb::Htb),
     "shaper" => Shaper(shaper::Params => shaper::Shaper),
-    "wred" => Wred(wred::Params => wred::Wred),
+    "wred" => Wred(law::wred::Params => Managed<law::wred::WredByKind>),
     "weighted-tail-drop" => WeightedTailDrop(weighted_tail_drop::Params => weighted_tail_drop::WeightedTailDrop),
     "fair-queue-wred" => FairQueueWred(fair_queue_wred::Params => fair_queue_wred::FairQueueWred),
     "fq" => Fq(fq::Params => fq::Fq),
@@ -135,7 +130,7 @@ disciplines! {
 }
 
 impl Spec {
-    /// Whether back-pressure may stop single destinations in this discipline.
+    /// Returns `true` if back-pressure may stop single destinations in this discipline.
     pub fn selects_destinations(&self) -> bool {
         // A limit in packets and another victim than the tail have no counterpart there.
         *self == Spec::default()
@@ -155,13 +150,13 @@ impl Spec {
         self.each_part(&mut part);
     }
 
-    /// Whether this discipline, or one inside it, goes by packets' code points.
+    /// Returns `true` if this discipline, or one inside it, depends on code points.
     pub fn reads_code_point(&self) -> bool {
         let mut reads = match self {
             Spec::FairQueue(_) => true,
             Spec::FairQueueWred(_) => true,
-            Spec::WeightedTailDrop(params) => params.by != wred::By::Colour,
-            Spec::Wred(params) => params.by != wred::By::Colour,
+            Spec::WeightedTailDrop(params) => params.by != law::wred::By::Colour,
+            Spec::Wred(params) => params.by != law::wred::By::Colour,
             _ => false,
         };
         self.clone().each_part(&mut |_, matches, inner| {
@@ -171,7 +166,7 @@ impl Spec {
         reads
     }
 
-    /// Visits the classes of a discipline that has some: place, match and discipline.
+    /// Visits the classes of the discipline: path, match and inner discipline.
     fn each_part(&mut self, part: &mut Part<'_>) {
         match self {
             Spec::Priority(params) => params.each_part(part),

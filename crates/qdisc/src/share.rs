@@ -1,5 +1,4 @@
-//! Quantities that a policy writes in one of two ways: a rate or a part of it, a burst in bytes or
-//! in time.
+//! Quantities with two notations: a rate or a fraction of one, a burst in bytes or as a duration.
 
 use crate::check;
 use core::fmt;
@@ -13,21 +12,21 @@ use tailback_units::{Dur, Fraction, Rate, Size};
 /// A rate, `"2Mbit/s"`, or a part of that of the link or the shaper around it, `"20%"`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Share {
-    /// So many bits per second.
+    /// Rate in bit/s.
     Rate(Rate),
-    /// This part of the whole, above 0 and at most 1.
+    /// Fraction of the whole, above 0 and at most 1.
     Part(Fraction),
 }
 
 impl Share {
-    /// In bit/s, of `whole`; at least 1.
+    /// Returns the rate for a link or shaper of the rate `whole`, at least 1 bit/s.
     pub fn of(self, whole: Rate) -> Rate {
         match self {
             Share::Rate(rate) => rate,
             Share::Part(Fraction(part)) => Rate(((whole.0 as f64 * part) as u64).max(1)),
         }
     }
-    /// It is something.
+    /// Refuses a rate or fraction of 0.
     pub fn check(self, field: &str) -> Result<(), Invalid> {
         match self {
             Share::Rate(Rate(0)) => Err(Invalid::new(field, "nothing would ever be sent; write a rate above 0bit/s")),
@@ -73,17 +72,17 @@ impl JsonSchema for Share {
     }
 }
 
-/// How much may pass at once: bytes, `"12kB"`, or what the rate gives in a time, `"4ms"`.
+/// Burst size of a token bucket: bytes, `"12kB"`, or a duration at the bucket's rate, `"4ms"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Burst {
-    /// So many bytes.
+    /// Number of bytes.
     Bytes(Size),
-    /// What the rate gives in so long.
+    /// Duration at the rate of the bucket.
     Time(Dur),
 }
 
 impl Burst {
-    /// In bytes, at a rate; at least one.
+    /// Returns the burst in bytes at a rate, at least 1.
     pub fn at(self, rate: Rate) -> u64 {
         match self {
             Burst::Bytes(size) => size.0.max(1),
@@ -93,7 +92,7 @@ impl Burst {
             }
         }
     }
-    /// It holds something, and no more than integers of the token bucket do.
+    /// Refuses a burst of 0 or above 1000 GB.
     pub fn check(self, field: &str) -> Result<(), Invalid> {
         match self {
             Burst::Bytes(size) if !(1..=MOST).contains(&size.0) => {
@@ -105,7 +104,7 @@ impl Burst {
     }
 }
 
-/// Most bytes of a burst.
+/// Upper bound of a burst, bytes.
 const MOST: u64 = 1_000_000_000_000;
 
 impl fmt::Display for Burst {

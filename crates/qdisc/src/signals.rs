@@ -1,31 +1,31 @@
-//! What a discipline's parameters say of its signals, for checks before a run: whether it marks, and with which
-//! queues and waits it compares.
+//! The signals of a discipline as its parameters give them, for checks before a run: marking, and the queue lengths and
+//! waiting times that it compares.
 
 use crate::law::red::Count;
-use crate::{Site, Spec};
+use crate::{Site, Spec, discipline, law};
 use tailback_units::{Amount, Dur, Size};
 
-/// A length of queue, or a wait in it, that a discipline compares with what it finds.
+/// A queue length or waiting time that a discipline compares with the actual one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Threshold {
     /// The parameter, relative to the discipline's table, dotted.
     pub path: String,
-    /// Whether the parameter follows from the link or is a default, rather than written.
+    /// `true` if the parameter is a default or follows from the link instead of being written.
     pub derived: bool,
-    /// What it is compared with must come to this.
+    /// The value from which on the discipline reacts.
     pub length: Length,
     /// The limits of the queue that is compared.
     pub site: Site,
 }
 
-/// How a threshold is measured.
+/// The value of a threshold with its unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Length {
-    /// Buffer bytes that wait.
+    /// Waiting buffer bytes.
     Bytes(f64),
-    /// Packets that wait.
+    /// Waiting packets.
     Packets(f64),
-    /// How long the oldest packet of a first-in-first-out queue has waited.
+    /// Waiting time of the oldest packet of a FIFO.
     Wait(Dur),
 }
 
@@ -49,16 +49,17 @@ impl Length {
     }
 }
 
-/// Every discipline's parameters say this, those without signals too, so that none is forgotten.
+/// The signals of a discipline. Parameters of disciplines without signals implement it too, so that the compiler finds an
+/// omission.
 pub trait Signals {
-    /// Whether it may mark ECN-capable packets (RFC 3168).
+    /// Returns `true` if the discipline may mark ECN-capable packets (RFC 3168).
     fn marks(&self) -> bool;
-    /// Tells each threshold of a queue at `site`, smaller ones before larger ones of the same queue.
+    /// Passes each threshold of a queue at `site` to `f`, in ascending order for each queue.
     fn each_threshold(&self, site: &Site, f: &mut dyn FnMut(Threshold));
 }
 
-/// Tells the thresholds of a discipline that stands at `path` inside another one, at `site`. Waits are left out: how
-/// fast the outer one serves it is not known.
+/// Passes the thresholds of a discipline at `path` inside another one to `f`. Waiting times are left out, since the rate at
+/// which the outer discipline serves the inner one is unknown.
 pub(crate) fn inside(path: &str, inner: &dyn Signals, site: &Site, f: &mut dyn FnMut(Threshold)) {
     inner.each_threshold(site, &mut |threshold| {
         if !matches!(threshold.length, Length::Wait(_)) {
@@ -67,16 +68,16 @@ pub(crate) fn inside(path: &str, inner: &dyn Signals, site: &Site, f: &mut dyn F
     });
 }
 
-/// Whether any of these disciplines marks; a FIFO, where there is none, does not.
+/// Returns `true` if any of these disciplines marks. `None` is a FIFO, which does not.
 pub(crate) fn any_marks<'a>(specs: impl IntoIterator<Item = &'a Option<Box<Spec>>>) -> bool {
     specs.into_iter().flatten().any(|spec| spec.marks())
 }
 
-/// Disciplines that decide by who sends or by what is full, and never mark.
+/// Implements [`Signals`] for disciplines that decide by flow or by a full buffer and never mark.
 macro_rules! without_signals {
-    ($($discipline:ident),+ $(,)?) => {
+    ($($params:path),+ $(,)?) => {
         $(
-            impl Signals for crate::discipline::$discipline::Params {
+            impl Signals for $params {
                 fn marks(&self) -> bool {
                     false
                 }
@@ -86,14 +87,24 @@ macro_rules! without_signals {
     };
 }
 without_signals! {
-    drop_tail, drop_head, drr, sfq, wfq, wf2q_plus, virtual_clock, scfq, stfq, fair_queue, fq,
+    discipline::drop_tail::Params,
+    discipline::drop_head::Params,
+    discipline::drr::Params,
+    discipline::sfq::Params,
+    discipline::wfq::Params,
+    discipline::wf2q_plus::Params,
+    discipline::virtual_clock::Params,
+    discipline::scfq::Params,
+    discipline::stfq::Params,
+    discipline::fair_queue::Params,
+    discipline::fq::Params,
 }
 
-/// Disciplines that mark by a state of their own and compare no queue with a parameter.
+/// Implements [`Signals`] for disciplines that mark by a state of their own and compare no queue with a parameter.
 macro_rules! without_thresholds {
-    ($($discipline:ident),+ $(,)?) => {
+    ($($params:path),+ $(,)?) => {
         $(
-            impl Signals for crate::discipline::$discipline::Params {
+            impl Signals for $params {
                 fn marks(&self) -> bool {
                     self.ecn
                 }
@@ -104,5 +115,10 @@ macro_rules! without_thresholds {
 }
 // COBALT's and flow-queue CoDel's delays have no bound by the limit: Blue acts in the one, other flows go first in the other.
 without_thresholds! {
-    sfb, sred, avq, cobalt, fq_codel, netem,
+    law::sfb::Params,
+    law::sred::Params,
+    law::avq::Params,
+    law::cobalt::Params,
+    discipline::fq_codel::Params,
+    discipline::netem::Params,
 }

@@ -1,20 +1,20 @@
-//! Where a discipline works: what it must know of the port it serves.
+//! The port at which a discipline works.
 
 use tailback_units::Rate;
 
 /// A queue's limits and its link's rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Site {
-    /// Most buffer bytes that may wait; `u64::MAX` is unbounded.
+    /// Limit of waiting buffer bytes; `u64::MAX` is unbounded.
     pub bytes: u64,
-    /// Most packets that may wait; `u64::MAX` is unbounded.
+    /// Limit of waiting packets; `u64::MAX` is unbounded.
     pub packets: u64,
     /// Rate of the link.
     pub rate: Rate,
 }
 
 impl Site {
-    /// Whether a queue of `packets` packets and `bytes` bytes has no room for one of `size` bytes.
+    /// Returns `true` if a queue of `packets` packets and `bytes` bytes has no room for a packet of `size` bytes.
     #[inline]
     pub fn is_full(&self, packets: u64, bytes: u64, size: u16) -> bool {
         bytes + u64::from(size) > self.bytes || packets >= self.packets

@@ -1,9 +1,9 @@
-//! What [`crate::Qdisc::state_bytes`] counts, the same for all disciplines.
+//! The definition of [`crate::Qdisc::state_bytes`], the same for all disciplines.
 //!
 //! Counted are the variables of laws and clocks that later packets depend on, the ends and the length of each queue, and
 //! the tables of flows, queues, classes and bins, as far as they have been filled. Not counted are the waiting packets with
-//! all that is kept once for each of them (its place in the queue, its tags, SFB's note of its bins), parameters and what is worked
-//! out from them once, generators of random numbers, and numbers that only time series show.
+//! everything that is kept for each of them (its place in the queue, its tags, SFB's note of its bins), parameters and values that
+//! follow from them, generators of random numbers, and numbers for time series only.
 //!
 //! A variable counts with its own size and no padding; a queue and a number of a queue count the same on machines of 32 and
 //! of 64 bits. So equal runs have equal numbers everywhere.

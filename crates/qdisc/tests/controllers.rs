@@ -4,8 +4,8 @@ mod common;
 
 use common::*;
 use std::collections::VecDeque;
-use tailback_qdisc::discipline::{avq, pi, rem};
 use tailback_qdisc::law::red::Count;
+use tailback_qdisc::law::{avq, pi, rem};
 use tailback_qdisc::{Reason, Spec};
 use tailback_random::{Rng, maths};
 use tailback_units::{Amount, Dur, Fraction, Rate, Size, Time};

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Arrival, Fate, Held, Log, Queue, Rig, Traffic, assert_same, places, serve, tally};
+use common::{Arrival, Fate, Held, Log, Queue, Rig, Traffic, assert_same, places, serve, tally, wire};
 use serde_json::json;
 use std::collections::VecDeque;
 use tailback_document::decode;
@@ -147,7 +147,7 @@ impl Queue for Rfc8290 {
                 continue;
             }
             if let Some(p) = self.flows[i].dequeue(now, log) {
-                self.flows[i].credits -= i64::from(p.size);
+                self.flows[i].credits -= i64::from(wire(p.size));
                 log.push((p.seq, p.sent()));
                 return Some(p.size);
             }

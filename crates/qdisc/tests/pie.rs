@@ -2,11 +2,11 @@
 
 mod common;
 
+use common::rfc8033::Rfc;
 use common::*;
-use std::collections::VecDeque;
 use tailback_qdisc::law::pie::{Estimator, Params, Pie};
-use tailback_qdisc::law::{Backlog, Decision};
-use tailback_qdisc::{Reason, Spec};
+use tailback_qdisc::law::{ArrivalLaw, Backlog, Decision};
+use tailback_qdisc::{Packet, Spec, Traits};
 use tailback_random::Rng;
 use tailback_units::{Dur, Fraction, Rate, Time};
 
@@ -16,11 +16,24 @@ fn at(ms: u64) -> Time {
     Time::ZERO + Dur::from_ms(ms)
 }
 
+/// A packet of 1000 bytes departs after `sojourn` and leaves `left` behind.
+fn depart(law: &mut Pie, now: Time, sojourn: Dur, left: Backlog) {
+    let mut packet = Packet::new(0, Traits::data(0, true), Time::ZERO, 0, 1);
+    packet.set_lengths(1000, 1020);
+    packet.at = Time(now.0 - sojourn.0);
+    law.depart(now, &packet, left);
+}
+
+/// Time of the next update.
+fn due(law: &Pie) -> Time {
+    law.next_update().expect("PIE has a timer")
+}
+
 /// Lets `n` updates pass with the delay standing at `ms`; the instant after.
 fn updates(law: &mut Pie, ms: u64, n: usize) {
     for _ in 0..n {
-        law.depart(law.next_update(), Dur::from_ms(ms), 1000, LONG.bytes);
-        law.update(law.next_update(), LONG);
+        depart(law, due(law) + Dur::from_ms(ms), Dur::from_ms(ms), LONG);
+        law.update(due(law), LONG);
     }
 }
 
@@ -73,10 +86,11 @@ fn spread_choices_are_never_closer_than_0_85_over_p_nor_further_than_8_5_over_p(
 fn without_delay_the_probability_decays_by_2_percent_per_update() {
     let mut law = Pie::new(&Params { alpha: 1e-12, beta: 1e-12, ..Params::default() });
     updates(&mut law, 300, 3);
-    law.depart(law.next_update(), Dur::ZERO, 1000, 0);
-    law.update(law.next_update(), Backlog::default());
+    let now = due(&law);
+    depart(&mut law, now, Dur::ZERO, Backlog::default());
+    law.update(due(&law), Backlog::default());
     let start = law.probability();
-    law.update(law.next_update(), Backlog::default());
+    law.update(due(&law), Backlog::default());
     assert!((law.probability() / start - 0.98).abs() < 1e-6);
 }
 
@@ -99,7 +113,7 @@ fn the_rate_estimate_gives_the_delay_of_the_backlog() {
     let mut law = Pie::new(&Params { estimator: Estimator::DepartureRate, ..Params::default() });
     // 1000 bytes each 0.8 ms.
     for n in 0..100 {
-        law.depart(Time::ZERO + Dur::from_us(800 * n), Dur::ZERO, 1000, LONG.bytes);
+        depart(&mut law, Time::ZERO + Dur::from_us(800 * n), Dur::ZERO, LONG);
     }
     law.update(at(1000), LONG);
     // 17 departures, 16 gaps of 0.8 ms, are taken for the time of 16384 bytes.
@@ -115,151 +129,29 @@ fn nonsense_is_refused_with_advice() {
     refuse(Params { beta: f64::INFINITY, ..Params::default() }, "beta");
 }
 
-/// RFC 8033 appendices A and B, always active; with `long_delay_step` also Linux's step for delays above 250 ms.
-struct Rfc {
-    p: Params,
+/// One queue of the RFC with its limit and timer.
+struct One {
+    law: Rfc,
     rng: Rng,
-    q: VecDeque<Held>,
     limit: usize,
-    drop_prob: f64,
-    accu_prob: f64,
-    burst_allowance: f64,
-    current_qdelay: f64,
-    qdelay_old: f64,
     due: Time,
-    in_measurement: bool,
-    measurement_start: f64,
-    dq_count: u64,
-    avg_dq_time: f64,
+    update: Dur,
 }
 
-const DQ_THRESHOLD: u64 = 16_384;
-
-impl Rfc {
-    fn byte_length(&self) -> u64 {
-        self.q.iter().map(|h| u64::from(h.size)).sum()
-    }
-    fn drop_early(&mut self, size: u16) -> bool {
-        let qdelay_ref = self.p.target.as_secs();
-        if (self.qdelay_old < qdelay_ref / 2.0 && self.drop_prob < 0.2) || self.byte_length() <= 2 * self.p.mtu.0 {
-            return false;
-        }
-        let mut p = self.drop_prob;
-        if self.p.byte_mode && u64::from(size) <= self.p.mtu.0 {
-            p *= f64::from(size) / self.p.mtu.0 as f64;
-        }
-        if self.p.derandomise {
-            if self.drop_prob == 0.0 {
-                self.accu_prob = 0.0;
-            } else {
-                self.accu_prob += p;
-            }
-            if self.accu_prob < 0.85 {
-                return false;
-            }
-            if self.accu_prob >= 8.5 {
-                return true;
-            }
-        }
-        self.rng.uniform() < p
-    }
-}
-
-impl Queue for Rfc {
+impl Queue for One {
     fn arrive(&mut self, arrival: &Arrival, log: &mut Log) {
-        let mut packet = Held::new(arrival);
-        let half = self.p.target.as_secs() / 2.0;
-        if self.q.len() >= self.limit {
-            log.push((packet.seq, Fate::Dropped(Reason::BufferFull)));
-            self.accu_prob = 0.0;
-            return;
-        }
-        if self.drop_prob == 0.0 && self.current_qdelay < half && self.qdelay_old < half {
-            self.burst_allowance = self.p.burst.as_secs();
-        }
-        if self.burst_allowance < 1e-9 && self.drop_early(packet.size) {
-            self.accu_prob = 0.0;
-            if self.p.ecn && packet.ect && self.drop_prob < self.p.mark_limit.0 {
-                packet.marked = true;
-            } else {
-                log.push((packet.seq, Fate::Dropped(Reason::Early)));
-                return;
-            }
-        }
-        self.q.push_back(packet);
+        let full = self.law.q.len() >= self.limit;
+        self.law.arrive(arrival, full, &mut self.rng, log);
     }
     fn leave(&mut self, now: Time, log: &mut Log) -> Option<u16> {
-        let packet = self.q.pop_front()?;
-        match self.p.estimator {
-            Estimator::Timestamp => {
-                self.current_qdelay = now.since(packet.at).as_secs();
-                if self.q.is_empty() {
-                    self.current_qdelay = 0.0;
-                }
-            }
-            Estimator::DepartureRate => {
-                let now = now.as_secs();
-                if !self.in_measurement && self.byte_length() >= DQ_THRESHOLD {
-                    self.in_measurement = true;
-                    self.measurement_start = now;
-                    self.dq_count = 0;
-                }
-                if self.in_measurement {
-                    self.dq_count += u64::from(packet.size);
-                    if self.dq_count >= DQ_THRESHOLD {
-                        let weight = DQ_THRESHOLD as f64 / 65_536.0;
-                        let dq_time = now - self.measurement_start;
-                        self.avg_dq_time = if self.avg_dq_time == 0.0 {
-                            dq_time
-                        } else {
-                            dq_time * weight + self.avg_dq_time * (1.0 - weight)
-                        };
-                        self.in_measurement = false;
-                    }
-                }
-            }
-        }
-        log.push((packet.seq, packet.sent()));
-        Some(packet.size)
+        self.law.leave(now, log)
     }
     fn wake_at(&self) -> Option<Time> {
         Some(self.due)
     }
     fn wake(&mut self, now: Time, _log: &mut Log) {
-        self.due = now + self.p.update;
-        if self.p.estimator == Estimator::DepartureRate {
-            self.current_qdelay = self.byte_length() as f64 * self.avg_dq_time / DQ_THRESHOLD as f64;
-        }
-        let (delay, old) = (self.current_qdelay, self.qdelay_old);
-        let mut p = self.p.alpha * (delay - self.p.target.as_secs()) + self.p.beta * (delay - old);
-        p /= if self.drop_prob < 1e-6 {
-            2048.0
-        } else if self.drop_prob < 1e-5 {
-            512.0
-        } else if self.drop_prob < 1e-4 {
-            128.0
-        } else if self.drop_prob < 1e-3 {
-            32.0
-        } else if self.drop_prob < 1e-2 {
-            8.0
-        } else if self.drop_prob < 1e-1 {
-            2.0
-        } else {
-            1.0
-        };
-        if self.drop_prob >= 0.1 && p > 0.02 {
-            p = 0.02;
-        }
-        if self.p.long_delay_step && delay > 0.25 {
-            p += 0.02;
-        }
-        self.drop_prob += p;
-        if delay == 0.0 && old == 0.0 {
-            self.drop_prob *= 0.98;
-        }
-        self.drop_prob = self.drop_prob.clamp(0.0, 1.0);
-        self.qdelay_old = delay;
-        self.burst_allowance = f64::max(0.0, self.burst_allowance - self.p.update.as_secs());
+        self.due = now + self.update;
+        self.law.update();
     }
 }
 
@@ -281,22 +173,8 @@ fn it_decides_as_the_rfc_for_each_of_150_000_packets() {
     ];
     for (seed, params) in (1..).zip(forms) {
         let rng = Rng::named(seed, "port");
-        let mut reference = Rfc {
-            p: params.clone(),
-            rng: rng.clone(),
-            q: VecDeque::new(),
-            limit: 300,
-            drop_prob: 0.0,
-            accu_prob: 0.0,
-            burst_allowance: 0.15,
-            current_qdelay: 0.0,
-            qdelay_old: 0.0,
-            due: Time::ZERO + params.update,
-            in_measurement: false,
-            measurement_start: 0.0,
-            dq_count: 0,
-            avg_dq_time: 0.0,
-        };
+        let (due, update) = (Time::ZERO + params.update, params.update);
+        let mut reference = One { law: Rfc::new(&params), rng: rng.clone(), limit: 300, due, update };
         let arrivals = traffic.draw(seed);
         let mut ours = Rig::new(&Spec::Pie(params), &places(300, Rate::mbit(10)), rng);
         let log = serve(&mut ours, traffic.rate, &arrivals, |_, _| {});

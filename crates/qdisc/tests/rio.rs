@@ -1,7 +1,8 @@
 //! RED by drop precedence: what protects marked packets, and what does not.
 
+use tailback_qdisc::law::ered::Ered;
 use tailback_qdisc::law::red::{Count, Params, Red};
-use tailback_qdisc::law::rio::{Ered, Rio};
+use tailback_qdisc::law::rio::Rio;
 use tailback_qdisc::law::{Backlog, Decision};
 use tailback_random::Rng;
 use tailback_units::{Amount, Fraction, Rate, Size, Time};

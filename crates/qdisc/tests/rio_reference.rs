@@ -6,8 +6,8 @@ mod common;
 
 use common::*;
 use std::collections::VecDeque;
-use tailback_qdisc::discipline::{ered, rio};
 use tailback_qdisc::law::red::{Count, Params};
+use tailback_qdisc::law::{ered, rio};
 use tailback_qdisc::{Colour, Reason, Spec};
 use tailback_random::Rng;
 use tailback_units::{Amount, Fraction, Rate, Size, Time};

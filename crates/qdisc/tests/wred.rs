@@ -118,7 +118,7 @@ fn each_decision_is_that_of_the_transcription() {
 fn equilibrium(x: f64) -> (f64, f64) {
     let document = json!({ "kind": "wred", "by": "precedence", "profiles": { "0": { "min": 24, "max": 42 } } });
     let spec: Spec = tailback_document::decode(document).unwrap();
-    let gap = SIZE as f64 * 8.0 / RATE.0 as f64 * (1.0 - x);
+    let gap = f64::from(wire(SIZE)) * 8.0 / RATE.0 as f64 * (1.0 - x);
     let packet = |seq: u32| Arrival {
         at: Time((f64::from(seq) * gap * 1e12) as u64),
         seq,

@@ -1,8 +1,8 @@
 //! A congestion point at work: its law, its random stream, and what it has counted.
 
 use crate::ledger::Count;
-use tailback_qdisc::cn::point::{Arrival, Point, Spec, Watch};
-use tailback_qdisc::cn::{Feedback, Tag, wire};
+use tailback_qdisc::congestion_notification::cp::{Arrival, Point, Spec, Watch};
+use tailback_qdisc::congestion_notification::{Feedback, Tag, wire};
 use tailback_qdisc::law::Backlog;
 use tailback_random::Rng;
 

@@ -1,7 +1,7 @@
 //! Control frames: what a congested queue tells a neighbour, and how long it takes on the wire.
 
 use crate::plan::Scope;
-use tailback_qdisc::cn::{Feedback, Frame};
+use tailback_qdisc::congestion_notification::{Feedback, Frame};
 
 /// The congested queue in whose name a notification is sent: several may stop the same port, and
 /// each clears only what it stopped.

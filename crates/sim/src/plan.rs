@@ -12,8 +12,8 @@ use std::sync::Arc;
 use tailback_qdisc::Accounting;
 use tailback_qdisc::classify::Match;
 #[expect(unused_imports, reason = "for the documentation")]
-use tailback_qdisc::cn::Tag;
-use tailback_qdisc::cn::{LimitersSpec, point};
+use tailback_qdisc::congestion_notification::Tag;
+use tailback_qdisc::congestion_notification::{LimitersSpec, cp};
 use tailback_traffic::Application;
 use tailback_units::{Dur, Rate, Time};
 
@@ -134,7 +134,7 @@ pub struct SwitchPlan {
     pub backpressure: Option<BackPressure>,
     /// The congestion points at its output queues, but for those with rate limiters; none has none. In all
     /// the network there are at most [`Tag::MAX_POINTS`] of them, or 65535 if their law reads no tags.
-    pub notification: Option<Box<point::Spec>>,
+    pub notification: Option<Box<cp::Spec>>,
     /// Rate limiters in its ports towards other switches; none has no reaction points.
     pub limiters: Option<Box<LimitersSpec>>,
     /// What it does about PAUSE frames without end; none obeys them.

@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use tailback_measure::statistics::jain;
-use tailback_qdisc::cn::{Filter, LimitersSpec, Memory, point, reaction};
+use tailback_qdisc::congestion_notification::{Filter, LimitersSpec, Memory, cp, rp};
 use tailback_sim::plan::*;
 use tailback_sim::{CongestionPointReport, Report};
 use tailback_units::{Dur, Rate, Time};
@@ -15,7 +15,7 @@ fn limiters() -> LimitersSpec {
     LimitersSpec {
         filter: Filter::Destination,
         queues: None,
-        law: reaction::Spec::Bcn(reaction::bcn::Params::default()),
+        law: rp::Spec::Bcn(rp::bcn::Params::default()),
         aqm: None,
         discipline: tailback_qdisc::Spec::default(),
         buffer: 150_000,
@@ -29,7 +29,7 @@ fn limiters() -> LimitersSpec {
 fn star(n: usize, mbit: u64, end: u64) -> Net {
     let mut net = Net::new(ETHERNET);
     let (core, sink) = (net.switch("core"), net.host("d"));
-    net.at_switch(core).notification = Some(Box::new(point::Spec::Bcn(point::bcn::Params::default())));
+    net.at_switch(core).notification = Some(Box::new(cp::Spec::Bcn(cp::bcn::Params::default())));
     net.at_switch(core).latency = Dur::from_us(1);
     let bottleneck = net.link(core, sink, 10_000);
     net.plan.links[bottleneck as usize].delay = Dur::from_ns(500);
@@ -86,10 +86,10 @@ fn with_qcn_sources_share_the_line_equally_with_the_queue_near_its_equilibrium_a
         for node in &mut net.plan.nodes {
             let NodeKind::Switch(switch) = &mut node.kind else { continue };
             if let Some(limiters) = &mut switch.limiters {
-                limiters.law = reaction::Spec::Qcn(reaction::qcn::Params::default());
+                limiters.law = rp::Spec::Qcn(rp::qcn::Params::default());
             }
             if switch.notification.is_some() {
-                switch.notification = Some(Box::new(point::Spec::Qcn(point::qcn::Params::default())));
+                switch.notification = Some(Box::new(cp::Spec::Qcn(cp::qcn::Params::default())));
             }
         }
         let report = net.run_merged();
@@ -210,12 +210,12 @@ fn messages_that_nobody_hears_are_counted() {
 fn frames_are_never_reordered_by_limiters_that_come_and_go() {
     let mut net = star(3, 9_000, 100);
     // Bursts between idle times, in which limiters end.
-    let fast = reaction::bcn::Params { increase: Rate::mbit(3_000), ..reaction::bcn::Params::default() };
+    let fast = rp::bcn::Params { increase: Rate::mbit(3_000), ..rp::bcn::Params::default() };
     for node in &mut net.plan.nodes {
         if let NodeKind::Switch(switch) = &mut node.kind
             && let Some(limiters) = &mut switch.limiters
         {
-            limiters.law = reaction::Spec::Bcn(fast.clone());
+            limiters.law = rp::Spec::Bcn(fast.clone());
         }
     }
     for flow in &mut net.plan.flows {

@@ -6,7 +6,7 @@ use crate::timeline::{CHANGES, name};
 use std::collections::BTreeMap;
 use tailback_diffserv::Meter;
 use tailback_qdisc::Spec;
-use tailback_qdisc::cn::{LimitersSpec, point, reaction};
+use tailback_qdisc::congestion_notification::{LimitersSpec, cp, rp};
 use tailback_scenario::build;
 use tailback_sim::plan::{BackPressure, Detection, Fabric, NodeKind, Plan, Response, Scope, Signal};
 use tailback_traffic::{Application, Model};
@@ -126,8 +126,8 @@ fn every_kind_of_everything_is_drawn() {
         ("application", Application::NAMES),
         ("control", Cc::NAMES),
         ("recovery", Recovery::NAMES),
-        ("point", point::Spec::NAMES),
-        ("reaction", reaction::Spec::NAMES),
+        ("point", cp::Spec::NAMES),
+        ("reaction", rp::Spec::NAMES),
         ("change", &CHANGES),
         ("scope", &["plain", "class", "destination", "class-destination"]),
         ("law", &["watermark", "fill-rate", "block", "rate", "on-off", "mac", "mac for hosts, too"]),

@@ -5,10 +5,10 @@ use super::conditions::Of;
 use crate::Packet;
 use std::collections::BTreeMap;
 
-/// Sorts packets into classes: the first match that holds, else the default.
+/// Assigns packets to classes: the class of the first match that holds, else the default.
 ///
-/// One look into a table of code point, class and colour, after one that tells the flows apart
-/// where matches name some.
+/// Cost per packet: one look-up in a table of code point, class and colour, after a look-up of the flow if matches name
+/// flows.
 #[derive(Clone, Debug)]
 pub struct Classifier {
     /// By set of flows and [`index`], the class.
@@ -34,7 +34,7 @@ fn index(packet: &Packet) -> usize {
         | usize::from(difference) << 11
 }
 
-/// What matches look at, by place.
+/// Returns the packet fields at a place of the table.
 fn of(place: usize) -> Of {
     let dscp = place as u8 & 0x3f;
     let (class, colour) = ((place >> 6) as u8 & 7, (place >> 9) as u8 & 3);
@@ -42,8 +42,7 @@ fn of(place: usize) -> Of {
 }
 
 impl Classifier {
-    /// Of matches that have been resolved, with the class of each, at most 255; what none of them
-    /// takes is of the class `default`.
+    /// Compiles resolved matches, each with its class (at most 255); other packets belong to the class `default`.
     pub fn new<'a>(matches: impl IntoIterator<Item = (&'a Match, u8)>, default: u8) -> Classifier {
         let matches: Vec<(&Match, u8)> = matches.into_iter().collect();
         let mut lists: Vec<&[u32]> = Vec::new();

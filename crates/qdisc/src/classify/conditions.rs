@@ -31,8 +31,8 @@ pub struct Conditions {
     /// IP precedence, the upper three bits of the code point, 0 to 7.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub precedence: Option<OneOrMany<u8>>,
-    /// Traffic class field of the topmost MPLS label (EXP), 0 to 7; where nobody has imposed another,
-    /// the precedence.
+    /// Traffic class field of the topmost MPLS label (EXP), 0 to 7; without such a label,
+    /// the IP precedence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exp: Option<OneOrMany<u8>>,
     /// Priority class, 0 (highest) to 7.
@@ -118,8 +118,8 @@ impl Match {
         conditions.not.iter().try_for_each(|not| not.check_to(depth - 1).map_err(|e| e.within("not")))
     }
 
-    /// The same with every name of a class map and every group of flows replaced by what `resolve`
-    /// says: conditions that stand by themselves. The error names the place within this match.
+    /// Returns these conditions with names of class maps and flow groups replaced by their meaning according to `resolve`.
+    /// The error names the path within this match.
     pub fn resolved(&self, resolve: &dyn Resolve) -> Result<Match, Invalid> {
         self.resolved_within(resolve, &mut Vec::new())
     }
@@ -161,7 +161,7 @@ impl Match {
         })
     }
 
-    /// Whether a packet with this code point, class and colour matches; `among` tells whether its
+    /// Returns `true` if a packet with this code point, class and colour matches; `among` returns `true` if its
     /// flow is in a list.
     pub(super) fn holds(&self, of: &Of, among: &dyn Fn(&[u32]) -> bool) -> bool {
         let c = match self {
@@ -184,7 +184,7 @@ impl Match {
             && c.not.as_ref().is_none_or(|not| !not.holds(of, among))
     }
 
-    /// Whether a condition looks at the traffic class of labels.
+    /// Returns `true` if a condition looks at the traffic class of labels.
     pub(super) fn reads_labels(&self) -> bool {
         match self {
             Match::Named(_) => false,
@@ -195,7 +195,7 @@ impl Match {
         }
     }
 
-    /// Whether a condition looks at the code point, or at what labels have made of it. A class map that it names is
+    /// Returns `true` if a condition looks at the code point, or at what labels have made of it. A class map that it names is
     /// one by itself.
     pub fn reads_code_point(&self) -> bool {
         match self {
@@ -224,7 +224,7 @@ impl Match {
     }
 }
 
-/// What the parts of a document that stand elsewhere mean.
+/// Resolves names of class maps and flow groups that a document defines elsewhere.
 pub trait Resolve {
     /// The class map of a name; the error says which there are.
     fn class_map(&self, name: &str) -> Result<Match, Invalid>;
@@ -232,7 +232,7 @@ pub trait Resolve {
     fn flows(&self, group: &str) -> Result<Vec<u32>, Invalid>;
 }
 
-/// What of a packet conditions look at, besides its flow.
+/// Packet fields that conditions test, besides the flow.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Of {
     pub dscp: u8,

@@ -76,7 +76,7 @@ impl ByDestination {
         let queues = self.active.iter().map(|at| &self.queues[*at as usize]);
         queues.filter(passes).map(|q| q.waiting.len() as u64).sum()
     }
-    /// Whether each destination has the limit to itself.
+    /// Returns `true` if each destination has the limit to itself.
     pub fn is_partitioned(&self) -> bool {
         self.partition
     }

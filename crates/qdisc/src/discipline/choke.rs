@@ -33,7 +33,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// The queue at its site.
+    /// Returns the empty queue at its site.
     pub fn build(&self, site: &Site) -> Choke {
         Choke {
             queue: Fifos::default(),
@@ -45,7 +45,7 @@ impl Params {
             site: *site,
         }
     }
-    /// Everything in range.
+    /// Refuses parameters out of range.
     pub fn check(&self) -> Result<(), Invalid> {
         check::within("candidates", f64::from(self.candidates), 1.0, 64.0)?;
         if self.red.victim != Victim::Tail {

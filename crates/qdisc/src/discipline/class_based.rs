@@ -47,7 +47,7 @@ pub struct Class {
     /// Packets that belong to it, unless an earlier class takes them.
     #[serde(rename = "match")]
     pub matches: Match,
-    /// What it gets at least: a rate, or a part of `base`.
+    /// Guaranteed bandwidth: a rate, or a part of `base`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bandwidth: Option<Share>,
     /// Its share, relative to the others that have one, of what priorities and bandwidths leave; above 0.
@@ -85,7 +85,7 @@ pub struct Strict {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Rest {
-    /// What it gets at least: a rate, or a part of `base`.
+    /// Guaranteed bandwidth: a rate, or a part of `base`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bandwidth: Option<Share>,
     /// Its share, relative to the others that have one, of what priorities and bandwidths leave; above 0.
@@ -125,7 +125,7 @@ struct Fair<'a> {
 }
 
 impl Params {
-    /// The queues at their site.
+    /// Returns the empty queues at their site.
     pub fn build(&self, site: &Site) -> ClassBased {
         let (mut places, mut strict, mut fair) = (Vec::new(), Vec::new(), 0);
         for class in &self.classes {
@@ -256,7 +256,7 @@ impl Params {
             _ => 0.0,
         })
     }
-    /// Shows the matches and the disciplines of the classes, each with its place.
+    /// Visits the matches and disciplines of the classes, each with its path.
     pub(crate) fn each_part(&mut self, f: &mut Part<'_>) {
         for (i, class) in self.classes.iter_mut().enumerate() {
             f(format!("classes[{i}]"), Some(&mut class.matches), class.discipline.as_deref_mut());
@@ -310,7 +310,7 @@ impl Low {
             bytes: 0,
         }
     }
-    /// Whether a packet of so many bytes conforms; its tokens are taken if they are there.
+    /// Returns `true` if a packet of `bytes` bytes conforms, and then takes its tokens.
     fn conforms(&mut self, now: Time, bytes: u32) -> bool {
         self.policer.as_mut().is_none_or(|bucket| {
             bucket.fill(now);
@@ -326,7 +326,7 @@ struct Tag {
     weight: f64,
     /// Start tag of its next packet.
     start: f64,
-    /// Whether it had packets that could not leave when its turn came.
+    /// `true` if it had packets that could not leave when its turn came.
     held: bool,
 }
 
@@ -341,7 +341,7 @@ impl Tag {
 pub struct ClassBased {
     /// By class, the default class last.
     places: Vec<Place>,
-    /// Those without priority.
+    /// Classes without priority.
     classes: Classes,
     tags: Vec<Tag>,
     /// Virtual time: the start tag of the last packet served of `classes`.

@@ -1,5 +1,5 @@
-//! What the disciplines with classes share: a discipline inside each class, a limit on all of them,
-//! and the table that sorts packets.
+//! Common part of the disciplines with classes: a discipline inside each class, a limit on all of them, and the table that
+//! classifies packets.
 
 use crate::classify::{Classifier, Match};
 use crate::law::Backlog;
@@ -8,7 +8,7 @@ use crate::{Cx, Discipline, Dropped, Gate, Packet, Qdisc, Reason, Site, Spec, ch
 use tailback_document::{Checked, Invalid};
 use tailback_units::{Amount, Rate, Time};
 
-/// What a [`Qdisc`] leaves to its field `classes`: `waking`, all about wake-ups and idle links, or `all` but
+/// Delegates methods of [`Qdisc`] to the field `classes`: `waking`, those about timers and idle links, or `all` but
 /// `enqueue` and `dequeue`.
 macro_rules! as_classes {
     (waking) => {
@@ -116,7 +116,7 @@ pub(super) struct Inside {
 }
 
 impl Inside {
-    /// `spec`, a FIFO if there is none, at `site`.
+    /// Returns the discipline of `spec` at `site`. `None`: a FIFO.
     pub fn new(spec: Option<&Spec>, site: &Site) -> Inside {
         let queue = spec.map_or_else(|| Spec::default().build(site), |spec| spec.build(site));
         Inside { watches_idle: queue.watches_idle(), queue, backlog: Backlog::default() }
@@ -153,11 +153,11 @@ impl Classes {
     pub fn class(&self, packet: &Packet) -> usize {
         self.classifier.class(packet)
     }
-    /// How many classes there are.
+    /// Number of classes.
     pub fn len(&self) -> usize {
         self.inside.len()
     }
-    /// What waits in a class.
+    /// The waiting packets of a class.
     #[inline]
     pub fn of(&self, class: usize) -> Backlog {
         self.inside[class].backlog
@@ -210,8 +210,8 @@ impl Classes {
             inside.queue.idle(now, cx);
         }
     }
-    /// The last packet of a class has been sent, and the transmitter is free. For those who hold packets ready, so that they
-    /// know better than [`Classes::transmitted`] whose packet it was.
+    /// Notes that the last packet of a class has been sent and the transmitter is free. For disciplines that hold packets ready
+    /// and therefore know the class better than [`Classes::transmitted`].
     pub fn rests(&mut self, class: usize, now: Time, cx: &mut Cx<'_>) {
         let inside = &mut self.inside[class];
         if inside.watches_idle && inside.backlog.packets == 0 {
@@ -263,12 +263,12 @@ impl Classes {
         self.site.rate = rate;
         self.inside.iter_mut().for_each(|one| one.queue.set_rate(rate));
     }
-    /// What the classes keep, and what waits in each and in all.
+    /// Size of the classes' state and counters in bytes.
     pub fn state_bytes(&self) -> usize {
         let inside: usize = self.inside.iter().map(|one| one.queue.state_bytes() + bytes_of!(one; backlog)).sum();
         inside + bytes_of!(self; backlog) + INDEX
     }
-    /// Shows how much waits in the first classes.
+    /// Reports the waiting packets of the first classes.
     pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
         const NAMES: [&str; 16] = [
             "class_1_packets",

@@ -1,22 +1,21 @@
 //! A FIFO under COBALT.
 
 use crate::fifo::Fifo;
-use crate::law::cobalt;
-use crate::law::codel::Verdict;
+use crate::law::{cobalt, deliver};
 use crate::state::QUEUE;
-use crate::{Cx, Gate, Packet, Qdisc, Reason, Site, Victim};
+use crate::{Cx, Gate, Packet, Qdisc, Site, Victim};
 use tailback_units::{Rate, Time};
 
 pub use crate::law::cobalt::Params;
 
 impl Params {
-    /// The queue at its site.
+    /// Returns the empty queue at its site.
     pub fn build(&self, site: &Site) -> Cobalt {
         Cobalt { queue: Fifo::new(site), law: cobalt::Cobalt::new(self, site.rate), victim: self.victim }
     }
 }
 
-/// A FIFO with limits whose leaving packets the law marks or drops.
+/// A FIFO with limits under a law that marks or drops packets at departure.
 #[derive(Debug)]
 pub struct Cobalt {
     queue: Fifo,
@@ -31,18 +30,7 @@ impl Qdisc for Cobalt {
         }
     }
     fn dequeue(&mut self, now: Time, gate: &Gate, cx: &mut Cx<'_>) -> Option<Packet> {
-        while let Some(mut packet) = self.queue.pop(gate) {
-            let last = self.queue.packets() == 0;
-            match self.law.judge(now, now.since(packet.at), last, packet.is_ect(), cx.rng) {
-                Verdict::Deliver => return Some(packet),
-                Verdict::Mark => {
-                    cx.mark(&mut packet);
-                    return Some(packet);
-                }
-                Verdict::Drop => cx.drop(packet, Reason::Early),
-            }
-        }
-        None
+        deliver(&mut self.law, now, cx, || self.queue.pop_and_count(gate))
     }
     fn packets(&self) -> u64 {
         self.queue.packets()

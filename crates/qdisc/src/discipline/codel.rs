@@ -1,21 +1,21 @@
 //! A FIFO under controlled delay.
 
 use crate::fifo::Fifo;
-use crate::law::codel::{self, Verdict};
+use crate::law::{codel, deliver};
 use crate::state::QUEUE;
-use crate::{Cx, Gate, Packet, Qdisc, Reason, Site, Victim};
+use crate::{Cx, Gate, Packet, Qdisc, Site, Victim};
 use tailback_units::Time;
 
 pub use crate::law::codel::Params;
 
 impl Params {
-    /// The queue at its site.
+    /// Returns the empty queue at its site.
     pub fn build(&self, site: &Site) -> Codel {
         Codel { queue: Fifo::new(site), law: codel::Codel::new(self) }
     }
 }
 
-/// A FIFO with limits whose leaving packets the law marks or drops; what finds no room is refused.
+/// A FIFO with limits under a law that marks or drops packets at departure; what finds no room is refused.
 #[derive(Debug)]
 pub struct Codel {
     queue: Fifo,
@@ -27,22 +27,12 @@ impl Qdisc for Codel {
         self.queue.push_and_trim(packet, Victim::Tail, cx);
     }
     fn dequeue(&mut self, now: Time, gate: &Gate, cx: &mut Cx<'_>) -> Option<Packet> {
-        while let Some(mut packet) = self.queue.pop(gate) {
-            let left = self.queue.backlog().bytes;
-            match self.law.judge(now, now.since(packet.at), left, packet.is_ect()) {
-                Verdict::Deliver => return Some(packet),
-                Verdict::Mark => {
-                    cx.mark(&mut packet);
-                    return Some(packet);
-                }
-                Verdict::Drop => cx.drop(packet, Reason::Early),
-            }
-        }
-        // A closed gate is no empty queue.
-        if self.queue.packets() == 0 {
+        let packet = deliver(&mut self.law, now, cx, || self.queue.pop_and_count(gate));
+        // An empty queue, not one whose head is stopped.
+        if packet.is_none() && self.queue.packets() == 0 {
             self.law.empty(now);
         }
-        None
+        packet
     }
     fn packets(&self) -> u64 {
         self.queue.packets()

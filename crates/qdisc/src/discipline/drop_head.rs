@@ -14,11 +14,11 @@ use tailback_document::Invalid;
 pub struct Params {}
 
 impl Params {
-    /// The queue at its site.
+    /// Returns the empty queue at its site.
     pub fn build(&self, site: &Site) -> DropTail {
         drop_tail::Params { packets: None, victim: Victim::Head }.build(site)
     }
-    /// Nothing can be wrong.
+    /// Accepts all parameters: there are none.
     pub fn check(&self) -> Result<(), Invalid> {
         Ok(())
     }

@@ -1,9 +1,8 @@
-//! First in, first out; when there is no room, one packet goes: the arriving one, the oldest, or
-//! any.
+//! FIFO with limits; for want of room the arriving packet, the oldest or a random one is dropped.
 
 use crate::fifo::Fifo;
 use crate::state::QUEUE;
-use crate::{Cx, Discipline, Gate, Packet, Qdisc, RuleMut, Site, Spec, Victim};
+use crate::{Cx, Discipline, Gate, Packet, Qdisc, Site, Spec, Victim};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -14,12 +13,12 @@ use tailback_units::Time;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
-    /// Most packets that may wait, at least 1, besides the limit in bytes: the K − 1 waiting places
+    /// Limit of waiting packets, at least 1, besides the limit in bytes: the K − 1 waiting places
     /// of M/M/1/K. Default: any number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packets: Option<u64>,
-    /// Which packet goes when the queue is full: "tail", the arriving one, "head", the oldest, or
-    /// "random", any one. Default "tail".
+    /// Packet dropped when the queue is full: "tail", the arriving one, "head", the oldest, or
+    /// "random". Default "tail".
     #[serde(default, skip_serializing_if = "is_tail")]
     pub victim: Victim,
 }
@@ -29,18 +28,18 @@ fn is_tail(victim: &Victim) -> bool {
 }
 
 impl Params {
-    /// The queue at its site.
+    /// Returns the empty queue at its site.
     pub fn build(&self, site: &Site) -> DropTail {
         DropTail { queue: Fifo::new(&self.limits(site)), victim: self.victim }
     }
-    /// The limits for arriving packets, if no other packets are dropped for them.
+    /// Returns the limits as an admission policy. `None`: victims are waiting packets.
     pub fn rule(&self, site: &Site) -> Option<Site> {
         (self.victim == Victim::Tail).then(|| self.limits(site))
     }
     fn limits(&self, site: &Site) -> Site {
         Site { packets: self.packets.unwrap_or(u64::MAX).min(site.packets), ..*site }
     }
-    /// A queue has a place.
+    /// Refuses a limit of 0 packets.
     pub fn check(&self) -> Result<(), Invalid> {
         match self.packets {
             Some(0) => Err(Invalid::new("packets", "a queue without a place drops everything; write 1 or more")),
@@ -65,8 +64,8 @@ impl Default for Discipline {
 /// A FIFO with a limit in bytes and one in packets.
 #[derive(Debug)]
 pub struct DropTail {
-    queue: Fifo,
-    victim: Victim,
+    pub(crate) queue: Fifo,
+    pub(crate) victim: Victim,
 }
 
 impl Qdisc for DropTail {
@@ -83,13 +82,6 @@ impl Qdisc for DropTail {
     }
     fn visit(&self, f: &mut dyn FnMut(&Packet)) {
         self.queue.visit(f);
-    }
-    #[inline]
-    fn rule(&mut self) -> Option<RuleMut<'_>> {
-        if self.victim == Victim::Tail { Some(RuleMut::Limits(self.queue.limits_mut())) } else { None }
-    }
-    fn restore(&mut self, packet: Packet) {
-        self.queue.push(packet);
     }
     fn state_bytes(&self) -> usize {
         QUEUE

@@ -32,7 +32,7 @@ pub(super) fn default_quantum() -> Size {
     Size(1514)
 }
 
-/// Refuses a quantum that lets nobody send, or everybody everything.
+/// Refuses a quantum of 0 and one so large that there are no rounds.
 pub(super) fn check_quantum(quantum: Size) -> Result<(), Invalid> {
     if (1..=1_000_000_000).contains(&quantum.0) {
         return Ok(());
@@ -47,7 +47,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// The queues at their site.
+    /// Returns the empty queues at their site.
     pub fn build(&self, site: &Site) -> Drr {
         let key = ByFlow::new(self.buckets, &self.weights);
         let round = Round::default();

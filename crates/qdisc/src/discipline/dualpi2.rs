@@ -33,8 +33,8 @@ pub struct Params {
     pub coupling: f64,
     /// Delay in the L queue above which its packets are marked. Default 1ms.
     pub step: Dur,
-    /// A step in packets, in place of `step`: a packet is marked that leaves more than so many behind it in the L queue,
-    /// however long it has waited (Linux' `step_thresh` in packets). Default: none.
+    /// A step in packets, in place of `step`: a packet is marked if it leaves more than this number behind it in the L queue,
+    /// regardless of its sojourn time (`step_thresh` of Linux in packets). Default: `step` applies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step_packets: Option<u64>,
     /// Packets in the L queue from which on an arriving one is subject to the step at all (Linux' `min_qlen_step`); a
@@ -43,10 +43,10 @@ pub struct Params {
     /// Length of a ramp on which the L queue's own probability rises from 0 at `step` to 1, in place of the step (RFC 9332,
     /// appendix A.1). Default 0s.
     pub ramp: Dur,
-    /// Whether classic drops fall on both queues once scalable flows see a probability of 1; if not,
+    /// `true` if classic drops fall on both queues once scalable flows see a probability of 1; if not,
     /// the probability stops there, and the queue overflows. Default true.
     pub drop_on_overload: bool,
-    /// How the two queues share the link: "weighted-round-robin" or "time-shifted-fifo". Default
+    /// Scheduler of the two queues: "weighted-round-robin" or "time-shifted-fifo". Default
     /// "weighted-round-robin".
     pub scheduler: Scheduler,
     /// Share of the C queue in the round robin, 0.001 to 0.999. Default 0.1.
@@ -57,7 +57,7 @@ pub struct Params {
     pub mtu: Size,
 }
 
-/// How the two queues share the link.
+/// Scheduler of the two queues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scheduler {
@@ -158,7 +158,7 @@ pub struct DualPi2 {
     params: Params,
     site: Site,
     low: Fifo,
-    /// Whether the step applies to each packet of the L queue; empty if it does to all.
+    /// By packet of the L queue: `true` if the step applies to it. Empty if it applies to all.
     stepped: VecDeque<bool>,
     classic: Fifo,
     law: Pi2,
@@ -178,7 +178,7 @@ impl DualPi2 {
     fn classic_weight(&self) -> i64 {
         (self.params.classic_share * 1000.0 + 0.5) as i64
     }
-    /// Whether the L queue goes first, both having packets.
+    /// Returns `true` if the L queue goes first, both having packets.
     fn low_first(&self, now: Time) -> bool {
         match self.params.scheduler {
             Scheduler::WeightedRoundRobin => self.credit <= 0,
@@ -203,7 +203,7 @@ impl DualPi2 {
         }
         None
     }
-    /// Whether a classic choice falls: two draws, both below p'.
+    /// Returns `true` if a classic choice falls: two draws, both below p'.
     fn is_chosen(&self, cx: &mut Cx<'_>) -> bool {
         let p = self.law.p();
         cx.rng.chance(p) && cx.rng.chance(p)

@@ -10,20 +10,20 @@ use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
 use tailback_units::{Amount, Time};
 
-/// Weighted fair queueing as routers have it. An arriving packet gets a sequence number: the larger
+/// Flow-based weighted fair queueing of routers. An arriving packet gets a sequence number: the larger
 /// of its conversation's last one and that of the packet in service, plus its size times a weight
 /// that falls with its precedence; the smallest number is served first. A conversation longer than
 /// the congestive discard threshold is refused until it is below a quarter of it; when all
-/// conversations fill the hold queue, whatever arrives is dropped. The textbook's exact virtual time
+/// conversations fill the hold queue, arriving packets are dropped. The textbook's exact virtual time
 /// is in the discipline `wfq`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
-    /// What makes a conversation: "flow", "flow-tos" (a flow's packets of one code point), or "one",
+    /// Definition of a conversation: "flow", "flow-tos" (a flow's packets of one code point), or "one",
     /// all packets. Default "flow-tos".
     #[serde(default)]
     pub key: KeyBy,
-    /// Whether weights go by "precedence" or are "equal", as in distributed WFQ. Default "precedence".
+    /// Weights: by "precedence", or "equal" as in distributed WFQ. Default "precedence".
     #[serde(default)]
     pub weights: Weighting,
     /// Weight of precedence 0; precedence p has scale / (p + 1), rounded down. 1000 to 1000000;
@@ -96,7 +96,7 @@ fn packets(amount: Amount) -> u64 {
 }
 
 impl Params {
-    /// The queues at their site.
+    /// Returns the empty queues at their site.
     pub fn build(&self, site: &Site) -> FairQueue {
         let weights = match self.weights {
             Weighting::Equal => [1.0; 8],
@@ -111,7 +111,7 @@ impl Params {
             site: Site { packets: site.packets.min(packets(self.hold)), ..*site },
         }
     }
-    /// Limits in packets, and both or none of those of distributed WFQ.
+    /// Refuses limits not in packets, and one limit of distributed WFQ without the other.
     pub fn check(&self) -> Result<(), Invalid> {
         check::within("scale", f64::from(self.scale), 1e3, 1e6)?;
         self.queues.check("queues")?;
@@ -129,11 +129,12 @@ impl Params {
         }
         match (self.aggregate, self.individual) {
             (Some(_), None) => {
-                Err(Invalid::new("aggregate", "which queues give way is not said; write `individual`, too"))
+                Err(Invalid::new("aggregate", "the limit of single queues is missing; write `individual`, too"))
             }
-            (None, Some(_)) => {
-                Err(Invalid::new("individual", "from when on it holds is not said; write `aggregate`, too"))
-            }
+            (None, Some(_)) => Err(Invalid::new(
+                "individual",
+                "the threshold from which on it applies is missing; write `aggregate`, too",
+            )),
             _ => Ok(()),
         }
     }
@@ -152,7 +153,7 @@ pub struct FairQueue {
 }
 
 impl FairQueue {
-    /// Whether the queue `slot` takes no packet now.
+    /// Returns `true` if the queue `slot` takes no packet now.
     fn refuses(&mut self, slot: usize) -> bool {
         if slot >= self.refusing.len() {
             self.refusing.resize(slot + 1, false);

@@ -1,6 +1,7 @@
 //! Weighted random early detection in front of a fair queue of flows.
 
-use super::{fair_queue, wred};
+use super::fair_queue;
+use crate::law::wred;
 use crate::law::{Backlog, Decision};
 use crate::signals::{Signals, Threshold};
 use crate::{Colour, Cx, Gate, Packet, Qdisc, Reason, Site};
@@ -23,10 +24,10 @@ pub struct Params {
 }
 
 impl Params {
-    /// The queues at their site.
+    /// Returns the empty queues at their site.
     pub fn build(&self, site: &Site) -> FairQueueWred {
         FairQueueWred {
-            law: self.wred.law(&self.wred.complete(), site),
+            law: self.wred.wred(&self.wred.complete(), site),
             by: self.wred.by,
             nonconforming: self.wred.special(),
             ecn: self.wred.ecn,
@@ -61,7 +62,7 @@ impl Signals for Params {
 /// A fair queue whose arriving packets the profile of their kind marks or drops. O(log n) per packet for n waiting flows.
 #[derive(Debug)]
 pub struct FairQueueWred {
-    law: crate::law::wred::Wred,
+    law: wred::Wred,
     by: wred::By,
     /// Number of the profile of what does not conform.
     nonconforming: Option<usize>,

@@ -1,4 +1,4 @@
-//! Fair queueing as `fq` of Linux has it, for packets that are forwarded: deficit round robin with new flows first.
+//! Fair queueing as in `fq` of Linux, for forwarded packets: deficit round robin with new flows first.
 
 use super::drr::check_quantum;
 use super::fair::{Buckets, ByFlow, Fifos, Key};
@@ -10,11 +10,11 @@ use std::collections::VecDeque;
 use tailback_document::Invalid;
 use tailback_units::{Dur, Size, Time};
 
-/// Fair queueing of flows as the discipline `fq` of Linux has it (Dumazet, `net/sched/sch_fq.c`): deficit round robin, flows
-/// that have just become busy first, and a limit for each flow. A flow begins with a larger credit, keeps what it has when it
-/// runs empty, and after a pause has one quantum at least.
+/// Fair queueing of flows as in the discipline `fq` of Linux (Dumazet, `net/sched/sch_fq.c`): deficit round robin, flows
+/// that have just become busy first, and a limit for each flow. A flow begins with a larger credit, keeps its credit when it
+/// runs empty, and has at least one quantum after a pause.
 ///
-/// Differs from Linux: packets have no socket, as those that a host forwards, so none is paced; there is one band, as before
+/// Differs from Linux: packets have no socket, as in forwarding, so no flow is paced; there is one band, as before
 /// Linux 6.7; flows are not forgotten after 3 s.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
@@ -44,7 +44,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// The queues at their site.
+    /// Returns the empty queues at their site.
     pub fn build(&self, site: &Site) -> Fq {
         Fq {
             key: ByFlow::new(self.buckets, &Default::default()),
@@ -56,7 +56,7 @@ impl Params {
             site: *site,
         }
     }
-    /// Everything in range.
+    /// Refuses parameters out of range.
     pub fn check(&self) -> Result<(), Invalid> {
         self.buckets.check("buckets")?;
         check_quantum(self.quantum)?;
@@ -66,12 +66,12 @@ impl Params {
     }
 }
 
-/// What a queue may still send.
+/// Credit of a queue.
 #[derive(Clone, Copy, Debug)]
 struct Seat {
     /// Buffer bytes.
     credit: i64,
-    /// Whether it is in one of the lists.
+    /// `true` if it is in one of the lists.
     listed: bool,
     /// When it was last taken out of them.
     left: Time,

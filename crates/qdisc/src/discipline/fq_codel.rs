@@ -2,10 +2,12 @@
 
 use super::drr::{check_quantum, default_quantum};
 use super::fair::{Buckets, ByFlow, Fifos, Key, NewOld};
-use crate::law::codel::{self, Codel, Verdict};
+use crate::law::codel::{self, Codel};
+use crate::law::deliver;
 use crate::{Cx, Gate, Packet, Qdisc, Reason, Site};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use tailback_document::Invalid;
 use tailback_units::{Dur, Size, Time};
 
@@ -24,13 +26,13 @@ pub struct Params {
     pub quantum: Size,
     /// Acceptable standing delay of a queue, above 0s. Default 5ms.
     pub target: Dur,
-    /// How long the delay must stay above `target` before the first signal. Default 100ms.
+    /// Time for which the delay must stay above `target` before the first signal. Default 100ms.
     pub interval: Dur,
     /// Backlog of a queue up to which nothing is signalled, an MTU of the link. Default 1514 B.
     pub mtu: Size,
-    /// Whether ECN-capable packets are marked rather than dropped. Default true.
+    /// `true` if ECN-capable packets are marked instead of dropped. Default true.
     pub ecn: bool,
-    /// Delay above which every ECN-capable packet is marked. Default: none.
+    /// Delay above which every ECN-capable packet is marked. Default: no such threshold.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ce_threshold: Option<Dur>,
     /// The square root in the time to the next signal: "exact" (RFC 8289), or "newton" as in Linux. Default "exact".
@@ -57,14 +59,14 @@ impl Default for Params {
 }
 
 impl Params {
-    /// The queues at their site.
+    /// Returns the empty queues at their site.
     pub fn build(&self, site: &Site) -> FqCodel {
         FqCodel {
             key: ByFlow::new(self.buckets, &Default::default()),
             fifos: Fifos::default(),
             laws: Vec::new(),
             lists: NewOld::new(self.quantum.0),
-            law: self.law(),
+            params: Arc::new(self.law()),
             batch: self.batch,
             site: *site,
         }
@@ -92,7 +94,8 @@ pub struct FqCodel {
     fifos: Fifos<Packet>,
     laws: Vec<Codel>,
     lists: NewOld,
-    law: codel::Params,
+    /// Parameters of the laws of all queues.
+    params: Arc<codel::Params>,
     batch: u32,
     site: Site,
 }
@@ -111,21 +114,14 @@ impl FqCodel {
             }
         }
     }
-    /// What the law lets through of the queue `slot`.
+    /// Returns the next packet of the queue `slot` that the law lets leave. `None`: the queue is empty.
     fn take(&mut self, now: Time, slot: usize, cx: &mut Cx<'_>) -> Option<Packet> {
-        let law = &mut self.laws[slot];
-        while let Some(mut packet) = self.fifos.pop_front(slot) {
-            match law.judge(now, now.since(packet.at), self.fifos.bytes_of(slot), packet.is_ect()) {
-                Verdict::Deliver => return Some(packet),
-                Verdict::Mark => {
-                    cx.mark(&mut packet);
-                    return Some(packet);
-                }
-                Verdict::Drop => cx.drop(packet, Reason::Early),
-            }
+        let (law, fifos) = (&mut self.laws[slot], &mut self.fifos);
+        let packet = deliver(law, now, cx, || fifos.pop_and_count(slot));
+        if packet.is_none() {
+            law.empty(now);
         }
-        law.empty(now);
-        None
+        packet
     }
 }
 
@@ -133,8 +129,7 @@ impl Qdisc for FqCodel {
     fn enqueue(&mut self, _now: Time, packet: Packet, cx: &mut Cx<'_>) {
         let slot = self.key.slot(&packet, cx.rng);
         if slot >= self.laws.len() {
-            let law = &self.law;
-            self.laws.resize_with(slot + 1, || Codel::new(law));
+            self.laws.resize_with(slot + 1, || Codel::sharing(self.params.clone()));
         }
         self.fifos.push(slot, packet);
         self.lists.join(slot);

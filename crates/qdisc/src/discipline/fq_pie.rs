@@ -3,12 +3,13 @@
 use super::drr::{check_quantum, default_quantum};
 use super::fair::{Buckets, ByFlow, Fifos, Key, NewOld};
 use crate::law::pie::{self, Pie};
-use crate::law::{Backlog, Decision};
+use crate::law::{Arrival, ArrivalLaw};
 use crate::signals::{Signals, Threshold};
 use crate::state::bytes_of;
-use crate::{Cx, Gate, Packet, Qdisc, Reason, Site};
+use crate::{Cx, Fate, Gate, Packet, Qdisc, Site};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use tailback_document::Invalid;
 use tailback_units::{Size, Time};
 
@@ -33,19 +34,19 @@ impl Default for Params {
 }
 
 impl Params {
-    /// The queues at their site.
+    /// Returns the empty queues at their site.
     pub fn build(&self, site: &Site) -> FqPie {
         FqPie {
             key: ByFlow::new(self.buckets, &Default::default()),
             fifos: Fifos::default(),
             laws: Vec::new(),
             lists: NewOld::new(self.quantum.0),
-            law: self.pie.clone(),
+            params: Arc::new(self.pie.clone()),
             due: Time::ZERO + self.pie.update,
             site: *site,
         }
     }
-    /// Everything in range.
+    /// Refuses parameters out of range.
     pub fn check(&self) -> Result<(), Invalid> {
         self.buckets.check("buckets")?;
         check_quantum(self.quantum)?;
@@ -68,40 +69,26 @@ pub struct FqPie {
     fifos: Fifos<Packet>,
     laws: Vec<Pie>,
     lists: NewOld,
-    law: pie::Params,
+    /// Parameters of the laws of all queues.
+    params: Arc<pie::Params>,
     /// When all probabilities are next updated.
     due: Time,
     site: Site,
 }
 
-impl FqPie {
-    fn backlog(&self, slot: usize) -> Backlog {
-        Backlog { packets: self.fifos.packets_of(slot), bytes: self.fifos.bytes_of(slot) }
-    }
-}
-
 impl Qdisc for FqPie {
-    fn enqueue(&mut self, _now: Time, packet: Packet, cx: &mut Cx<'_>) {
+    fn enqueue(&mut self, now: Time, mut packet: Packet, cx: &mut Cx<'_>) {
         let slot = self.key.slot(&packet, cx.rng);
         if slot >= self.laws.len() {
-            let law = &self.law;
-            self.laws.resize_with(slot + 1, || Pie::new(law));
+            self.laws.resize_with(slot + 1, || Pie::sharing(self.params.clone()));
         }
-        let backlog = self.backlog(slot);
-        let law = &mut self.laws[slot];
-        if self.site.is_full(self.fifos.packets(), self.fifos.bytes(), packet.size) {
-            law.forced();
-            cx.drop(packet, Reason::BufferFull);
-            return;
+        let full = self.site.is_full(self.fifos.packets(), self.fifos.bytes(), packet.size);
+        let arrival = Arrival { now, packet: &packet, queue: self.fifos.backlog_of(slot), full };
+        match self.laws[slot].judge(&arrival, cx.rng) {
+            Fate::Joins => {}
+            Fate::Marked => cx.mark(&mut packet),
+            Fate::Dropped(why) => return cx.drop(packet, why),
         }
-        let packet = match law.arrive(backlog, packet.size, cx.rng) {
-            Decision::Pass => packet,
-            Decision::Early | Decision::Forced => {
-                let markable = self.law.ecn && law.may_mark();
-                let Some(packet) = cx.signal(packet, markable, Reason::Early) else { return };
-                packet
-            }
-        };
         self.fifos.push(slot, packet);
         self.lists.join(slot);
     }
@@ -115,9 +102,9 @@ impl Qdisc for FqPie {
             if !gate.admits(head.class(), head.dst) {
                 return None;
             }
-            let packet = self.fifos.pop_front(slot)?;
+            let (packet, left) = self.fifos.pop_and_count(slot)?;
             self.lists.sent(slot, packet.wire());
-            self.laws[slot].depart(now, now.since(packet.at), packet.size, self.fifos.bytes_of(slot));
+            self.laws[slot].depart(now, &packet, left);
             return Some(packet);
         }
     }
@@ -131,9 +118,9 @@ impl Qdisc for FqPie {
         Some(self.due)
     }
     fn wake(&mut self, now: Time, _cx: &mut Cx<'_>) {
-        self.due = now + self.law.update;
+        self.due = now + self.params.update;
         for slot in 0..self.laws.len() {
-            let backlog = self.backlog(slot);
+            let backlog = self.fifos.backlog_of(slot);
             self.laws[slot].update(now, backlog);
         }
     }
@@ -142,7 +129,7 @@ impl Qdisc for FqPie {
         f("largest_probability", self.laws.iter().map(Pie::probability).fold(0.0, f64::max));
     }
     fn state_bytes(&self) -> usize {
-        let laws: usize = self.laws.iter().map(Pie::state_bytes).sum();
+        let laws: usize = self.laws.iter().map(ArrivalLaw::state_bytes).sum();
         self.key.state_bytes() + self.fifos.state_bytes() + self.lists.state_bytes() + laws + bytes_of!(self; due)
     }
 }

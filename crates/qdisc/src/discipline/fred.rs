@@ -17,7 +17,7 @@ use tailback_units::{Amount, Dur, Fraction, Rate, Size, Time};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
-    /// Average queue below which nobody is chosen at random, and most packets of one flow. Default:
+    /// Average queue below which no packet is chosen at random, and upper bound of the packets of one flow. Default:
     /// a quarter of the limit, but no more than the link sends in 100 ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min: Option<Amount>,
@@ -31,14 +31,14 @@ pub struct Params {
     /// Packets that a flow may always have without being chosen at random, 1 to 1000; the paper
     /// has 2 for small and 4 for large buffers. Default 4.
     pub min_flow: u32,
-    /// Whether, above `max`, flows may have two packets each, rather than every arrival being
+    /// `true` if, above `max`, flows may have two packets each, rather than every arrival being
     /// dropped: the paper's support for many flows. Default true.
     pub many_flows: bool,
     /// Mean size of a packet, by which packets and bytes are converted. Default 1000 B.
     pub mean_packet: Size,
-    /// Whether ECN-capable packets are marked rather than dropped when chosen at random. Default false.
+    /// `true` if ECN-capable packets are marked instead of dropped when chosen at random. Default false.
     pub ecn: bool,
-    /// Number of flows that are told apart, by hash, or "per-flow". Default "per-flow".
+    /// Number of hash buckets for flows, or "per-flow". Default "per-flow".
     pub buckets: Buckets,
 }
 
@@ -59,7 +59,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// The queue at its site.
+    /// Returns the empty queue at its site.
     pub fn build(&self, site: &Site) -> Fred {
         let mean = self.mean_packet.0 as f64;
         let (min, max) = self.thresholds(site);
@@ -149,7 +149,7 @@ pub struct Fred {
 struct Flow {
     /// Packets waiting.
     packets: u32,
-    /// How often it tried to have too many, since it last had none.
+    /// Number of times that it exceeded its share since it was last empty.
     strikes: u32,
 }
 
@@ -168,7 +168,7 @@ impl Fred {
         }
         self.share = f64::max(1.0, self.average / self.active.max(1) as f64);
     }
-    /// Whether a flow with so many packets and strikes may have no more.
+    /// Returns `true` if a flow with these packets and strikes must not have more packets.
     fn is_excessive(&self, flow: Flow) -> bool {
         let packets = f64::from(flow.packets);
         let crowded = self.average >= self.max;

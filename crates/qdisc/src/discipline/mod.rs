@@ -1,8 +1,6 @@
 //! The disciplines, one file each; `by_destination` is the variant of drop-tail that back-pressure
 //! with addresses needs, `fair` what the fair disciplines share, `classes` what those with classes share.
 
-pub mod avq;
-pub mod blue;
 pub mod by_destination;
 pub mod choke;
 pub mod class_based;
@@ -13,7 +11,6 @@ pub mod drop_head;
 pub mod drop_tail;
 pub mod drr;
 pub mod dualpi2;
-pub mod ered;
 pub mod fair;
 pub mod fair_queue;
 pub mod fair_queue_wred;
@@ -23,26 +20,21 @@ pub mod fq_pie;
 pub mod fred;
 pub mod hfsc;
 pub mod htb;
+pub mod managed;
 pub mod netem;
-pub mod pi;
-pub mod pie;
 pub mod priority;
 pub mod red;
 pub mod red_pd;
-pub mod rem;
-pub mod rio;
 pub mod scfq;
 pub mod sfb;
 pub mod sfq;
 pub mod sfq_red;
 pub mod shaper;
-pub mod sred;
 pub mod stfq;
 pub mod virtual_clock;
 pub mod weighted_tail_drop;
 pub mod wf2q_plus;
 pub mod wfq;
-pub mod wred;
 pub mod wrr;
 
 pub(crate) use classes::Part;

@@ -1,4 +1,4 @@
-//! Network emulation as `netem` of Linux has it: delay that varies, and loss at random.
+//! Network emulation as in `netem` of Linux: variable delay and random loss.
 
 use crate::state::bytes_of;
 use crate::{Cx, Gate, Packet, Qdisc, Reason, Site, check};
@@ -26,17 +26,17 @@ pub struct Params {
     pub distribution: Distribution,
     /// Probability that a packet is lost, each for itself. Default 0.
     pub loss: Fraction,
-    /// Losses in bursts, by the model of Gilbert and Elliott. Default: none.
+    /// Losses in bursts, by the model of Gilbert and Elliott. Default: no such losses.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bursts: Option<Bursts>,
-    /// Whether ECN-capable packets are marked rather than lost. Default false.
+    /// `true` if ECN-capable packets are marked rather than lost. Default false.
     pub ecn: bool,
-    /// Rate that packets leave at, each after the one before it. Default: none.
+    /// Rate at which packets leave, one after the other. Default: no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
 }
 
-/// How delays vary.
+/// Distribution of the delay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Distribution {
@@ -82,7 +82,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// The queue at its site.
+    /// Returns the empty queue at its site.
     pub fn build(&self, site: &Site) -> Netem {
         Netem {
             waiting: BTreeMap::new(),
@@ -116,7 +116,7 @@ pub struct Netem {
     bytes: u64,
     /// Packets let in so far.
     count: u64,
-    /// Whether the chain of losses is in its bad state.
+    /// `true` if the chain of losses is in its bad state.
     bad: bool,
     /// When the first of those that are held back may leave.
     wake_at: Option<Time>,
@@ -128,7 +128,7 @@ pub struct Netem {
 const TAIL: f64 = 4.0;
 
 impl Netem {
-    /// Whether the packet that arrives is lost. As in `loss_gilb_ell`, the state that it finds decides, and changes first.
+    /// Returns `true` if the packet that arrives is lost. As in `loss_gilb_ell`, the state that it finds decides, and changes first.
     fn loses(&mut self, rng: &mut Rng) -> bool {
         let Some(bursts) = self.params.bursts else {
             return self.params.loss.0 > 0.0 && rng.chance(self.params.loss.0);

@@ -31,8 +31,8 @@ pub struct Level {
     /// Its name, unique.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Packets that belong to it, unless an earlier level takes them. Default: none but those that no
-    /// level matches, if it is the default level.
+    /// Packets that belong to it, unless an earlier level takes them. Default: no packets, except
+    /// in the default level those without a match.
     #[serde(default, rename = "match", skip_serializing_if = "Option::is_none")]
     pub matches: Option<Match>,
     /// Limit in packets or bytes. Default "64packets".
@@ -55,7 +55,7 @@ fn four_levels() -> Vec<Level> {
 }
 
 impl Params {
-    /// The queues at their site.
+    /// Returns the empty queues at their site.
     pub fn build(&self, site: &Site) -> Priority {
         let matches = self.levels.iter().enumerate().filter_map(|(i, level)| Some((level.matches.as_ref()?, i as u8)));
         let classifier = Classifier::new(matches, self.default_level().unwrap_or(0) as u8);
@@ -76,7 +76,7 @@ impl Params {
             None => named("normal").or(self.levels.len().checked_sub(1)),
         }
     }
-    /// There are levels, and one for what matches none.
+    /// Refuses a document without levels or without a level for packets without a match.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.levels.is_empty() {
             return Err(Invalid::new("levels", "there are no levels; write at least one, or leave `levels` out"));
@@ -99,7 +99,7 @@ impl Params {
             _ => Ok(()),
         }
     }
-    /// Shows the matches and the disciplines of the levels, each with its place.
+    /// Visits the matches and disciplines of the levels, each with its path.
     pub(crate) fn each_part(&mut self, f: &mut Part<'_>) {
         for (i, level) in self.levels.iter_mut().enumerate() {
             f(format!("levels[{i}]"), level.matches.as_mut(), level.discipline.as_deref_mut());

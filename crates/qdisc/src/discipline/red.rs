@@ -4,18 +4,18 @@ use crate::fifo::Fifo;
 use crate::law::red::{self, Idle};
 use crate::law::{Backlog, Decision};
 use crate::state::QUEUE;
-use crate::{Admission, Cx, Fate, Gate, Packet, Qdisc, Reason, RuleMut, Site, Victim, Watch};
+use crate::{Admission, Cx, Fate, Gate, Packet, Qdisc, Reason, Site, Victim, Watch};
 use tailback_random::Rng;
 use tailback_units::{Rate, Time};
 
 pub use crate::law::red::Params;
 
 impl Params {
-    /// The queue at its site.
+    /// Returns the empty queue at its site.
     pub fn build(&self, site: &Site) -> Red {
         Red { queue: Fifo::new(site), rule: self.judge(site), victim: self.victim }
     }
-    /// What decides about arriving packets, if no other packets are dropped for them.
+    /// Returns the admission policy. `None`: victims are waiting packets, so it is not one.
     pub fn rule(&self, site: &Site) -> Option<Rule> {
         (self.victim == Victim::Tail).then(|| self.judge(site))
     }
@@ -30,25 +30,25 @@ impl Params {
     }
 }
 
-/// The law and the limits of a queue: what becomes of an arriving packet.
+/// The law and the limits of a queue: the admission policy of RED.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Rule {
-    /// Whether it decides once for all: no other packets are dropped for arriving ones.
-    tail: bool,
+    /// `true` if only arriving packets are dropped.
+    pub(crate) tail: bool,
     ecn: bool,
-    /// Whether the link counts as idle once the queue is empty, rather than when it has sent all.
+    /// `true` if idle time begins when the queue runs empty, not when the transmission ends.
     idle_when_empty: bool,
     site: Site,
     law: red::Red,
 }
 
-/// What becomes of an arriving packet.
+/// The decision about an arriving packet.
 enum Verdict {
     Pass,
     Mark,
     Drop,
-    /// One is dropped, whichever is the victim.
+    /// The victim is dropped.
     Forced,
     /// There is no room; the packet would have been marked.
     Full {
@@ -100,14 +100,14 @@ impl Admission for Rule {
     }
 }
 
-/// A FIFO with limits whose arriving packets the law marks or drops.
+/// A FIFO with limits under a law that marks or drops packets on arrival.
 ///
 /// Differs from ns-2.35: the victim "head" is the oldest waiting packet, not the second oldest.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Red {
-    rule: Rule,
-    queue: Fifo,
+    pub(crate) rule: Rule,
+    pub(crate) queue: Fifo,
     victim: Victim,
 }
 
@@ -167,13 +167,6 @@ impl Qdisc for Red {
     }
     fn set_rate(&mut self, rate: Rate) {
         self.rule.law.set_rate(rate);
-    }
-    #[inline]
-    fn rule(&mut self) -> Option<RuleMut<'_>> {
-        if self.rule.tail { Some(RuleMut::Red(&mut self.rule)) } else { None }
-    }
-    fn restore(&mut self, packet: Packet) {
-        self.queue.push(packet);
     }
     fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
         self.rule.probe(f);

@@ -22,7 +22,7 @@ pub struct Params {
 }
 
 impl Params {
-    /// The queues at their site.
+    /// Returns the empty queues at their site.
     pub fn build(&self, site: &Site) -> Scfq {
         Tagged::new(ByFlow::new(self.buckets, &self.weights), OwnFinish::default(), site)
     }

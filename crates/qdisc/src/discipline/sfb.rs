@@ -10,13 +10,13 @@ use tailback_units::Time;
 pub use crate::law::sfb::Params;
 
 impl Params {
-    /// The queue at its site.
+    /// Returns the empty queue at its site.
     pub fn build(&self, site: &Site) -> Sfb {
         Sfb { queue: Fifo::new(site), tickets: VecDeque::new(), law: sfb::Sfb::new(self), ecn: self.ecn }
     }
 }
 
-/// A FIFO with limits whose arriving packets the law marks or drops.
+/// A FIFO with limits under a law that marks or drops packets on arrival.
 ///
 /// Cost per packet: a hash and a bin per level, twice when it arrives and once when it leaves. Memory:
 /// 40 bytes per bin, of which 32 are variables, 16 per waiting packet, and a bit per flow for the probe.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
 use tailback_units::{Dur, Size, Time};
 
-/// Who loses a packet when there is too little room.
+/// Choice of the dropped packet for want of room.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Overflow {
@@ -33,7 +33,7 @@ pub struct Params {
     /// its size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quantum: Option<Size>,
-    /// How often the hash is drawn anew, above 0s; waiting packets move to their new buckets, so that
+    /// Interval at which the hash is drawn anew, above 0s; waiting packets move to their new buckets, so that
     /// no flow is reordered. Default: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub perturb: Option<Dur>,
@@ -63,7 +63,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// The queues at their site.
+    /// Returns the empty queues at their site.
     pub fn build(&self, site: &Site) -> Sfq {
         Sfq {
             params: self.clone(),
@@ -104,7 +104,7 @@ pub struct Sfq {
 impl Sfq {
     /// Draws another hash and sorts the waiting packets by it, oldest first.
     fn perturb(&mut self, now: Time, every: Dur, cx: &mut Cx<'_>) {
-        // An idle spell of several intervals takes one draw: nobody could tell the others.
+        // An idle time of several intervals takes one draw: further draws would have no effect.
         let missed = now.since(self.next).0 / every.0;
         self.next += every * (missed + 1);
         self.key.salt_anew(cx.rng);

@@ -55,7 +55,7 @@ impl Params {
         let part = |whole: u64| if whole == u64::MAX { whole } else { whole / u64::from(self.buckets) };
         Site { bytes: part(site.bytes), packets: part(site.packets), rate: site.rate }
     }
-    /// Everything in range.
+    /// Refuses parameters out of range.
     pub fn check(&self) -> Result<(), Invalid> {
         Buckets::Hashed(self.buckets).check("buckets")?;
         self.quantum.map_or(Ok(()), check_quantum)?;

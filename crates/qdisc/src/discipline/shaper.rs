@@ -73,7 +73,7 @@ impl Params {
         check(self.rate, self.burst, self.accounting)?;
         self.discipline.as_deref().map_or(Ok(()), |spec| Checked::check(spec).map_err(|e| joined("discipline", e)))
     }
-    /// Shows the child, with its place.
+    /// Visits the inner discipline with its path.
     pub(crate) fn each_part(&mut self, f: &mut Part<'_>) {
         f(String::new(), None, self.discipline.as_deref_mut());
     }

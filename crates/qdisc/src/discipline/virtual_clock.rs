@@ -28,7 +28,7 @@ pub struct Params {
 }
 
 impl Params {
-    /// The queues at their site.
+    /// Returns the empty queues at their site.
     pub fn build(&self, site: &Site) -> VirtualClock {
         Tagged::new(ByFlow::new(self.buckets, &self.weights), Reserved::new(site.rate, self.rate), site)
     }
@@ -47,7 +47,7 @@ pub type VirtualClock = Tagged<ByFlow, Reserved>;
 pub struct Reserved {
     now: f64,
     link: Rate,
-    /// Per unit of weight; none divides the link's rate among all.
+    /// Reserved rate per unit of weight. `None`: the link's rate is divided among all.
     rate: Option<Rate>,
     /// Sum of the weights of the queues seen so far.
     sum: f64,

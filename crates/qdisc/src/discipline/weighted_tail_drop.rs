@@ -1,8 +1,8 @@
 //! A FIFO with a limit for each kind of packet.
 
 use super::classes::check_limit;
-use super::wred::By;
 use crate::fifo::Fifo;
+use crate::law::wred::By;
 use crate::signals::{Signals, Threshold};
 use crate::state::QUEUE;
 use crate::{Cx, Gate, Packet, Qdisc, Reason, Site};
@@ -12,22 +12,22 @@ use std::collections::BTreeMap;
 use tailback_document::{Invalid, listed};
 use tailback_units::{Amount, Time};
 
-/// Weighted tail drop, as routers and switches have it: one queue, and for some code points, precedences or colours a limit of
-/// their own. A packet of such a kind is dropped when the queue, with all that waits in it, has no room for it within that
-/// limit; those of other kinds have the limit of the class or the port.
+/// Weighted tail drop of routers and switches: one queue with limits of its total length by code point, precedence or colour. A
+/// packet of such a kind is dropped if it would take the whole queue above that limit; other packets have the limit of the
+/// class or the port.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
-    /// By what packets are told apart: "precedence", "dscp" or "colour". Default "precedence".
+    /// Packet field that selects the limit: "precedence", "dscp" or "colour". Default "precedence".
     #[serde(default)]
     pub by: By,
-    /// Packets or bytes of the whole queue, by code point, precedence ("0" to "7") or colour. Default: none.
+    /// Packets or bytes of the whole queue, by code point, precedence ("0" to "7") or colour. Default: no such limits.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub limits: BTreeMap<String, Amount>,
 }
 
 impl Params {
-    /// The queue at its site.
+    /// Returns the empty queue at its site.
     pub fn build(&self, site: &Site) -> WeightedTailDrop {
         let mut limits = vec![None; usize::from(self.by.count())];
         for (key, limit) in &self.limits {

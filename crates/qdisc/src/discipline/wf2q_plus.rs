@@ -9,7 +9,7 @@ use tailback_document::Invalid;
 use tailback_units::{Rate, Time};
 
 /// Worst-case fair weighted fair queueing in its simpler form: the smallest finish tag goes first
-/// among the packets whose start tag has come, so that no flow runs ahead of its share by more than
+/// among the packets whose start tag is not in the future, so that no flow runs ahead of its share by more than
 /// a packet; the virtual time is max(V + work / weights, smallest start tag) (Bennett and Zhang,
 /// IEEE/ACM ToN 5(5), 1997). A flow's reserved rate is its share by weight among the flows seen so
 /// far. When the limit is exceeded, the packet with the largest finish tag is dropped.
@@ -25,7 +25,7 @@ pub struct Params {
 }
 
 impl Params {
-    /// The queues at their site.
+    /// Returns the empty queues at their site.
     pub fn build(&self, site: &Site) -> Wf2qPlus {
         Tagged::new(ByFlow::new(self.buckets, &self.weights), SystemTime::new(site.rate), site)
     }

@@ -26,7 +26,7 @@ pub struct Params {
 }
 
 impl Params {
-    /// The queues at their site.
+    /// Returns the empty queues at their site.
     pub fn build(&self, site: &Site) -> Wfq {
         Tagged::new(ByFlow::new(self.buckets, &self.weights), Gps::new(site.rate), site)
     }
@@ -80,7 +80,7 @@ impl Gps {
     pub fn new(rate: Rate) -> Gps {
         Gps { now: 0.0, work: Work::new(rate), sum: 0.0, busy: BTreeSet::new(), entries: Vec::new() }
     }
-    /// Serves so many bytes, queue after queue falling empty.
+    /// Advances the fluid server by `bytes` bytes of service; queues run empty one after the other.
     fn serve_fluid(&mut self, mut bytes: f64) {
         while let Some(first) = self.busy.first().copied() {
             let needed = (first.at - self.now) * self.sum;

@@ -26,7 +26,7 @@ pub struct Params {
     /// The class of packets that no class matches.
     #[serde(default)]
     pub default: Rest,
-    /// Whether a turn is counted in "packets" or in "bytes". Default "packets".
+    /// Unit of a turn: "packets" or "bytes". Default "packets".
     #[serde(default)]
     pub count: Count,
     /// With `count = "bytes"`: wire bytes per turn and unit of weight, 1 B to 1 GB. Default "1514B".
@@ -92,7 +92,7 @@ impl Default for Rest {
 }
 
 impl Params {
-    /// The queues at their site.
+    /// Returns the empty queues at their site.
     pub fn build(&self, site: &Site) -> Wrr {
         let matches = self.classes.iter().enumerate().map(|(i, class)| (&class.matches, i as u8));
         let classifier = Classifier::new(matches, self.classes.len() as u8);
@@ -121,7 +121,7 @@ impl Params {
         let inner = self.default.discipline.as_deref();
         inner.map_or(Ok(()), |spec| Checked::check(spec).map_err(|e| joined("default.discipline", e)))
     }
-    /// Shows the matches and the disciplines of the classes, each with its place.
+    /// Visits the matches and disciplines of the classes, each with its path.
     pub(crate) fn each_part(&mut self, f: &mut Part<'_>) {
         for (i, class) in self.classes.iter_mut().enumerate() {
             f(format!("classes[{i}]"), Some(&mut class.matches), class.discipline.as_deref_mut());
@@ -151,9 +151,9 @@ impl Signals for Params {
 pub struct Wrr {
     classes: Classes,
     turns: Vec<Turn>,
-    /// Whose turn it is.
+    /// Class whose turn it is.
     current: usize,
-    /// Whether it has still to be given its quantum.
+    /// `true` if it has still to be given its quantum.
     fresh: bool,
     count: Count,
 }

@@ -1,5 +1,5 @@
-//! What random early detection and its weighted form have in common: the average of the queue, and
-//! how it becomes a probability (Floyd and Jacobson, IEEE/ACM ToN 1(4), 1993).
+//! Common parts of RED and WRED: the average of the queue, and the functions that turn it into a
+//! probability (Floyd and Jacobson, IEEE/ACM ToN 1(4), 1993).
 
 use super::red_params::Idle;
 use crate::state::bytes_of;
@@ -32,11 +32,11 @@ impl Average {
     pub fn weight(&self) -> f64 {
         self.weight
     }
-    /// Bytes of its variables.
+    /// Size of its variables in bytes.
     pub fn state_bytes(&self) -> usize {
         bytes_of!(self; value, idle_since)
     }
-    /// A packet arrives and finds so much waiting.
+    /// Takes a sample at an arrival that finds `waiting` packets or bytes.
     #[inline]
     pub fn sample(&mut self, now: Time, waiting: f64) {
         if self.idle_since.is_some() {
@@ -50,7 +50,7 @@ impl Average {
         let kept = 1.0 - self.weight;
         let Some(since) = self.idle_since.take() else { return };
         if self.idle_form == Idle::Ns && self.value * kept == 0.0 {
-            // Nothing is left to be aged, as with a weight of 1 always.
+            // An average of 0 needs no ageing, as always with a weight of 1.
             self.value = self.weight * waiting;
             return;
         }
@@ -64,7 +64,7 @@ impl Average {
     pub fn idle(&mut self, now: Time) {
         self.idle_since.get_or_insert(now);
     }
-    /// The link's rate has changed.
+    /// Notes a change of the link's rate.
     pub fn set_packets_per_second(&mut self, packets_per_second: f64) {
         self.packets_per_second = packets_per_second;
     }

@@ -1,11 +1,12 @@
-//! The adaptive virtual queue (Kunniyur and Srikant, SIGCOMM 2001), as ns-2.35 has it.
+//! The adaptive virtual queue (Kunniyur and Srikant, SIGCOMM 2001), as in ns-2.35.
 
-use super::Decision;
-use crate::check;
+use super::{Arrival, ArrivalLaw, BuildLaw};
 use crate::state::bytes_of;
+use crate::{Fate, Site, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
+use tailback_random::Rng;
 use tailback_units::{Fraction, Rate, Size, Time};
 
 /// The adaptive virtual queue (Kunniyur and Srikant 2001): a queue that exists only as a number is
@@ -16,7 +17,7 @@ use tailback_units::{Fraction, Rate, Size, Time};
 pub struct Params {
     /// Share of the link to be used, above 0 and at most 1. Default 0.98.
     pub gamma: Fraction,
-    /// How fast the virtual rate follows, above 0. Default 0.15.
+    /// Gain of the virtual rate, above 0. Default 0.15.
     pub alpha: f64,
     /// The virtual rate at the start, as a share of the link's, above 0. Default 0.8.
     pub initial: Fraction,
@@ -26,7 +27,7 @@ pub struct Params {
     pub buffer: Option<Size>,
     /// Mean size of a packet. Default 1000 B.
     pub mean_packet: Size,
-    /// Whether ECN-capable packets are marked rather than dropped. Default false.
+    /// `true` if ECN-capable packets are marked instead of dropped. Default false.
     pub ecn: bool,
 }
 
@@ -53,7 +54,7 @@ impl Params {
     }
 }
 
-/// The law at work on one queue, measured in bytes.
+/// The state of the law at one queue, measured in bytes.
 #[derive(Clone, Debug)]
 pub struct Avq {
     gamma: f64,
@@ -67,6 +68,7 @@ pub struct Avq {
     served: Time,
     adapted: Time,
     started: bool,
+    ecn: bool,
 }
 
 impl Avq {
@@ -83,40 +85,58 @@ impl Avq {
             served: Time::ZERO,
             adapted: Time::ZERO,
             started: false,
+            ecn: params.ecn,
         }
     }
-    /// The link's rate has changed.
-    pub fn set_rate(&mut self, rate: Rate) {
-        self.rate = rate.0 as f64 / 8.0;
-    }
-    /// A packet of `size` bytes arrives.
-    pub fn arrive(&mut self, now: Time, size: u16) -> Decision {
+    /// Serves the virtual queue until `now` and adds a packet of `size` bytes; returns `false` if it overflows.
+    fn fits(&mut self, now: Time, size: f64) -> bool {
         if !self.started {
             (self.started, self.served, self.adapted) = (true, now, now);
         }
         let served = self.virtual_rate * now.since(self.served).as_secs();
         self.served = now;
-        self.virtual_queue = f64::max(0.0, self.virtual_queue - served) + f64::from(size);
-        if self.virtual_queue <= self.buffer {
-            return Decision::Pass;
+        self.virtual_queue = f64::max(0.0, self.virtual_queue - served) + size;
+        let fits = self.virtual_queue <= self.buffer;
+        if !fits {
+            self.virtual_queue = f64::max(0.0, self.virtual_queue - size);
         }
-        self.virtual_queue = f64::max(0.0, self.virtual_queue - f64::from(size));
-        Decision::Early
+        fits
     }
-    /// The packet was not dropped by the law: the virtual rate moves. Dropped ones do not count as load.
-    pub fn accept(&mut self, now: Time, size: u16) {
+    /// Moves the virtual rate after an arrival of `size` bytes.
+    fn adapt(&mut self, now: Time, size: f64) {
         let wanted = self.alpha * self.gamma * self.rate * now.since(self.adapted).as_secs();
         self.adapted = now;
-        let rate = self.virtual_rate + wanted - self.alpha * f64::from(size);
+        let rate = self.virtual_rate + wanted - self.alpha * size;
         self.virtual_rate = rate.clamp(0.0, self.rate);
     }
-    /// Bytes of its variables.
-    pub fn state_bytes(&self) -> usize {
-        bytes_of!(self; virtual_rate, virtual_queue, served, adapted, started)
+}
+
+impl BuildLaw for Params {
+    type Law = Avq;
+    fn law(&self, site: &Site) -> Avq {
+        let places = site.packets as f64 * self.mean_packet.0 as f64;
+        Avq::new(self, f64::min(site.bytes as f64, places), site.rate)
     }
-    /// Shows the virtual queue and its rate.
-    pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+}
+
+impl ArrivalLaw for Avq {
+    fn judge(&mut self, arrival: &Arrival<'_>, _rng: &mut Rng) -> Fate {
+        let size = f64::from(arrival.packet.size);
+        let fate = if self.fits(arrival.now, size) { Fate::Joins } else { arrival.signal(self.ecn) };
+        // Packets that the law drops do not count as load; those for which there is no room do.
+        if !matches!(fate, Fate::Dropped(_)) {
+            self.adapt(arrival.now, size);
+        }
+        fate
+    }
+    fn set_rate(&mut self, rate: Rate) {
+        self.rate = rate.0 as f64 / 8.0;
+    }
+    fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
         f("virtual_queue_bytes", self.virtual_queue);
         f("virtual_rate_bits_per_second", self.virtual_rate * 8.0);
+    }
+    fn state_bytes(&self) -> usize {
+        bytes_of!(self; virtual_rate, virtual_queue, served, adapted, started)
     }
 }

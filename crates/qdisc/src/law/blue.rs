@@ -2,10 +2,11 @@
 //! the queue overflows and lowered when the link idles.
 
 pub use super::blue_params::{Form, IdleSteps, Params, Rise, Timers};
-use super::{Backlog, Decision};
+use super::{Arrival, ArrivalLaw, Backlog, BuildLaw, Decision};
 use crate::state::bytes_of;
+use crate::{Fate, Site, Victim, Watch};
 use tailback_random::Rng;
-use tailback_units::{Dur, Time};
+use tailback_units::{Amount, Dur, Time};
 
 /// A probability that moves by steps, each at least a freeze time after the last. Blue has one,
 /// stochastic fair Blue one per bin.
@@ -18,7 +19,7 @@ pub struct Stepped {
 }
 
 impl Stepped {
-    /// Zero, not moved since the start of the run.
+    /// Returns a probability of zero that has not moved since the start of the run.
     pub const fn new(timers: Timers) -> Stepped {
         Stepped { p: 0.0, raised: Time::ZERO, lowered: Time::ZERO, timers }
     }
@@ -38,7 +39,7 @@ impl Stepped {
         self.p = p;
     }
     /// Raises the probability by `by`, to at most 1, if more than `freeze` has passed since the
-    /// last step; with a freeze of zero in any case. Whether it did.
+    /// last step; with a freeze of zero in any case. Returns `true` if it did.
     pub fn raise(&mut self, now: Time, by: f64, freeze: Dur) -> bool {
         let due = is_due(self.last(self.raised), now, freeze);
         if due {
@@ -47,7 +48,7 @@ impl Stepped {
         }
         due
     }
-    /// Lowers it by `by`, to at least 0, on the same terms.
+    /// Lowers it by `by`, to at least 0, under the same condition.
     pub fn lower(&mut self, now: Time, by: f64, freeze: Dur) -> bool {
         let due = is_due(self.last(self.lowered), now, freeze);
         if due {
@@ -60,11 +61,11 @@ impl Stepped {
     pub fn keep(&mut self, now: Time) {
         self.lowered = now;
     }
-    /// From when on it may be lowered.
+    /// Returns the time from which on it may be lowered.
     pub fn may_fall(&self, freeze: Dur) -> Time {
         self.last(self.lowered) + freeze + Dur(1)
     }
-    /// Bytes of its variables.
+    /// Size of its variables in bytes.
     pub fn state_bytes(&self) -> usize {
         bytes_of!(self; p, raised, lowered)
     }
@@ -77,7 +78,7 @@ fn is_due(last: Time, now: Time, freeze: Dur) -> bool {
     freeze == Dur::ZERO || now.since(last) > freeze
 }
 
-/// The law at work on one queue.
+/// The state of the law at one queue.
 #[derive(Clone, Debug)]
 pub struct Blue {
     form: Form,
@@ -89,13 +90,17 @@ pub struct Blue {
     idle_steps: IdleSteps,
     probability: Stepped,
     idle_since: Option<Time>,
+    ecn: bool,
+    victim: Victim,
+    /// Queue above which an arrival counts as an overflow; `None`: only a full queue does.
+    threshold: Option<Amount>,
 }
 
-/// What ALTQ sets the probability to after a long idle time.
+/// ALTQ's probability after a long idle time.
 const ALTQ_RESET: f64 = 0.001;
 
 impl Blue {
-    /// The law with parameters that have passed `check`.
+    /// Returns the law in its initial state; the parameters have passed `check`.
     pub fn new(params: &Params) -> Blue {
         Blue {
             form: params.form,
@@ -107,10 +112,13 @@ impl Blue {
             idle_steps: params.idle,
             probability: Stepped::new(params.timers),
             idle_since: Some(Time::ZERO),
+            ecn: params.ecn,
+            victim: params.victim(),
+            threshold: params.threshold,
         }
     }
 
-    /// A packet arrives and finds `queue` waiting.
+    /// Decides about a packet that arrives and finds `queue` waiting.
     pub fn arrive(&mut self, now: Time, queue: Backlog, rng: &mut Rng) -> Decision {
         let idle = self.idle_since.take();
         let chosen = match self.form {
@@ -125,7 +133,7 @@ impl Blue {
         if chosen { Decision::Early } else { Decision::Pass }
     }
 
-    /// The queue has overflowed, or grown above the threshold that counts as overflow.
+    /// Notes that the queue has overflowed or exceeds the threshold that counts as overflow.
     pub fn overflow(&mut self, now: Time) {
         let by = match self.rise {
             Rise::Linear => self.increment,
@@ -134,7 +142,7 @@ impl Blue {
         self.probability.raise(now, by, self.raise_freeze);
     }
 
-    /// The transmitter is free and the queue empty. Calls until the next arrival change nothing.
+    /// Notes that the transmitter is free and the queue empty. Further calls until the next arrival change nothing.
     pub fn idle(&mut self, now: Time) {
         if self.idle_since.is_some() {
             return;
@@ -149,14 +157,14 @@ impl Blue {
         }
     }
 
-    /// When the probability is lowered next, the link idling on.
+    /// Time at which the probability is lowered next if the link stays idle. `None`: never.
     pub fn next_update(&self) -> Option<Time> {
         let idles = self.form == Form::Thesis && self.idle_steps == IdleSteps::Repeated && self.idle_since.is_some();
         (idles && self.probability.p > 0.0 && self.lower_freeze > Dur::ZERO)
             .then(|| self.probability.may_fall(self.lower_freeze))
     }
 
-    /// The instant of [`Blue::next_update`] has come.
+    /// Lowers the probability if [`Blue::next_update`] is due.
     pub fn update(&mut self, now: Time) {
         if self.next_update().is_some_and(|at| at <= now) {
             self.probability.lower(now, self.decrement, self.lower_freeze);
@@ -167,16 +175,7 @@ impl Blue {
     pub fn probability(&self) -> f64 {
         self.probability.p
     }
-    /// Bytes of its variables.
-    pub fn state_bytes(&self) -> usize {
-        bytes_of!(self; idle_since) + self.probability.state_bytes()
-    }
-    /// Shows the probability.
-    pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
-        f("probability", self.probability.p);
-    }
-
-    /// The first arrival after idle time, in ALTQ: seconds are compared as whole numbers first.
+    /// Handles the first arrival after idle time as ALTQ does, which compares whole seconds first.
     fn end_altq_idle(&mut self, now: Time) {
         const SECOND: u64 = Dur::from_secs(1).0;
         let last = self.probability.raised.max(self.probability.lowered);
@@ -185,5 +184,63 @@ impl Blue {
         } else {
             self.probability.lower(now, self.decrement, self.lower_freeze);
         }
+    }
+
+    fn is_above_threshold(&self, queue: Backlog) -> bool {
+        self.threshold.is_some_and(|threshold| match threshold {
+            Amount::Bytes(bytes) => queue.bytes > bytes,
+            Amount::Millipackets(thousandths) => queue.packets.saturating_mul(1000) > thousandths,
+        })
+    }
+}
+
+impl BuildLaw for Params {
+    type Law = Blue;
+    fn law(&self, _site: &Site) -> Blue {
+        Blue::new(self)
+    }
+}
+
+/// Differs from the authors' program for ns, which keeps one packet less than its limit: here the queue fills it.
+impl ArrivalLaw for Blue {
+    fn judge(&mut self, arrival: &Arrival<'_>, rng: &mut Rng) -> Fate {
+        let Arrival { now, packet, mut queue, full } = *arrival;
+        let mut fate = Fate::Joins;
+        if self.arrive(now, queue, rng) == Decision::Early {
+            fate = arrival.signal(self.ecn);
+            if fate != Fate::Marked {
+                return fate;
+            }
+            if full && self.victim == Victim::Tail {
+                fate = Fate::Joins;
+            }
+        }
+        queue.packets += 1;
+        queue.bytes += u64::from(packet.size);
+        if full || self.is_above_threshold(queue) {
+            self.overflow(now);
+        }
+        fate
+    }
+    fn victim(&self) -> Victim {
+        self.victim
+    }
+    fn next_update(&self) -> Option<Time> {
+        Blue::next_update(self)
+    }
+    fn update(&mut self, now: Time, _queue: Backlog) {
+        Blue::update(self, now);
+    }
+    fn watches(&self) -> Watch {
+        Watch::Idle
+    }
+    fn idle(&mut self, now: Time) {
+        Blue::idle(self, now);
+    }
+    fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        f("probability", self.probability.p);
+    }
+    fn state_bytes(&self) -> usize {
+        bytes_of!(self; idle_since) + self.probability.state_bytes()
     }
 }

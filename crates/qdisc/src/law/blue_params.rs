@@ -28,19 +28,19 @@ pub struct Params {
     /// The same before the probability is lowered. Default: `freeze`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decrement_freeze: Option<Dur>,
-    /// Whether an increase holds up a decrease, "shared" as published, or not, "separate" as in the
+    /// Freeze timers: "shared" as published, where an increase also delays a decrease, or "separate" as in the
     /// authors' program for ns. Default "shared".
     pub timers: Timers,
-    /// How the probability is raised: "linear", by `increment`, or "doubling", to twice its value
+    /// Form of an increase of the probability: "linear", by `increment`, or "doubling", to twice its value
     /// and `increment` (variant 2 of the authors' program). Default "linear".
     pub rise: Rise,
-    /// Whether it is lowered "once" per idle time, or "repeated" every freeze time while the link
+    /// Decreases during an idle time: "once", or "repeated" every freeze time while the link
     /// idles on. Default "repeated": else a probability of 1 never falls again. No part of form "altq".
     pub idle: IdleSteps,
     /// Queue above which an arrival counts as overflow. Default: only a full queue does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threshold: Option<Amount>,
-    /// Whether ECN-capable packets are marked rather than dropped early. Default false.
+    /// `true` if ECN-capable packets are marked instead of dropped early. Default false.
     pub ecn: bool,
     /// Which packet goes when the queue is full: "tail", "head" or "random". Default "tail"; "random" in form "altq".
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -58,7 +58,7 @@ pub enum Form {
     Altq,
 }
 
-/// Whether one freeze time covers increases and decreases.
+/// Freeze timers of increases and decreases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Timers {
@@ -69,7 +69,7 @@ pub enum Timers {
     Separate,
 }
 
-/// How the probability is raised.
+/// Form of an increase of the probability.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rise {
@@ -80,7 +80,7 @@ pub enum Rise {
     Doubling,
 }
 
-/// How often idle time lowers the probability.
+/// Number of decreases per idle time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum IdleSteps {

@@ -1,6 +1,7 @@
 //! COBALT (Høiland-Jørgensen, Täht and Morton, LANMAN 2018): CoDel for flows that respond and Blue for
-//! those that do not, as Linux's `sch_cake` has it.
+//! those that do not, as in Linux's `sch_cake`.
 
+use super::{Departure, DepartureLaw};
 use crate::law::blue::{Stepped, Timers};
 use crate::law::codel::{Verdict, control_law};
 use crate::state::bytes_of;
@@ -19,15 +20,15 @@ pub struct Params {
     /// Acceptable standing delay, above 0s, and time between two steps of Blue. Default 5ms. Four
     /// transmission times of `mtu` are acceptable in any case.
     pub target: Dur,
-    /// How long the delay must stay above it before the first signal. Default 100ms.
+    /// Time for which the delay must stay above it before the first signal. Default 100ms.
     pub interval: Dur,
     /// Size of a full packet. Default 1514 B.
     pub mtu: Size,
-    /// By how much an overflow raises Blue's probability, above 0 and at most 1. Default 1/256.
+    /// Step by which an overflow raises Blue's probability, above 0 and at most 1. Default 1/256.
     pub increment: f64,
-    /// By how much an empty queue lowers it. Default 1/4096.
+    /// Step by which an empty queue lowers it, above 0 and at most 1. Default 1/4096.
     pub decrement: f64,
-    /// Whether CoDel marks ECN-capable packets rather than dropping them. Default false.
+    /// `true` if CoDel marks ECN-capable packets rather than dropping them. Default false.
     pub ecn: bool,
     /// Which packet goes when the queue is full: "tail", "head" or "random". Default "head".
     pub victim: Victim,
@@ -58,70 +59,70 @@ impl Params {
     }
 }
 
-/// The law at work on one queue.
+/// The state of the law at one queue.
 #[derive(Clone, Debug)]
 pub struct Cobalt {
     params: Params,
     /// Transmission time of a full packet.
     mtu_time: Dur,
     dropping: bool,
-    /// Pace of the signals: the interval over the root of it lies between two.
+    /// Pace of the signals: they are `interval` over its square root apart.
     count: u32,
-    /// When the next signal is due, or the pace falls.
-    next: Time,
+    /// Time of the next signal, or of the next step down of `count`.
+    drop_next: Time,
     blue: Stepped,
 }
 
 impl Cobalt {
-    /// The law for a queue in front of a link of `rate`. The parameters have passed `check`.
+    /// Returns the law for a queue at a link of `rate`; the parameters have passed `check`.
     pub fn new(params: &Params, rate: Rate) -> Cobalt {
         let mut law = Cobalt {
             params: params.clone(),
             mtu_time: Dur::ZERO,
             dropping: false,
             count: 0,
-            next: Time::ZERO,
+            drop_next: Time::ZERO,
             blue: Stepped::new(Timers::Shared),
         };
         law.set_rate(rate);
         law
     }
 
-    /// The link's rate has changed.
+    /// Notes a change of the link's rate.
     pub fn set_rate(&mut self, rate: Rate) {
         self.mtu_time = rate.clock().tx_time(self.params.mtu.0 as u32);
     }
 
-    /// A packet is dropped because the queue is full.
+    /// Notes a drop because the queue is full.
     pub fn overflow(&mut self, now: Time) {
         self.blue.raise(now, self.params.increment, self.params.target);
         self.dropping = true;
-        self.next = now;
+        self.drop_next = now;
         self.count = self.count.max(1);
     }
 
-    /// The link has asked for a packet and there is none.
+    /// Notes that the link is free and the queue is empty.
     pub fn empty(&mut self, now: Time) {
         if self.blue.p() > 0.0 {
             self.blue.lower(now, self.params.decrement, self.params.target);
         }
         self.dropping = false;
-        if self.count > 0 && now >= self.next {
+        if self.count > 0 && now >= self.drop_next {
             self.slow_down();
         }
     }
 
-    /// A packet that has waited for `sojourn` has been taken from the queue; `ect` says whether it is
-    /// ECN-capable, `last` whether it leaves the queue empty. After a drop the next one is judged.
+    /// Decides about a packet that has waited for `sojourn`; `ect`: it is ECN-capable; `last`: it leaves the queue empty. After a
+    /// drop the next packet is judged.
     pub fn judge(&mut self, now: Time, sojourn: Dur, last: bool, ect: bool, rng: &mut Rng) -> Verdict {
         let above = sojourn > self.params.target && sojourn > self.mtu_time * 4;
-        let mut due = self.count > 0 && now >= self.next;
-        // Whether the deadline has passed; the one that follows does not count here.
-        let mut late = now > self.next;
+        let mut due = self.count > 0 && now >= self.drop_next;
+        // `true` if the deadline has passed; the following deadline does not count here.
+        let mut late = now > self.drop_next;
         if above {
             if !self.dropping {
                 self.dropping = true;
-                self.next = control_law(now, self.params.interval, self.count);
+                self.drop_next = control_law(now, self.params.interval, self.count);
             }
             self.count = self.count.max(1);
         } else {
@@ -131,22 +132,22 @@ impl Cobalt {
         if due && self.dropping {
             verdict = if ect && self.params.ecn { Verdict::Mark } else { Verdict::Drop };
             self.count = self.count.saturating_add(1);
-            self.next = control_law(self.next, self.params.interval, self.count);
-            late = now > self.next;
+            self.drop_next = control_law(self.drop_next, self.params.interval, self.count);
+            late = now > self.drop_next;
         } else {
             while due {
                 self.slow_down();
-                late = now > self.next;
-                due = self.count > 0 && now >= self.next;
+                late = now > self.drop_next;
+                due = self.count > 0 && now >= self.drop_next;
             }
         }
         if self.blue.p() > 0.0 && rng.chance(self.blue.p()) {
             verdict = Verdict::Drop;
         }
         if self.count == 0 {
-            self.next = now + self.params.interval;
+            self.drop_next = now + self.params.interval;
         } else if late && verdict != Verdict::Drop {
-            self.next = now;
+            self.drop_next = now;
         }
         // As in Linux, the last packet is never dropped.
         if verdict == Verdict::Drop && last { Verdict::Deliver } else { verdict }
@@ -156,11 +157,11 @@ impl Cobalt {
     pub fn probability(&self) -> f64 {
         self.blue.p()
     }
-    /// Bytes of its variables.
+    /// Size of its variables in bytes.
     pub fn state_bytes(&self) -> usize {
-        bytes_of!(self; dropping, count, next) + self.blue.state_bytes()
+        bytes_of!(self; dropping, count, drop_next) + self.blue.state_bytes()
     }
-    /// Shows whether CoDel is signalling and at which pace, and Blue's probability.
+    /// Reports CoDel's dropping state and count, and Blue's probability.
     pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
         f("dropping", f64::from(u8::from(self.dropping)));
         f("count", f64::from(self.count));
@@ -169,6 +170,12 @@ impl Cobalt {
 
     fn slow_down(&mut self) {
         self.count -= 1;
-        self.next = control_law(self.next, self.params.interval, self.count);
+        self.drop_next = control_law(self.drop_next, self.params.interval, self.count);
+    }
+}
+
+impl DepartureLaw for Cobalt {
+    fn depart(&mut self, departure: &Departure, rng: &mut Rng) -> Verdict {
+        self.judge(departure.now, departure.sojourn, departure.left.packets == 0, departure.ect, rng)
     }
 }

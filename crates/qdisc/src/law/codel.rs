@@ -1,15 +1,17 @@
-//! Controlled delay (Nichols and Jacobson, ACM Queue 2012; RFC 8289), as Linux has it.
+//! Controlled delay (Nichols and Jacobson, ACM Queue 2012; RFC 8289), as in Linux.
 //!
-//! The law judges packets as they leave the queue, one call each: a discipline takes a packet,
-//! asks, and after [`Verdict::Drop`] takes the next and asks again. When the queue runs empty on the
-//! way it says so with [`Codel::empty`].
+//! The law judges packets as they leave the queue, one call each: after [`Verdict::Drop`] it judges the next packet. If the
+//! queue runs empty, [`Codel::empty`] reports it.
 
+use super::{Departure, DepartureLaw};
 use crate::signals::{Length, Signals, Threshold};
 use crate::state::bytes_of;
 use crate::{Site, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use tailback_document::Invalid;
+use tailback_random::Rng;
 use tailback_units::{Dur, Size, Time};
 
 /// The parameters of the law. Their defaults are those of RFC 8289 and Linux.
@@ -18,15 +20,15 @@ use tailback_units::{Dur, Size, Time};
 pub struct Params {
     /// Acceptable standing delay, above 0s; 5 to 10 % of `interval`. Default 5ms.
     pub target: Dur,
-    /// How long the delay must stay above `target` before the first signal, a round trip of the
+    /// Time for which the delay must stay above `target` before the first signal, a round-trip time of the
     /// slowest flows. Default 100ms.
     pub interval: Dur,
     /// Backlog up to which nothing is signalled, an MTU of the link. Default 1514 B.
     pub mtu: Size,
-    /// Whether ECN-capable packets are marked rather than dropped. Default false.
+    /// `true` if ECN-capable packets are marked instead of dropped. Default false.
     pub ecn: bool,
-    /// Delay above which every ECN-capable packet is marked, whatever else is decided, as DCTCP
-    /// wants it. Default: none.
+    /// Delay above which every ECN-capable packet is marked regardless of the control law, for DCTCP.
+    /// Default: no such threshold.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ce_threshold: Option<Dur>,
     /// The square root in the time to the next signal: "exact" (RFC 8289), or "newton", Linux's step of Newton's method
@@ -34,14 +36,14 @@ pub struct Params {
     pub root: Root,
 }
 
-/// How the inverse of the square root of the number of signals is found.
+/// Computation of the inverse square root of the number of signals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Root {
     /// To the picosecond.
     #[default]
     Exact,
-    /// By one step of Newton's method from the inverse before, kept in 16 bits (Linux, and BSD after it).
+    /// One step of Newton's method from the previous inverse, kept in 16 bits (Linux, and BSD after it).
     Newton,
 }
 
@@ -88,36 +90,36 @@ impl Signals for Params {
     }
 }
 
-/// What becomes of a packet that has been taken from the queue.
+/// The decision about a packet that has been taken from the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is sent.
+    /// The packet is sent.
     Deliver,
-    /// It is sent with a mark.
+    /// The packet is marked and sent.
     Mark,
-    /// It is dropped, and the next one is taken and judged.
+    /// The packet is dropped, and the next one is taken and judged.
     Drop,
 }
 
-/// The law at work on one queue.
+/// The state of the law at one queue.
 #[derive(Clone, Debug)]
 pub struct Codel {
-    params: Params,
-    /// When the delay will have been above the target for an interval; none while it is below.
-    first_above: Option<Time>,
+    params: Arc<Params>,
+    /// Time at which the delay will have been above the target for an interval. `None`: the delay is below.
+    first_above_time: Option<Time>,
     dropping: bool,
-    /// When the next signal is due, while dropping.
-    next: Time,
+    /// Time of the next signal in the dropping state.
+    drop_next: Time,
     /// Signals since dropping began.
     count: u32,
     /// `count` when dropping last began.
-    last_count: u32,
+    lastcount: u32,
     /// 1/√count by Newton's method, in units of 2^-16; with [`Root::Newton`] only.
     inverse_root: u16,
     after: After,
 }
 
-/// What preceded the packet to be judged, in the same dequeue.
+/// The event that preceded the packet to be judged, in the same dequeue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum After {
     Nothing,
@@ -128,22 +130,26 @@ enum After {
 }
 
 impl Codel {
-    /// The law with parameters that have passed `check`.
+    /// Returns the law in its initial state; the parameters have passed `check`.
     pub fn new(params: &Params) -> Codel {
+        Codel::sharing(Arc::new(params.clone()))
+    }
+    /// The law of one of many queues with the same parameters, which have passed `check`.
+    pub fn sharing(params: Arc<Params>) -> Codel {
         Codel {
-            params: params.clone(),
-            first_above: None,
+            params,
+            first_above_time: None,
             dropping: false,
-            next: Time::ZERO,
+            drop_next: Time::ZERO,
             count: 0,
-            last_count: 0,
+            lastcount: 0,
             inverse_root: u16::MAX,
             after: After::Nothing,
         }
     }
 
-    /// A packet that has waited for `sojourn` has been taken from the queue, leaving `left` bytes;
-    /// `ect` says whether it is ECN-capable. RFC 8289 section 5.6.
+    /// Decides about a packet that has waited for `sojourn` and leaves `left` bytes behind; `ect`: it is ECN-capable. RFC 8289
+    /// section 5.6.
     pub fn judge(&mut self, now: Time, sojourn: Dur, left: u64, ect: bool) -> Verdict {
         match self.decide(now, self.is_above(sojourn, left), ect && self.params.ecn) {
             Verdict::Deliver if ect && self.params.ce_threshold.is_some_and(|threshold| sojourn > threshold) => {
@@ -153,16 +159,16 @@ impl Codel {
         }
     }
 
-    /// The queue had no packet to take.
+    /// Notes that the queue had no packet to take.
     pub fn empty(&mut self, now: Time) {
-        self.first_above = None;
+        self.first_above_time = None;
         match core::mem::replace(&mut self.after, After::Nothing) {
             After::FirstDrop => self.begin(now),
             After::Nothing | After::Drop => self.dropping = false,
         }
     }
 
-    /// Whether it is dropping or marking.
+    /// Returns `true` in the dropping state (also while marking).
     pub fn is_dropping(&self) -> bool {
         self.dropping
     }
@@ -170,22 +176,22 @@ impl Codel {
     pub fn count(&self) -> u32 {
         self.count
     }
-    /// When the next signal is due while dropping.
-    pub fn next(&self) -> Time {
-        self.next
+    /// Time of the next signal in the dropping state.
+    pub fn drop_next(&self) -> Time {
+        self.drop_next
     }
-    /// Bytes of its variables.
+    /// Size of its variables in bytes.
     pub fn state_bytes(&self) -> usize {
         let root = if self.params.root == Root::Newton { bytes_of!(self; inverse_root) } else { 0 };
-        root + bytes_of!(self; first_above, dropping, next, count, last_count, after)
+        root + bytes_of!(self; first_above_time, dropping, drop_next, count, lastcount, after)
     }
-    /// Shows whether it is dropping, and how many signals it has given since it began.
+    /// Reports the dropping state and the number of signals since it began.
     pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
         f("dropping", f64::from(u8::from(self.dropping)));
         f("count", f64::from(self.count));
     }
 
-    /// Whether the delay is above the target, there being more than one packet to send.
+    /// Returns `true` if the delay is above the target and more than an MTU waits.
     fn is_above(&self, sojourn: Dur, left: u64) -> bool {
         sojourn >= self.params.target && left > self.params.mtu.0
     }
@@ -197,7 +203,7 @@ impl Codel {
                 self.begin(now);
                 return Verdict::Deliver;
             }
-            After::Drop if ok_to_drop => self.next = self.following(self.next),
+            After::Drop if ok_to_drop => self.drop_next = self.following(self.drop_next),
             After::Drop => {}
             After::Nothing if self.dropping => {}
             After::Nothing if !ok_to_drop => return Verdict::Deliver,
@@ -211,40 +217,40 @@ impl Codel {
             }
         }
         self.dropping &= ok_to_drop;
-        if !self.dropping || now < self.next {
+        if !self.dropping || now < self.drop_next {
             return Verdict::Deliver;
         }
         self.count = self.count.saturating_add(1);
         self.inverse_root = newton_step(self.inverse_root, self.count);
         if may_mark {
             // From the deadline, not from now: a late dequeue delays no later signal.
-            self.next = self.following(self.next);
+            self.drop_next = self.following(self.drop_next);
             return Verdict::Mark;
         }
         self.after = After::Drop;
         Verdict::Drop
     }
 
-    /// Whether the delay has been above the target for an interval.
+    /// Returns `true` if the delay has been above the target for an interval.
     fn has_stayed_above(&mut self, now: Time, above: bool) -> bool {
-        match self.first_above {
+        match self.first_above_time {
             _ if !above => {
-                self.first_above = None;
+                self.first_above_time = None;
                 false
             }
             None => {
-                self.first_above = Some(now + self.params.interval);
+                self.first_above_time = Some(now + self.params.interval);
                 false
             }
             Some(at) => now > at,
         }
     }
 
-    /// Dropping begins, at the pace at which it ended if that was within 16 intervals.
+    /// Enters the dropping state, at the pace at which the last one ended if that was within 16 intervals.
     fn begin(&mut self, now: Time) {
         self.dropping = true;
-        let signals = self.count - self.last_count;
-        let recent = now.0 < self.next.0.saturating_add(16 * self.params.interval.0);
+        let signals = self.count - self.lastcount;
+        let recent = now.0 < self.drop_next.0.saturating_add(16 * self.params.interval.0);
         if signals > 1 && recent {
             self.count = signals;
             // One step from the value before: the next ones bring it nearer.
@@ -253,11 +259,11 @@ impl Codel {
             self.count = 1;
             self.inverse_root = u16::MAX;
         }
-        self.last_count = self.count;
-        self.next = self.following(now);
+        self.lastcount = self.count;
+        self.drop_next = self.following(now);
     }
 
-    /// When the next signal is due after one at `t`.
+    /// Returns the time of the next signal after one at `t`.
     fn following(&self, t: Time) -> Time {
         let interval = self.params.interval;
         match self.params.root {
@@ -267,7 +273,13 @@ impl Codel {
     }
 }
 
-/// The instant of the next signal: `interval` over the square root of `count` after `t` (RFC 8289
+impl DepartureLaw for Codel {
+    fn depart(&mut self, departure: &Departure, _rng: &mut Rng) -> Verdict {
+        self.judge(departure.now, departure.sojourn, departure.left.bytes, departure.ect)
+    }
+}
+
+/// Returns the time of the next signal: `interval` over the square root of `count` after `t` (RFC 8289
 /// section 4.2), exact to the picosecond.
 pub fn control_law(t: Time, interval: Dur, count: u32) -> Time {
     t + Dur((interval.0 as f64 / f64::from(count.max(1)).sqrt()) as u64)

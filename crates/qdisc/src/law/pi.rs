@@ -1,10 +1,10 @@
 //! The proportional integral controller (Hollot, Misra, Towsley and Gong, INFOCOM 2001), as ns-2.35 has it.
 
-use super::{Backlog, Decision};
+use super::{Arrival, ArrivalLaw, Backlog, BuildLaw};
 pub use crate::law::red::Count;
 use crate::signals::{Length, Signals, Threshold};
 use crate::state::bytes_of;
-use crate::{Site, check};
+use crate::{Fate, Reason, Site, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -23,15 +23,15 @@ pub struct Params {
     pub b: f64,
     /// Updates per second, 0.001 to 1e6. Default 170.
     pub frequency: f64,
-    /// Queue aimed at. Default 50packets.
+    /// Target queue length. Default 50packets.
     pub reference: Amount,
-    /// Whether the queue is measured in "bytes" or in "packets". Default "packets".
+    /// Unit of the queue length: "bytes" or "packets". Default "packets".
     pub count: Count,
     /// Mean size of a packet, by which packets and bytes are converted. Default 500 B.
     pub mean_packet: Size,
-    /// Whether a packet's probability is in proportion to its size. Default false.
+    /// `true` if a packet's probability is in proportion to its size. Default false.
     pub byte_mode: bool,
-    /// Whether ECN-capable packets are marked rather than dropped. Default false.
+    /// `true` if ECN-capable packets are marked instead of dropped. Default false.
     pub ecn: bool,
 }
 
@@ -71,7 +71,7 @@ impl Signals for Params {
     }
 }
 
-/// The law at work on one queue.
+/// The state of the law at one queue.
 #[derive(Clone, Debug)]
 pub struct Pi {
     params: Params,
@@ -84,7 +84,7 @@ pub struct Pi {
 }
 
 impl Pi {
-    /// The law with parameters that have passed `check`.
+    /// Returns the law in its initial state; the parameters have passed `check`.
     pub fn new(params: &Params) -> Pi {
         Pi {
             reference: params.reference.in_packets(params.mean_packet.0 as f64),
@@ -95,17 +95,33 @@ impl Pi {
             due: Time::ZERO,
         }
     }
-    /// A packet of `size` bytes arrives.
-    pub fn arrive(&mut self, size: u16, rng: &mut Rng) -> Decision {
-        let share = if self.params.byte_mode { f64::from(size) / self.params.mean_packet.0 as f64 } else { 1.0 };
-        if rng.chance(self.probability * share) { Decision::Early } else { Decision::Pass }
+    /// The probability with which packets are chosen.
+    pub fn probability(&self) -> f64 {
+        self.probability
     }
-    /// When [`Pi::update`] is due; the first time at the start of the run.
-    pub fn next_update(&self) -> Time {
-        self.due
+}
+
+impl BuildLaw for Params {
+    type Law = Pi;
+    fn law(&self, _site: &Site) -> Pi {
+        Pi::new(self)
     }
-    /// The probability is updated, `queue` waiting.
-    pub fn update(&mut self, now: Time, queue: Backlog) {
+}
+
+impl ArrivalLaw for Pi {
+    fn judge(&mut self, arrival: &Arrival<'_>, rng: &mut Rng) -> Fate {
+        if arrival.full {
+            return Fate::Dropped(Reason::BufferFull);
+        }
+        let size = f64::from(arrival.packet.size);
+        let share = if self.params.byte_mode { size / self.params.mean_packet.0 as f64 } else { 1.0 };
+        if rng.chance(self.probability * share) { arrival.signal(self.params.ecn) } else { Fate::Joins }
+    }
+    /// The first update is due at the start of the run.
+    fn next_update(&self) -> Option<Time> {
+        Some(self.due)
+    }
+    fn update(&mut self, now: Time, queue: Backlog) {
         let waiting = match self.params.count {
             Count::Packets => queue.packets as f64,
             Count::Bytes => queue.bytes as f64 / self.params.mean_packet.0 as f64,
@@ -116,16 +132,10 @@ impl Pi {
         self.old = waiting;
         self.due = now + self.period;
     }
-    /// The probability with which packets are chosen.
-    pub fn probability(&self) -> f64 {
-        self.probability
-    }
-    /// Bytes of its variables.
-    pub fn state_bytes(&self) -> usize {
-        bytes_of!(self; probability, old, due)
-    }
-    /// Shows the probability.
-    pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
         f("probability", self.probability);
+    }
+    fn state_bytes(&self) -> usize {
+        bytes_of!(self; probability, old, due)
     }
 }

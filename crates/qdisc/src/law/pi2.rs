@@ -46,7 +46,7 @@ impl Pi2 {
         self.old_delay = delay;
         self.due = now + update;
     }
-    /// Bytes of its variables.
+    /// Size of its variables in bytes.
     pub fn state_bytes(&self) -> usize {
         bytes_of!(self; p, old_delay, due)
     }

@@ -3,12 +3,13 @@
 //! Every update the queueing delay, and how it has changed, move the probability with which
 //! arriving packets are marked or dropped.
 
-use super::{Backlog, Decision};
+use super::{Arrival, ArrivalLaw, Backlog, BuildLaw, Decision};
 use crate::signals::{Length, Signals, Threshold};
 use crate::state::bytes_of;
-use crate::{Site, check};
+use crate::{Fate, Packet, Reason, Site, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Dur, Fraction, Size, Time};
@@ -17,7 +18,7 @@ use tailback_units::{Dur, Fraction, Size, Time};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
-    /// Delay that the controller aims at, above 0s. Default 15ms.
+    /// Target delay, above 0s. Default 15ms.
     pub target: Dur,
     /// Time between two updates of the probability, above 0s. Default 15ms.
     pub update: Dur,
@@ -25,27 +26,27 @@ pub struct Params {
     pub alpha: f64,
     /// Probability per update and second by which the delay has risen, in Hz. Default 1.25.
     pub beta: f64,
-    /// How long a burst may last before packets are chosen. Default 150ms.
+    /// Burst allowance: time during which no packet is chosen at the start of a burst. Default 150ms.
     pub burst: Dur,
-    /// Whether ECN-capable packets are marked rather than dropped. Default false.
+    /// `true` if ECN-capable packets are marked instead of dropped. Default false.
     pub ecn: bool,
     /// Probability from which on they are dropped all the same (RFC 8033 section 5.1). Default 0.1.
     pub mark_limit: Fraction,
-    /// Size of a full packet: up to two of them waiting, none is chosen. Default 1514 B.
+    /// Size of a full packet: while at most two of them wait, no packet is chosen. Default 1514 B.
     pub mtu: Size,
-    /// Whether a smaller packet is chosen less often, in proportion to its size. Default false.
+    /// `true` if a smaller packet is chosen less often, in proportion to its size. Default false.
     pub byte_mode: bool,
-    /// Whether choices are spread more evenly than independent ones (RFC 8033 section 5.4). Default true.
+    /// `true` if choices are spread more evenly than independent ones (RFC 8033 section 5.4). Default true.
     pub derandomise: bool,
-    /// How the delay is measured: by "timestamp" of the packet that left last, or from the backlog
-    /// by the "departure-rate" (RFC 8033 section 5.2). Default "timestamp".
+    /// Delay estimator: "timestamp" of the packet that left last, or backlog over the
+    /// "departure-rate" (RFC 8033 section 5.2). Default "timestamp".
     pub estimator: Estimator,
-    /// Whether the probability rises by 0.02 more at each update that finds a delay above 250 ms, as in Linux and RFC
+    /// `true` if the probability rises by 0.02 more at each update that finds a delay above 250 ms, as in Linux and RFC
     /// 8034; false is RFC 8033. Default true.
     pub long_delay_step: bool,
 }
 
-/// How the queueing delay is measured.
+/// Estimator of the queueing delay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Estimator {
@@ -102,10 +103,10 @@ const DQ_THRESHOLD: u64 = 1 << 14;
 /// Delay above which the probability rises by 2 % more. Not in RFC 8033, but in Linux and RFC 8034.
 const LONG: f64 = 0.25;
 
-/// The law at work on one queue.
+/// The state of the law at one queue.
 #[derive(Clone, Debug)]
 pub struct Pie {
-    params: Params,
+    params: Arc<Params>,
     probability: f64,
     /// Sum of the probabilities since the last choice.
     accumulated: f64,
@@ -115,7 +116,7 @@ pub struct Pie {
     /// `delay` at the last update.
     old_delay: f64,
     due: Time,
-    /// When a measurement of the departure rate has begun, and the bytes that have left since.
+    /// Start of the measurement of the departure rate, and the bytes that have left since. `None`: no measurement runs.
     measurement: Option<(Time, u64)>,
     /// Average time in which `DQ_THRESHOLD` bytes leave, seconds; 0 before the first measurement.
     departure_time: f64,
@@ -124,8 +125,11 @@ pub struct Pie {
 impl Pie {
     /// The law with parameters that have passed `check`, started at the beginning of the run.
     pub fn new(params: &Params) -> Pie {
+        Pie::sharing(Arc::new(params.clone()))
+    }
+    /// The law of one of many queues with the same parameters, which have passed `check`.
+    pub fn sharing(params: Arc<Params>) -> Pie {
         Pie {
-            params: params.clone(),
             probability: 0.0,
             accumulated: 0.0,
             burst_left: params.burst,
@@ -134,10 +138,11 @@ impl Pie {
             due: Time::ZERO + params.update,
             measurement: None,
             departure_time: 0.0,
+            params,
         }
     }
 
-    /// A packet of `size` bytes arrives and finds `queue` waiting (RFC 8033 sections 4.1, 4.4 and 5.4).
+    /// Decides about a packet of `size` bytes that arrives and finds `queue` waiting (RFC 8033 sections 4.1, 4.4 and 5.4).
     pub fn arrive(&mut self, queue: Backlog, size: u16, rng: &mut Rng) -> Decision {
         let half = self.params.target.as_secs() / 2.0;
         if self.probability == 0.0 && self.delay < half && self.old_delay < half {
@@ -150,63 +155,14 @@ impl Pie {
         Decision::Early
     }
 
-    /// A packet is dropped because the queue is full.
-    pub fn forced(&mut self) {
+    /// Notes a drop because the queue is full.
+    fn forced(&mut self) {
         self.accumulated = 0.0;
     }
 
-    /// Whether a choice may be signalled by a mark.
-    pub fn may_mark(&self) -> bool {
+    /// Returns `true` if a mark may signal a choice.
+    fn may_mark(&self) -> bool {
         self.probability < self.params.mark_limit.0
-    }
-
-    /// A packet of `size` bytes has left after `sojourn` and has left `left` bytes waiting.
-    pub fn depart(&mut self, now: Time, sojourn: Dur, size: u16, left: u64) {
-        if self.params.estimator == Estimator::Timestamp {
-            self.delay = if left == 0 { 0.0 } else { sojourn.as_secs() };
-            return;
-        }
-        if self.measurement.is_none() && left >= DQ_THRESHOLD {
-            self.measurement = Some((now, 0));
-        }
-        let Some((since, bytes)) = &mut self.measurement else { return };
-        *bytes += u64::from(size);
-        if *bytes >= DQ_THRESHOLD {
-            // RFC 8033 appendix B: the weight of a new sample is DQ_THRESHOLD / 2^16.
-            let (time, weight) = (now.since(*since).as_secs(), 0.25);
-            self.departure_time =
-                if self.departure_time == 0.0 { time } else { time * weight + self.departure_time * (1.0 - weight) };
-            self.measurement = None;
-        }
-    }
-
-    /// When [`Pie::update`] is due.
-    pub fn next_update(&self) -> Time {
-        self.due
-    }
-
-    /// The probability is updated, `queue` waiting (RFC 8033 sections 4.2 and 5.5).
-    pub fn update(&mut self, now: Time, queue: Backlog) {
-        self.due = now + self.params.update;
-        if self.params.estimator == Estimator::DepartureRate {
-            self.delay = queue.bytes as f64 * self.departure_time / DQ_THRESHOLD as f64;
-        }
-        let Params { alpha, beta, target, .. } = &self.params;
-        let step = alpha * (self.delay - target.as_secs()) + beta * (self.delay - self.old_delay);
-        let mut step = step / self.scale();
-        if self.probability >= 0.1 && step > 0.02 {
-            step = 0.02;
-        }
-        if self.params.long_delay_step && self.delay > LONG {
-            step += 0.02;
-        }
-        self.probability += step;
-        if self.delay == 0.0 && self.old_delay == 0.0 {
-            self.probability *= 0.98;
-        }
-        self.probability = self.probability.clamp(0.0, 1.0);
-        self.old_delay = self.delay;
-        self.burst_left = self.burst_left - self.params.update;
     }
 
     /// The probability with which packets are chosen.
@@ -217,18 +173,7 @@ impl Pie {
     pub fn delay(&self) -> f64 {
         self.delay
     }
-    /// Bytes of its variables.
-    pub fn state_bytes(&self) -> usize {
-        bytes_of!(self; probability, accumulated, burst_left, delay, old_delay, due, measurement, departure_time)
-    }
-    /// Shows probability, delay and what is left of the burst allowance.
-    pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
-        f("probability", self.probability);
-        f("delay_seconds", self.delay);
-        f("burst_allowance_seconds", self.burst_left.as_secs());
-    }
-
-    /// By how much the step is divided: small probabilities move in small steps.
+    /// Returns the divisor of the step: small probabilities move in small steps.
     fn scale(&self) -> f64 {
         match self.probability {
             p if p < 0.000_001 => 2048.0,
@@ -256,5 +201,76 @@ impl Pie {
             return false;
         }
         self.accumulated >= 8.5 || rng.chance(p)
+    }
+}
+
+impl BuildLaw for Params {
+    type Law = Pie;
+    fn law(&self, _site: &Site) -> Pie {
+        Pie::new(self)
+    }
+}
+
+impl ArrivalLaw for Pie {
+    fn judge(&mut self, arrival: &Arrival<'_>, rng: &mut Rng) -> Fate {
+        if arrival.full {
+            self.forced();
+            return Fate::Dropped(Reason::BufferFull);
+        }
+        let decision = self.arrive(arrival.queue, arrival.packet.size, rng);
+        arrival.fate(decision, self.params.ecn && self.may_mark())
+    }
+    /// Measures the delay, or the departure rate (RFC 8033 section 5.2).
+    fn depart(&mut self, now: Time, packet: &Packet, Backlog { bytes: left, .. }: Backlog) {
+        if self.params.estimator == Estimator::Timestamp {
+            self.delay = if left == 0 { 0.0 } else { now.since(packet.at).as_secs() };
+            return;
+        }
+        if self.measurement.is_none() && left >= DQ_THRESHOLD {
+            self.measurement = Some((now, 0));
+        }
+        let Some((since, bytes)) = &mut self.measurement else { return };
+        *bytes += u64::from(packet.size);
+        if *bytes >= DQ_THRESHOLD {
+            // RFC 8033 appendix B: the weight of a new sample is DQ_THRESHOLD / 2^16.
+            let (time, weight) = (now.since(*since).as_secs(), 0.25);
+            self.departure_time =
+                if self.departure_time == 0.0 { time } else { time * weight + self.departure_time * (1.0 - weight) };
+            self.measurement = None;
+        }
+    }
+    fn next_update(&self) -> Option<Time> {
+        Some(self.due)
+    }
+    /// Updates the probability (RFC 8033 sections 4.2 and 5.5).
+    fn update(&mut self, now: Time, queue: Backlog) {
+        self.due = now + self.params.update;
+        if self.params.estimator == Estimator::DepartureRate {
+            self.delay = queue.bytes as f64 * self.departure_time / DQ_THRESHOLD as f64;
+        }
+        let Params { alpha, beta, target, .. } = &*self.params;
+        let step = alpha * (self.delay - target.as_secs()) + beta * (self.delay - self.old_delay);
+        let mut step = step / self.scale();
+        if self.probability >= 0.1 && step > 0.02 {
+            step = 0.02;
+        }
+        if self.params.long_delay_step && self.delay > LONG {
+            step += 0.02;
+        }
+        self.probability += step;
+        if self.delay == 0.0 && self.old_delay == 0.0 {
+            self.probability *= 0.98;
+        }
+        self.probability = self.probability.clamp(0.0, 1.0);
+        self.old_delay = self.delay;
+        self.burst_left = self.burst_left - self.params.update;
+    }
+    fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        f("probability", self.probability);
+        f("delay_seconds", self.delay);
+        f("burst_allowance_seconds", self.burst_left.as_secs());
+    }
+    fn state_bytes(&self) -> usize {
+        bytes_of!(self; probability, accumulated, burst_left, delay, old_delay, due, measurement, departure_time)
     }
 }

@@ -1,4 +1,4 @@
-//! Random early detection (Floyd and Jacobson, IEEE/ACM ToN 1(4), 1993), as ns-2.35 has it, with
+//! Random early detection (Floyd and Jacobson, IEEE/ACM ToN 1(4), 1993), as in ns-2.35, with
 //! the two adaptive forms: Feng et al. (INFOCOM 1999) and Floyd, Gummadi and Shenker (2001).
 //!
 //! An average of the queue, taken at each arrival, sets the probability with which arriving packets
@@ -11,7 +11,7 @@ use crate::state::bytes_of;
 use tailback_random::Rng;
 use tailback_units::{Rate, Time};
 
-/// The law at work on one queue. What each arrival touches comes first.
+/// The state of the law at one queue. Fields read at each arrival come first.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Red {
@@ -24,7 +24,7 @@ pub struct Red {
     probability: f64,
     adaptive: Option<Box<Adaptive>>,
     count_bytes_of_queue: bool,
-    /// Whether the last arrival, too, found the average above `min`.
+    /// `true` if the last arrival, too, found the average above `min`.
     above_min: bool,
     gentle: bool,
     wait: bool,
@@ -41,7 +41,7 @@ pub struct Red {
     adapted: Time,
 }
 
-/// Where the average was when the form of Feng et al. last changed max_p.
+/// Position of the average when the form of Feng et al. last changed max_p.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Side {
     Below,
@@ -50,7 +50,7 @@ enum Side {
 }
 
 impl Red {
-    /// The law for a queue in front of a link of `rate`. The parameters have passed `check`.
+    /// Returns the law for a queue at a link of `rate`; the parameters have passed `check`.
     pub fn new(params: &Params, rate: Rate) -> Red {
         let mean = params.mean_packet.0 as f64;
         let packets_per_second = rate.0 as f64 / (8.0 * mean);
@@ -84,8 +84,8 @@ impl Red {
         }
     }
 
-    /// A packet of `size` bytes arrives and finds `queue` waiting. After [`Decision::Early`],
-    /// [`Red::may_mark`] says whether a mark will do.
+    /// Decides about a packet of `size` bytes that arrives and finds `queue` waiting. After [`Decision::Early`] a mark is
+    /// allowed if [`Red::may_mark`].
     #[inline]
     pub fn arrive(&mut self, now: Time, queue: Backlog, size: u16, rng: &mut Rng) -> Decision {
         let waiting = self.observe(now, queue);
@@ -100,7 +100,7 @@ impl Red {
         self.choose(size, rng)
     }
 
-    /// The same for a packet that finds the average above `min`.
+    /// Decides about a packet that finds the average above `min`.
     #[inline(never)]
     fn choose(&mut self, size: u16, rng: &mut Rng) -> Decision {
         self.probability = self.p_b();
@@ -121,8 +121,8 @@ impl Red {
         Decision::Early
     }
 
-    /// A packet arrives that is not to be judged and finds `queue` waiting: it only makes the average.
-    /// What waits, in the unit of the average.
+    /// Updates the average at an arrival that is not judged and finds `queue` waiting; returns the queue length in the unit of
+    /// the average.
     #[inline]
     pub fn observe(&mut self, now: Time, queue: Backlog) -> u64 {
         let waiting = if self.count_bytes_of_queue { queue.bytes } else { queue.packets };
@@ -133,23 +133,23 @@ impl Red {
         waiting
     }
 
-    /// A packet is dropped for another reason, such as a full queue: the count starts anew.
+    /// Notes a drop for another reason, such as a full queue: restarts the count.
     pub fn forced(&mut self) {
         self.since = Backlog::default();
     }
 
-    /// Whether the choice just made may be signalled by a mark.
+    /// Returns `true` if the choice just made may be signalled by a mark.
     pub fn may_mark(&self) -> bool {
         self.mark_limit.is_none_or(|limit| self.probability < limit)
     }
 
-    /// Nothing waits and the transmitter is free (form "ns"), or the last packet has been taken out
-    /// of the queue (form "1993"). Calls until the next arrival change nothing.
+    /// Notes that the queue is empty and the transmitter free (form "ns"), or that the last packet has left the
+    /// queue (form "1993"). Further calls until the next arrival change nothing.
     pub fn idle(&mut self, now: Time) {
         self.average.idle(now);
     }
 
-    /// The link's rate has changed. Automatic thresholds and weight stay, as in ns-2.35; the
+    /// Notes a change of the link's rate. Automatic thresholds and weight stay, as in ns-2.35; the
     /// number of packets that an idle time stands for follows.
     pub fn set_rate(&mut self, rate: Rate) {
         self.average.set_packets_per_second(rate.0 as f64 / (8.0 * self.mean_packet as f64));
@@ -175,11 +175,11 @@ impl Red {
     pub fn weight(&self) -> f64 {
         self.average.weight()
     }
-    /// Bytes of its variables.
+    /// Size of its variables in bytes.
     pub fn state_bytes(&self) -> usize {
         bytes_of!(self; since, above_min) + self.average.state_bytes() + self.adaptation_bytes()
     }
-    /// Shows average, max_p and p_b.
+    /// Reports average, max_p and p_b.
     pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
         f(if self.count_bytes_of_queue { "average_bytes" } else { "average_packets" }, self.average());
         f("max_probability", self.max_p);

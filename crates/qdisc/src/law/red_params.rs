@@ -2,7 +2,7 @@
 
 use crate::fifo::Victim;
 use crate::signals::{Length, Signals, Threshold};
-use crate::{Site, check};
+use crate::{Site, Watch, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -31,29 +31,29 @@ pub struct Params {
     /// longer: 1 − exp(−1/(10·RTT·C)), C the packets per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight: Option<f64>,
-    /// Whether the probability rises from `max-p` to 1 between `max` and twice `max`, rather than
+    /// `true` if the probability rises from `max-p` to 1 between `max` and twice `max`, rather than
     /// jumping to 1 at `max`. Default true.
     #[serde(default = "yes")]
     pub gentle: bool,
-    /// Whether gaps between choices are uniform on k to 2k − 1 packets, at a probability of 1/k,
+    /// `true` if gaps between choices are uniform on k to 2k − 1 packets, at a probability of 1/k,
     /// rather than on 1 to k − 1 (1993). Default true.
     #[serde(default = "yes")]
     pub wait: bool,
-    /// Whether each packet is chosen with the probability itself, whatever came before, so that gaps are
+    /// `true` if each packet is chosen with the probability itself, whatever came before, so that gaps are
     /// geometric (1993, section 7, method 1), as in switches that mark for DCQCN; then `wait` does not count.
     /// Default false.
     #[serde(default, skip_serializing_if = "no")]
     pub independent: bool,
-    /// Whether a packet's probability is in proportion to its size. Default true.
+    /// `true` if a packet's probability is in proportion to its size. Default true.
     #[serde(default = "yes")]
     pub byte_mode: bool,
-    /// Whether the queue is averaged in "bytes" or in "packets". Default "bytes".
+    /// Unit of the average queue: "bytes" or "packets". Default "bytes".
     #[serde(default)]
     pub count: Count,
     /// Mean size of a packet, by which packets and bytes are converted. Default 500 B.
     #[serde(default = "mean_packet")]
     pub mean_packet: Size,
-    /// Whether ECN-capable packets are marked rather than dropped early. Default false.
+    /// `true` if ECN-capable packets are marked instead of dropped early. Default false.
     #[serde(default)]
     pub ecn: bool,
     /// Probability from which on chosen packets are dropped even if they could be marked; ns-2.35
@@ -61,17 +61,17 @@ pub struct Params {
     /// so that every chosen packet may be marked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mark_limit: Option<Fraction>,
-    /// Whether packets are dropped (RFC 3168 section 7.1) or, if they can be, marked (1993) where
-    /// every one is chosen: above `max`, or twice `max` if `gentle`. Default "drop".
+    /// Treatment of ECN-capable packets where every packet is chosen: "drop" (RFC 3168 section 7.1) or "mark" (1993),
+    /// above `max`, or twice `max` if `gentle`. Default "drop".
     #[serde(default)]
     pub above_max: AboveMax,
     /// Which packet goes in a drop that is not random: "tail", "head" or "random". Default "tail".
     #[serde(default)]
     pub victim: Victim,
-    /// How an idle link ages the average. Default "ns".
+    /// Ageing of the average by idle time. Default "ns".
     #[serde(default)]
     pub idle: Idle,
-    /// How max_p follows the load: { kind = "feng" } or { kind = "floyd" }. Default: it does not.
+    /// Adaptation of max_p to the load: { kind = "feng" } or { kind = "floyd" }. Default: it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adaptive: Option<Adaptive>,
 }
@@ -87,7 +87,7 @@ pub enum Count {
     Packets,
 }
 
-/// What happens to packets where every one is chosen.
+/// Treatment of packets where every one is chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AboveMax {
@@ -98,7 +98,7 @@ pub enum AboveMax {
     Mark,
 }
 
-/// How an idle link ages the average queue, m packets of the mean size being what it could have sent.
+/// Ageing of the average queue by idle time, in which the link could have sent m packets of the mean size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Idle {
     /// As if m + 1 packets had found the queue empty; idle from when the transmitter fell free.
@@ -110,8 +110,18 @@ pub enum Idle {
     Original,
 }
 
+impl Idle {
+    /// Returns the event with which idle time begins.
+    pub(crate) fn watch(self) -> Watch {
+        match self {
+            Idle::Ns => Watch::Idle,
+            Idle::Original => Watch::Empty,
+        }
+    }
+}
+
 tailback_document::kinds! {
-    /// How max_p follows the load.
+    /// Adaptation of max_p to the load.
     pub enum Adaptive {
         "feng" => Feng(Feng),
         "floyd" => Floyd(Floyd),
@@ -130,10 +140,10 @@ pub struct Feng {
     pub beta: f64,
     /// Least time between two changes. Default 0s.
     pub freeze: Dur,
-    /// Smallest max_p, above 0. Default 0.0001; a bound of ours, the paper and ns-2.35 have none.
+    /// Smallest max_p, above 0. Default 0.0001; the paper and ns-2.35 have no bound.
     pub bottom: Fraction,
     /// Largest max_p, not below `bottom`, up to 1000. Where max_p is above 1, everything is chosen before the
-    /// average reaches `max`. Default none, as in the paper and ns-2.35: any bound is ours.
+    /// average reaches `max`. Default: no bound, as in the paper and ns-2.35.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub top: Option<f64>,
 }
@@ -267,7 +277,7 @@ impl Params {
         self.min.is_some_and(|min| min.in_bytes(self.mean_packet.0 as f64) <= 0.0)
     }
 
-    /// `min` and `max` in the unit of `count`, for a link of so many mean packets per second.
+    /// `min` and `max` in the unit of `count`, for a link that sends `packets_per_second` mean packets per second.
     pub(super) fn thresholds(&self, packets_per_second: f64) -> (f64, f64) {
         const TARGET_DELAY: f64 = 0.005;
         let mean = self.mean_packet.0 as f64;
@@ -280,7 +290,7 @@ impl Params {
         (min, self.max.map_or(3.0 * min, in_unit))
     }
 
-    /// The weight, for a link of so many mean packets per second. ns-2.35 adds the link's delay to
+    /// The weight, for a link that sends `packets_per_second` mean packets per second. ns-2.35 adds the link's delay to
     /// the packet time; a queue does not know it, so for links longer than 33 ms the weights differ.
     pub(super) fn weight(&self, packets_per_second: f64) -> f64 {
         self.weight.unwrap_or_else(|| {

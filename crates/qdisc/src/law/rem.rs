@@ -1,10 +1,10 @@
-//! Random exponential marking (Athuraliya, Li, Low and Yin, IEEE Network 2001), as ns-2.35 has it.
+//! Random exponential marking (Athuraliya, Li, Low and Yin, IEEE Network 2001), as in ns-2.35.
 
-use super::{Backlog, Decision};
+use super::{Arrival, ArrivalLaw, Backlog, BuildLaw};
 pub use crate::law::red::Count;
 use crate::signals::{Length, Signals, Threshold};
 use crate::state::bytes_of;
-use crate::{Site, check};
+use crate::{Fate, Reason, Site, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -27,16 +27,16 @@ pub struct Params {
     pub weight: f64,
     /// Weight of the queue's mismatch against that of the rate. Default 0.1.
     pub queue_weight: f64,
-    /// Queue aimed at. Default 20packets.
+    /// Target queue length. Default 20packets.
     pub target: Amount,
     /// Time between two updates of the price, above 0s. Default 2ms.
     pub update: Dur,
-    /// Whether rate and queue are measured in "bytes", and packets chosen in proportion to their
-    /// size, or in "packets". Default "packets".
+    /// Unit of rate and queue length: "bytes", with probabilities in proportion to packet size, or
+    /// "packets". Default "packets".
     pub count: Count,
     /// Mean size of a packet, by which packets and bytes are converted. Default 1000 B.
     pub mean_packet: Size,
-    /// Whether ECN-capable packets are marked rather than dropped. Default false.
+    /// `true` if ECN-capable packets are marked instead of dropped. Default false.
     pub ecn: bool,
 }
 
@@ -79,14 +79,14 @@ impl Signals for Params {
     }
 }
 
-/// The law at work on one queue.
+/// The state of the law at one queue.
 #[derive(Clone, Debug)]
 pub struct Rem {
     params: Params,
     target: f64,
     /// Packets that the link sends between two updates.
     capacity: f64,
-    /// What has arrived since the last update.
+    /// Arrivals since the last update.
     arrived: Backlog,
     /// Average of what arrives between two updates, packets.
     average: f64,
@@ -96,7 +96,7 @@ pub struct Rem {
 }
 
 impl Rem {
-    /// The law for a queue in front of a link of `rate`. The parameters have passed `check`.
+    /// Returns the law for a queue at a link of `rate`; the parameters have passed `check`.
     pub fn new(params: &Params, rate: Rate) -> Rem {
         let mut law = Rem {
             target: params.target.in_packets(params.mean_packet.0 as f64),
@@ -111,30 +111,39 @@ impl Rem {
         law.set_rate(rate);
         law
     }
-    /// The link's rate has changed.
-    pub fn set_rate(&mut self, rate: Rate) {
-        let packets_per_second = rate.0 as f64 / (8.0 * self.params.mean_packet.0 as f64);
-        self.capacity = self.params.update.as_secs() * packets_per_second;
+    /// The probability with which packets are chosen.
+    pub fn probability(&self) -> f64 {
+        self.probability
     }
-    /// A packet of `size` bytes arrives, whether or not there is room for it.
-    pub fn count(&mut self, size: u16) {
+}
+
+impl BuildLaw for Params {
+    type Law = Rem;
+    fn law(&self, site: &Site) -> Rem {
+        Rem::new(self, site.rate)
+    }
+}
+
+impl ArrivalLaw for Rem {
+    fn judge(&mut self, arrival: &Arrival<'_>, rng: &mut Rng) -> Fate {
+        let size = arrival.packet.size;
+        // The input rate includes packets for which there is no room.
         self.arrived.packets += 1;
         self.arrived.bytes += u64::from(size);
-    }
-    /// Whether a packet of `size` bytes, for which there is room, is chosen.
-    pub fn choose(&mut self, size: u16, rng: &mut Rng) -> Decision {
+        if arrival.full {
+            return Fate::Dropped(Reason::BufferFull);
+        }
         let share = match self.params.count {
             Count::Packets => 1.0,
             Count::Bytes => f64::from(size) / self.params.mean_packet.0 as f64,
         };
-        if rng.chance(self.probability * share) { Decision::Early } else { Decision::Pass }
+        if rng.chance(self.probability * share) { arrival.signal(self.params.ecn) } else { Fate::Joins }
     }
-    /// When [`Rem::update`] is due.
-    pub fn next_update(&self) -> Time {
-        self.due
+    fn next_update(&self) -> Option<Time> {
+        Some(self.due)
     }
-    /// Price and probability are updated, `queue` waiting.
-    pub fn update(&mut self, now: Time, queue: Backlog) {
+    /// Updates price and probability.
+    fn update(&mut self, now: Time, queue: Backlog) {
         let in_packets = |amount: Backlog| match self.params.count {
             Count::Packets => amount.packets as f64,
             Count::Bytes => amount.bytes as f64 / self.params.mean_packet.0 as f64,
@@ -147,17 +156,15 @@ impl Rem {
         self.arrived = Backlog::default();
         self.due = now + update;
     }
-    /// The probability with which packets are chosen.
-    pub fn probability(&self) -> f64 {
-        self.probability
+    fn set_rate(&mut self, rate: Rate) {
+        let packets_per_second = rate.0 as f64 / (8.0 * self.params.mean_packet.0 as f64);
+        self.capacity = self.params.update.as_secs() * packets_per_second;
     }
-    /// Bytes of its variables.
-    pub fn state_bytes(&self) -> usize {
-        bytes_of!(self; arrived, average, price, probability, due)
-    }
-    /// Shows price and probability.
-    pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
         f("price", self.price);
         f("probability", self.probability);
+    }
+    fn state_bytes(&self) -> usize {
+        bytes_of!(self; arrived, average, price, probability, due)
     }
 }

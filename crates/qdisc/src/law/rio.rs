@@ -1,10 +1,12 @@
-//! Random early detection by drop precedence: RIO (Clark and Fang, IEEE/ACM ToN 6(4), 1998) and
-//! enhanced RED (Feng et al., NOSSDAV 1997). Precedence 0 is the best protected: "in", marked, green.
+//! Random early detection by drop precedence: RIO (Clark and Fang, IEEE/ACM ToN 6(4), 1998). Precedence 0 is the best
+//! protected: "in", green.
 
-use super::red::{Count, Params, Red};
-use super::{Backlog, Decision};
+use super::red::{self, Red};
+pub use super::rio_params::Params;
+use super::{Arrival, ArrivalLaw, Backlog, BuildLaw, Decision};
+use crate::{Fate, Packet, Reason, Site, Watch};
 use tailback_random::Rng;
-use tailback_units::{Amount, Rate, Time};
+use tailback_units::{Rate, Time};
 
 /// RED with In and Out, for any number of precedences: a packet is judged by the average of what
 /// waits of its own precedence and of better ones, so that in-packets see only in-packets and the
@@ -19,12 +21,12 @@ pub struct Rio {
 
 impl Rio {
     /// One RED per precedence. The parameters have passed `check`; there is at least one.
-    pub fn new(levels: &[Params], rate: Rate) -> Rio {
+    pub fn new(levels: &[red::Params], rate: Rate) -> Rio {
         assert!(!levels.is_empty(), "RIO has a RED for each precedence");
         Rio { levels: levels.iter().map(|params| Red::new(params, rate)).collect() }
     }
-    /// A packet of `size` bytes and `precedence` (the last one if there are fewer) arrives; of
-    /// precedences up to `k` there waits `queues[k]`.
+    /// Decides about a packet of `size` bytes and `precedence` (the last one if there are fewer); the waiting packets of
+    /// precedences up to `k` are `queues[k]`.
     pub fn arrive(&mut self, now: Time, queues: &[Backlog], size: u16, precedence: u8, rng: &mut Rng) -> Decision {
         let own = usize::from(precedence).min(self.levels.len() - 1);
         let mut decision = Decision::Pass;
@@ -38,16 +40,16 @@ impl Rio {
         }
         decision
     }
-    /// A packet of `precedence` is dropped because the queue is full.
+    /// Notes a drop of a packet of `precedence` because the queue is full.
     pub fn forced(&mut self, precedence: u8) {
         let own = usize::from(precedence).min(self.levels.len() - 1);
         self.levels[own].forced();
     }
-    /// The transmitter is free and nothing waits.
+    /// Notes that the queue is empty and the transmitter free.
     pub fn idle(&mut self, now: Time) {
         self.levels.iter_mut().for_each(|red| red.idle(now));
     }
-    /// The link's rate has changed.
+    /// Notes a change of the link's rate.
     pub fn set_rate(&mut self, rate: Rate) {
         self.levels.iter_mut().for_each(|red| red.set_rate(rate));
     }
@@ -57,43 +59,82 @@ impl Rio {
     }
 }
 
-/// Enhanced RED: all packets make the average, but those of precedence 0, sent within a reservation,
-/// are never chosen at random; a full queue drops them, or a threshold of their own.
-#[derive(Clone, Debug)]
-pub struct Ered {
-    red: Red,
-    /// Average from which on packets of precedence 0 are dropped, in the unit of RED's thresholds.
-    marked_max: f64,
+/// RIO at one queue: the averages of [`Rio`], and the packets that wait by colour.
+#[derive(Debug)]
+pub struct RioByColour {
+    law: Rio,
+    /// By level: `true` if it marks ECN-capable packets.
+    ecn: Vec<bool>,
+    /// By level: the waiting packets of it and of better protected levels.
+    waiting: Vec<Backlog>,
+    watches: Watch,
 }
 
-impl Ered {
-    /// The law with parameters that have passed `check`.
-    pub fn new(params: &Params, marked_max: Option<Amount>, rate: Rate) -> Ered {
-        let mean = params.mean_packet.0 as f64;
-        let marked_max = marked_max.map_or(f64::INFINITY, |amount| match params.count {
-            Count::Bytes => amount.in_bytes(mean),
-            Count::Packets => amount.in_packets(mean),
-        });
-        Ered { red: Red::new(params, rate), marked_max }
+impl RioByColour {
+    /// Returns the level of a packet: the last one if its colour has no level of its own.
+    fn level(&self, packet: &Packet) -> usize {
+        (packet.colour() as usize).min(self.waiting.len() - 1)
     }
-    /// A packet of `size` bytes and `precedence` arrives and finds `queue` waiting.
-    pub fn arrive(&mut self, now: Time, queue: Backlog, size: u16, precedence: u8, rng: &mut Rng) -> Decision {
-        if precedence > 0 {
-            return self.red.arrive(now, queue, size, rng);
+}
+
+impl BuildLaw for Params {
+    type Law = RioByColour;
+    fn law(&self, site: &Site) -> RioByColour {
+        let levels: Vec<red::Params> = self.levels().into_iter().map(|(_, level)| level.clone()).collect();
+        RioByColour {
+            law: Rio::new(&levels, site.rate),
+            ecn: levels.iter().map(|level| level.ecn).collect(),
+            waiting: vec![Backlog::default(); levels.len()],
+            watches: self.green.idle.watch(),
         }
-        self.red.observe(now, queue);
-        if self.red.average() >= self.marked_max { Decision::Forced } else { Decision::Pass }
     }
-    /// Bytes of its variables.
-    pub fn state_bytes(&self) -> usize {
-        self.red.state_bytes()
+}
+
+impl ArrivalLaw for RioByColour {
+    fn judge(&mut self, arrival: &Arrival<'_>, rng: &mut Rng) -> Fate {
+        let (level, size) = (self.level(arrival.packet), arrival.packet.size);
+        let decision = self.law.arrive(arrival.now, &self.waiting, size, level as u8, rng);
+        if arrival.full {
+            self.law.forced(level as u8);
+            return Fate::Dropped(Reason::BufferFull);
+        }
+        let fate = arrival.fate(decision, self.ecn[level] && self.law.levels[level].may_mark());
+        if !matches!(fate, Fate::Dropped(_)) {
+            for waiting in &mut self.waiting[level..] {
+                waiting.packets += 1;
+                waiting.bytes += u64::from(size);
+            }
+        }
+        fate
     }
-    /// The RED that unmarked packets see.
-    pub fn red(&mut self) -> &mut Red {
-        &mut self.red
+    fn depart(&mut self, _now: Time, packet: &Packet, _left: Backlog) {
+        let level = self.level(packet);
+        for waiting in &mut self.waiting[level..] {
+            waiting.packets -= 1;
+            waiting.bytes -= u64::from(packet.size);
+        }
     }
-    /// Shows what RED does.
-    pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
-        self.red.probe(f);
+    fn watches(&self) -> Watch {
+        self.watches
+    }
+    fn idle(&mut self, now: Time) {
+        self.law.idle(now);
+    }
+    fn set_rate(&mut self, rate: Rate) {
+        self.law.set_rate(rate);
+    }
+    fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        const NAMES: [[&str; 2]; 3] = [
+            ["green_average", "green_probability"],
+            ["yellow_average", "yellow_probability"],
+            ["red_average", "red_probability"],
+        ];
+        for (law, [average, probability]) in self.law.levels().iter().zip(NAMES) {
+            f(average, law.average());
+            f(probability, law.probability());
+        }
+    }
+    fn state_bytes(&self) -> usize {
+        self.law.levels().iter().map(Red::state_bytes).sum::<usize>() + size_of_val(self.waiting.as_slice())
     }
 }

@@ -1,18 +1,18 @@
-//! Weighted random early detection: one average of the queue, and for each kind of packet a profile
-//! that turns it into a probability.
+//! Weighted random early detection: one average of the queue, and a profile for each kind of packet that turns it into a
+//! probability.
 
 use super::average::{Average, ramp, spread};
 use super::red::Idle;
-use super::{Backlog, Decision};
-use crate::check;
+pub use super::wred_params::{Averaged, By, Params};
+use super::{Arrival, ArrivalLaw, Backlog, BuildLaw, Decision};
+use crate::{Colour, Fate, Packet, Reason, Site, Watch, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Rate, Time};
 
-/// From where to where the probability rises, and to what. What is left out is the platform's
-/// default for the code point.
+/// Thresholds and slope of the drop probability. Omitted fields have the platform's default for the code point.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Profile {
@@ -24,7 +24,7 @@ pub struct Profile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 4096))]
     pub max: Option<u32>,
-    /// One packet of so many is dropped just below `max` (the mark probability denominator), 1 to
+    /// Mark probability denominator: just below `max` one packet in `denominator` is dropped, 1 to
     /// 65536. Default 10.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 65_536))]
@@ -32,11 +32,11 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// A profile of which nothing is left out.
+    /// Returns a complete profile.
     pub const fn new(min: u32, max: u32, denominator: u32) -> Profile {
         Profile { min: Some(min), max: Some(max), denominator: Some(denominator) }
     }
-    /// This one with what it leaves out taken from `default`.
+    /// Returns this profile with omitted fields taken from `default`.
     #[must_use]
     pub fn or(self, default: Profile) -> Profile {
         Profile {
@@ -45,7 +45,7 @@ impl Profile {
             denominator: self.denominator.or(default.denominator),
         }
     }
-    /// Numbers in range and in order.
+    /// Refuses numbers out of range or order.
     pub fn check(&self, default: Profile) -> Result<(), Invalid> {
         const MOST: f64 = 4096.0;
         let Profile { min, max, denominator } = self.or(default);
@@ -59,7 +59,7 @@ impl Profile {
     }
 }
 
-/// A profile in numbers that decisions are made of.
+/// A complete profile as numbers.
 #[derive(Clone, Copy, Debug)]
 struct Slope {
     min: f64,
@@ -83,11 +83,11 @@ impl Slope {
     }
 }
 
-/// The law at work on one queue.
+/// The state of the law at one queue.
 #[derive(Clone, Debug)]
 pub struct Wred {
     slopes: Vec<Slope>,
-    /// One of the queue, or one for each profile.
+    /// The average of the queue, or one for each profile.
     averages: Vec<Average>,
     /// By profile, packets since the last that was chosen, where choices are spread.
     since: Option<Vec<u64>>,
@@ -148,16 +148,16 @@ impl Wred {
         }
     }
 
-    /// Nothing waits and the link is free.
+    /// Notes that the queue is empty and the transmitter free.
     pub fn idle(&mut self, now: Time) {
         self.averages.iter_mut().for_each(|average| average.idle(now));
     }
-    /// The link's rate has changed.
+    /// Notes a change of the link's rate.
     pub fn set_rate(&mut self, rate: Rate) {
         let packets_per_second = rate.0 as f64 / (8.0 * self.mean_packet);
         self.averages.iter_mut().for_each(|average| average.set_packets_per_second(packets_per_second));
     }
-    /// Bytes of its variables.
+    /// Size of its variables in bytes.
     pub fn state_bytes(&self) -> usize {
         let averages: usize = self.averages.iter().map(Average::state_bytes).sum();
         averages + self.since.as_ref().map_or(0, |since| size_of_val(since.as_slice()))
@@ -169,5 +169,83 @@ impl Wred {
     /// The probability of the last arrival.
     pub fn probability(&self) -> f64 {
         self.probability
+    }
+}
+
+/// WRED at one queue: the averages of [`Wred`], and the packets that wait by profile.
+#[derive(Debug)]
+pub struct WredByKind {
+    law: Wred,
+    by: By,
+    /// Index of the profile of packets that do not conform; `None`: they have the profile of their kind.
+    nonconforming: Option<usize>,
+    ecn: bool,
+    /// By profile: the waiting packets. `None`: all profiles share one average.
+    waiting: Option<Vec<Backlog>>,
+}
+
+impl WredByKind {
+    fn profile(&self, packet: &Packet) -> usize {
+        match self.nonconforming {
+            Some(profile) if packet.colour() != Colour::Green => profile,
+            _ => self.by.of(packet),
+        }
+    }
+}
+
+impl BuildLaw for Params {
+    type Law = WredByKind;
+    fn law(&self, site: &Site) -> WredByKind {
+        let profiles = self.complete();
+        let own = self.average == Averaged::Profile;
+        WredByKind {
+            law: self.wred(&profiles, site),
+            by: self.by,
+            nonconforming: self.special(),
+            ecn: self.ecn,
+            waiting: own.then(|| vec![Backlog::default(); profiles.len()]),
+        }
+    }
+}
+
+impl ArrivalLaw for WredByKind {
+    fn judge(&mut self, arrival: &Arrival<'_>, rng: &mut Rng) -> Fate {
+        let profile = self.profile(arrival.packet);
+        let backlog = self.waiting.as_ref().map_or(arrival.queue, |waiting| waiting[profile]);
+        let decision = self.law.arrive(arrival.now, profile, backlog, rng);
+        if arrival.full {
+            return Fate::Dropped(Reason::BufferFull);
+        }
+        let fate = arrival.fate(decision, self.ecn);
+        if let Some(waiting) = &mut self.waiting
+            && !matches!(fate, Fate::Dropped(_))
+        {
+            waiting[profile].packets += 1;
+            waiting[profile].bytes += u64::from(arrival.packet.size);
+        }
+        fate
+    }
+    fn depart(&mut self, _now: Time, packet: &Packet, _left: Backlog) {
+        let profile = self.profile(packet);
+        if let Some(waiting) = &mut self.waiting {
+            waiting[profile].packets -= 1;
+            waiting[profile].bytes -= u64::from(packet.size);
+        }
+    }
+    fn watches(&self) -> Watch {
+        Watch::Idle
+    }
+    fn idle(&mut self, now: Time) {
+        self.law.idle(now);
+    }
+    fn set_rate(&mut self, rate: Rate) {
+        self.law.set_rate(rate);
+    }
+    fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        f("average_packets", self.law.average());
+        f("probability", self.law.probability());
+    }
+    fn state_bytes(&self) -> usize {
+        self.law.state_bytes() + self.waiting.as_ref().map_or(0, |waiting| size_of_val(waiting.as_slice()))
     }
 }

@@ -3,9 +3,13 @@
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub mod rfc8033;
+mod wire;
+
 use tailback_qdisc::{Colour, Cx, Discipline, Dropped, Ecn, Gate, Packet, Qdisc, Reason, Site, Spec, Traits};
 use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Time};
+pub use wire::wire;
 
 /// What becomes of a packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -62,7 +66,7 @@ impl Held {
 /// A queue that a link serves.
 pub trait Queue {
     fn arrive(&mut self, arrival: &Arrival, log: &mut Log);
-    /// Size of the packet that goes on the link.
+    /// Buffer bytes of the packet that goes on the link; there it is [`wire`] bytes long.
     fn leave(&mut self, now: Time, log: &mut Log) -> Option<u16>;
     fn idle(&mut self, _now: Time, _log: &mut Log) {}
     fn wake_at(&self) -> Option<Time> {
@@ -112,7 +116,7 @@ impl Rig {
 pub fn packet(arrival: &Arrival) -> Packet {
     let mut packet = Packet::new(arrival.flow, Traits::data(0, true).with_ecn(arrival.ecn), arrival.at, arrival.seq, 1);
     packet.set_colour(arrival.colour);
-    packet.size = arrival.size;
+    packet.set_lengths(u32::from(arrival.size), u32::from(wire(arrival.size)));
     packet
 }
 
@@ -138,16 +142,22 @@ impl Queue for Rig {
     }
 }
 
+/// More steps than any of the tests takes.
+const MOST_STEPS: u64 = 20_000_000;
+
 /// A link of `rate` that serves a queue until all traffic has come and gone. `look` sees the queue
 /// after each arrival.
 pub fn serve<Q: Queue>(queue: &mut Q, rate: Rate, traffic: &[Arrival], mut look: impl FnMut(&Q, Time)) -> Log {
     let clock = rate.clock();
     let mut log = Log::new();
-    // When the link falls free; none while it is.
+    // The end of the transmission; `None`: the link is free.
     let mut free_at: Option<Time> = None;
+    let mut steps = 0;
     let mut arrivals = traffic.iter().peekable();
     queue.idle(Time::ZERO, &mut log);
     loop {
+        steps += 1;
+        assert!(steps < MOST_STEPS, "the queue sets its timer without end");
         let arrival = arrivals.peek().map_or(Time::NEVER, |a| a.at);
         let free = free_at.unwrap_or(Time::NEVER);
         if arrival == Time::NEVER && free == Time::NEVER {
@@ -167,7 +177,7 @@ pub fn serve<Q: Queue>(queue: &mut Q, rate: Rate, traffic: &[Arrival], mut look:
         }
         if free_at.is_none() {
             match queue.leave(now, &mut log) {
-                Some(size) => free_at = Some(now + clock.tx_time(u32::from(size))),
+                Some(size) => free_at = Some(now + clock.tx_time(u32::from(wire(size)))),
                 None => queue.idle(now, &mut log),
             }
         }

@@ -59,6 +59,9 @@ pub fn packet(arrival: &Arrival, index: usize) -> Packet {
     packet
 }
 
+/// More steps than any of the tests takes.
+const MOST_STEPS: u64 = 20_000_000;
+
 /// Sends the arrivals, in order of time, through the discipline onto a link; stops after `until`.
 pub fn run(q: &mut Discipline, arrivals: &[Arrival], rate: Rate, seed: u64, until: Time) -> Log {
     let mut rng = Rng::named(seed, "port");
@@ -69,7 +72,10 @@ pub fn run(q: &mut Discipline, arrivals: &[Arrival], rate: Rate, seed: u64, unti
     let mut busy = false;
     let mut next = 0;
     let mut waiting = (0u64, 0u64);
+    let mut steps = 0u64;
     loop {
+        steps += 1;
+        assert!(steps < MOST_STEPS, "the discipline sets its timer without end");
         let arrival = arrivals.get(next).map_or(Time::NEVER, |a| a.at);
         let end = if busy { free } else { Time::NEVER };
         let wake = q.next_wakeup().unwrap_or(Time::NEVER);

@@ -7,7 +7,7 @@ use super::{Builder, entry};
 use crate::document::{FramingTable, RateLimiters, Scope, SwitchModel};
 use tailback_diffserv::Dscp;
 use tailback_document::{Checked, Path};
-use tailback_qdisc::cn::{LimitersSpec, Tag};
+use tailback_qdisc::congestion_notification::{LimitersSpec, Tag};
 use tailback_sim::plan::NodeId;
 
 impl RateLimiters {

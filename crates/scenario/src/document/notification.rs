@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
 use tailback_qdisc::Spec;
-use tailback_qdisc::cn::{Aqm, Filter, Memory, reaction};
+use tailback_qdisc::congestion_notification::{Aqm, Filter, Memory, rp};
 use tailback_units::Size;
 
 /// Rate limiters at an output port: frames of the sources that a congestion point has slowed wait there, each kind in a
@@ -18,7 +18,7 @@ use tailback_units::Size;
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct RateLimiters {
     /// How messages change a limiter's rate.
-    pub law: reaction::Spec,
+    pub law: rp::Spec,
     /// What frames of a class have in common that share a limiter: the "destination" address, the "pair" of source and
     /// destination address, or the "flow". Default "destination".
     #[serde(default)]

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use tailback_diffserv::{Colour, Dscp, Meter};
 use tailback_document::{DecodeError, Invalid, Path, decode, kinds};
 use tailback_qdisc::classify::Match;
-use tailback_qdisc::cn::point;
+use tailback_qdisc::congestion_notification::cp;
 use tailback_qdisc::{Accounting, Burst, Spec};
 use tailback_units::{Dur, Fraction, Rate, Size};
 
@@ -65,7 +65,7 @@ pub struct Switch {
     /// Makes each class of each output port a congestion point: it tells the sources of some frames to send slower or faster,
     /// or to stop. Ports with rate limiters are none. At most 255 in all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub congestion_notification: Option<point::Spec>,
+    pub congestion_notification: Option<cp::Spec>,
     /// Rate limiters in its ports towards other switches, that obey the congestion points of those.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_limiters: Option<RateLimiters>,

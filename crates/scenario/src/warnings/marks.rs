@@ -82,7 +82,8 @@ fn marks(plan: &Plan, port: u32) -> bool {
         NodeKind::Switch(switch) => switch.limiters.as_deref(),
     };
     let limited = limiters.is_some_and(|spec| {
-        spec.discipline.marks() || spec.aqm.as_ref().is_some_and(|tailback_qdisc::cn::Aqm::Simple(aqm)| aqm.ecn)
+        spec.discipline.marks()
+            || spec.aqm.as_ref().is_some_and(|tailback_qdisc::congestion_notification::Aqm::Simple(aqm)| aqm.ecn)
     });
     limited || link.queue[port as usize % 2].discipline.marks()
 }

@@ -10,9 +10,9 @@ use crate::ledger::Count;
 use crate::notice::Notice;
 use crate::responder::Responder;
 use std::collections::VecDeque;
-use tailback_qdisc::cn::Limiters;
+use tailback_qdisc::congestion_notification::Limiters;
 use tailback_qdisc::discipline::by_destination::ByDestination;
-use tailback_qdisc::{Accounting, Cx, Discipline, Gate, Packet, Qdisc, RuleMut};
+use tailback_qdisc::{Accounting, AdmissionFifo, Cx, Discipline, Gate, Packet, Qdisc};
 use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Time};
 
@@ -130,17 +130,17 @@ impl Waiting {
     }
     /// The rule that it is, if it lets packets into a FIFO and drops none later.
     #[inline]
-    pub fn rule(&mut self) -> Option<RuleMut<'_>> {
+    pub fn rule(&mut self) -> Option<AdmissionFifo<'_>> {
         match self {
-            Waiting::Discipline(q) => q.rule(),
+            Waiting::Discipline(q) => q.admission_fifo(),
             Waiting::Limited(_) | Waiting::ByDestination(_) => None,
         }
     }
     /// Puts a packet that the rule has let in into the queue, last.
     pub fn restore(&mut self, packet: Packet) {
-        match self {
-            Waiting::Discipline(q) => q.restore(packet),
-            Waiting::Limited(_) | Waiting::ByDestination(_) => unreachable!("they are no rules"),
+        match self.rule() {
+            Some(mut fifo) => fifo.restore(packet),
+            None => unreachable!("only a port behind an admission policy transmits early"),
         }
     }
     pub fn visit(&self, f: &mut dyn FnMut(&Packet)) {

@@ -5,7 +5,7 @@ use super::World;
 use crate::notice::{Message, Notice};
 use crate::plan::NO_ROUTE;
 use crate::port::{Queue, Waiting};
-use tailback_qdisc::cn::{Frame, Heard};
+use tailback_qdisc::congestion_notification::{Frame, Heard};
 use tailback_qdisc::{Packet, Qdisc};
 use tailback_units::Time;
 

@@ -43,7 +43,7 @@ pub use share::Parcels;
 pub(crate) use share::Share;
 use std::sync::Arc;
 use tailback_qdisc::Dropped;
-use tailback_qdisc::cn::Origins;
+use tailback_qdisc::congestion_notification::Origins;
 use tailback_units::Time;
 
 /// A run under way.

@@ -28,7 +28,7 @@ use crate::shared_buffer::SharedBuffer;
 use crate::telemetry::Telemetry;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-use tailback_qdisc::cn::{Limiters, LimitersSpec, Origin, Origins};
+use tailback_qdisc::congestion_notification::{Limiters, LimitersSpec, Origin, Origins};
 use tailback_qdisc::discipline::by_destination::ByDestination;
 use tailback_qdisc::{Admission, Discipline, Packet, Site, Spec, Watch};
 use tailback_random::Rng;

@@ -1,4 +1,4 @@
-//! How flows are sorted into queues, as documents write it.
+//! The assignment of flows to queues, as written in documents.
 
 use core::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -13,7 +13,7 @@ pub enum Buckets {
     /// Each flow has a queue to itself.
     #[default]
     PerFlow,
-    /// So many queues, 1 to 2^20; flows that collide in one share it.
+    /// Number of hash buckets, 1 to 2^20; colliding flows share a queue.
     Hashed(u32),
 }
 
@@ -21,7 +21,7 @@ pub enum Buckets {
 const MOST: u32 = 1 << 20;
 
 impl Buckets {
-    /// Whether there is a bucket, and not too many of them.
+    /// Returns `true` if there is a bucket, and not too many of them.
     pub fn check(self, field: &str) -> Result<(), Invalid> {
         match self {
             Buckets::Hashed(n) if !(1..=MOST).contains(&n) => {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tailback_random::Rng;
 
-/// What makes a conversation. A flow stands for addresses, ports and protocol.
+/// Definition of a conversation. A flow stands for addresses, ports and protocol.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum KeyBy {
@@ -21,8 +21,8 @@ pub enum KeyBy {
     One,
 }
 
-/// Sorts by conversation: one queue for each, numbered in the order of their first packets, or by
-/// hash. A packet's weight goes by its precedence.
+/// Assigns packets to queues by conversation: one queue for each, numbered in the order of their first packets, or by
+/// hash. A packet's precedence decides its weight.
 #[derive(Debug)]
 pub struct ByConversation {
     by: KeyBy,

@@ -1,15 +1,16 @@
 //! Many first-in-first-out queues under one account.
 
+use crate::law::Backlog;
 use crate::state::{INDEX, QUEUE, bytes_of};
 use crate::{Cx, Packet, Reason, Site, Victim};
 use std::collections::VecDeque;
 use tailback_random::Rng;
 
-/// What waits in a queue: a packet, with or without a note attached.
+/// An entry of a queue: a packet, with or without additional data.
 pub trait Item {
     /// The packet.
     fn packet(&self) -> &Packet;
-    /// The packet without its note.
+    /// Returns the packet without the additional data.
     fn into_packet(self) -> Packet;
 }
 
@@ -74,6 +75,12 @@ impl<I: Item> Fifos<I> {
         let item = self.queues.get_mut(slot)?.waiting.pop_front()?;
         self.taken(slot, &item);
         Some(item)
+    }
+    /// Takes the oldest of the queue `slot`, and counts what waits behind it there.
+    #[inline]
+    pub fn pop_and_count(&mut self, slot: usize) -> Option<(I, Backlog)> {
+        let item = self.pop_front(slot)?;
+        Some((item, self.backlog_of(slot)))
     }
     /// Takes the newest of the queue `slot`.
     #[inline]
@@ -147,6 +154,11 @@ impl<I: Item> Fifos<I> {
     pub fn packets_of(&self, slot: usize) -> u64 {
         self.queues.get(slot).map_or(0, |q| q.waiting.len() as u64)
     }
+    /// The waiting packets of the queue `slot`.
+    #[inline]
+    pub fn backlog_of(&self, slot: usize) -> Backlog {
+        Backlog { packets: self.packets_of(slot), bytes: self.bytes_of(slot) }
+    }
     /// Buffer bytes in all.
     #[inline]
     pub fn bytes(&self) -> u64 {
@@ -157,7 +169,7 @@ impl<I: Item> Fifos<I> {
     pub fn packets(&self) -> u64 {
         self.packets
     }
-    /// Whether there is more than `site` allows.
+    /// Returns `true` if there is more than `site` allows.
     #[inline]
     pub fn overflow(&self, site: &Site) -> bool {
         self.bytes > site.bytes || self.packets > site.packets

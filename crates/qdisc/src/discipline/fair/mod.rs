@@ -1,7 +1,7 @@
-//! What the fair disciplines share: which queue a packet belongs to ([`Key`]), the queues
-//! themselves ([`Fifos`]), service in rounds ([`Round`]) and service by tags ([`Tagged`]).
+//! Common part of the fair disciplines: the assignment of packets to queues ([`Key`]), the queues ([`Fifos`]), service in
+//! rounds ([`Round`]) and service by tags ([`Tagged`]).
 //!
-//! Service is counted in wire bytes, which is what the link spends; limits in buffer bytes.
+//! Service is counted in wire bytes, the capacity of the link; limits in buffer bytes.
 
 mod buckets;
 mod conversation;

@@ -18,7 +18,7 @@ pub struct NewOld {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Seat {
-    /// Wire bytes that it may still send; it waits for the next round when there are none.
+    /// Deficit in wire bytes; at 0 or below the queue waits for the next round.
     deficit: i64,
     listed: bool,
 }
@@ -39,7 +39,7 @@ impl NewOld {
             self.new.push_back(slot as u32);
         }
     }
-    /// Whose turn it is, empty or not.
+    /// Returns the queue whose turn it is, which may be empty. `None`: both lists are empty.
     #[inline]
     pub fn current(&mut self) -> Option<usize> {
         loop {

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 pub struct Round {
     turns: VecDeque<u32>,
     seats: Vec<Seat>,
-    /// Whether the queue in front has still to be given its quantum for this turn.
+    /// `true` if the queue in front has still to be given its quantum for this turn.
     fresh: bool,
 }
 
@@ -19,7 +19,7 @@ pub struct Round {
 struct Seat {
     /// Bytes that it may still send.
     deficit: u64,
-    /// Whether it is among `turns`.
+    /// `true` if it is among `turns`.
     listed: bool,
 }
 
@@ -41,8 +41,8 @@ impl Round {
             self.turns.push_back(slot as u32);
         }
     }
-    /// Who sends next; `head` tells the wire bytes of a queue's oldest packet, none when it is
-    /// empty (drops may have emptied it), `quantum` what it gets in each turn.
+    /// Returns the queue that sends next; `head` returns the wire bytes of a queue's oldest packet (`None`: drops have emptied
+    /// it), `quantum` its quantum in wire bytes (`None`: one packet per turn).
     #[inline]
     pub fn next(
         &mut self,
@@ -55,7 +55,7 @@ impl Round {
                 self.leave();
                 continue;
             };
-            // A quantum of zero bytes would never let anyone send.
+            // A quantum of zero bytes would stop the queue for ever.
             let Some(quantum) = quantum(slot).map(|q| q.max(1)) else { return Some(slot) };
             let seat = &mut self.seats[slot];
             if self.fresh {
@@ -69,8 +69,8 @@ impl Round {
         }
         None
     }
-    /// The one that `next` has named has sent `size` wire bytes; `more` tells whether it has
-    /// another packet, `by_packet` whether a turn is one packet.
+    /// Notes that the queue returned by `next` has sent `size` wire bytes; `more`: it has another packet; `by_packet`: a turn is
+    /// one packet.
     #[inline]
     pub fn sent(&mut self, size: u16, more: bool, by_packet: bool) {
         if !more {

@@ -23,14 +23,14 @@ pub enum Order {
 pub trait Clock: Debug {
     /// By which tag packets are chosen.
     const ORDER: Order;
-    /// Whether it wants [`Clock::idle`].
+    /// `true` if it wants [`Clock::idle`].
     const WATCHES_IDLE: bool = false;
     /// Brings it to `now`. Precedes every other call.
     fn advance(&mut self, _now: Time) {}
     /// A queue of `weight` is used for the first time.
     fn join(&mut self, _weight: f64) {}
-    /// Start tag of a packet that arrives now behind one with finish tag `last`; `backlogged`
-    /// tells whether that one is still waiting.
+    /// Start tag of a packet that arrives now behind one with finish tag `last`; `backlogged`:
+    /// that one is still waiting.
     fn start(&self, last: f64, backlogged: bool) -> f64;
     /// Difference of finish and start tag.
     fn span(&self, bytes: u16, weight: f64) -> f64 {
@@ -47,9 +47,9 @@ pub trait Clock: Debug {
     fn serve(&mut self, _slot: usize, _tags: (f64, f64), _bytes: u16) {}
     /// The link is idle.
     fn idle(&mut self) {}
-    /// The link's rate has changed.
+    /// Notes a change of the link's rate.
     fn set_rate(&mut self, _rate: Rate) {}
-    /// Bytes of its variables.
+    /// Size of its variables in bytes.
     fn state_bytes(&self) -> usize;
 }
 
@@ -79,7 +79,7 @@ impl Work {
     pub fn begin(&mut self, bytes: u16) -> f64 {
         core::mem::replace(&mut self.left, f64::from(bytes))
     }
-    /// Bytes of its variables.
+    /// Size of its variables in bytes.
     pub fn state_bytes(&self) -> usize {
         bytes_of!(self; at, left)
     }
@@ -143,7 +143,7 @@ pub struct Tagged<K, C> {
     key: K,
     clock: C,
     fifos: Fifos<Stamped>,
-    /// By queue the finish tag of its last packet; none before the first.
+    /// By queue: finish tag of its last packet. `None`: no packet has arrived.
     last: Vec<Option<f64>>,
     /// Heads that wait to become eligible, by start tag.
     early: BTreeSet<Rank>,

@@ -36,13 +36,13 @@ const BYTE: u128 = 8_000_000_000_000;
 /// A time that never comes.
 pub(super) const NEVER: u128 = u128::MAX;
 
-/// Service of so many bytes.
+/// Returns the service of `bytes` bytes.
 pub(super) fn service(bytes: u32) -> u128 {
     u128::from(bytes) * BYTE
 }
 
 impl Curve {
-    /// Whether the first piece is not steeper than the second.
+    /// Returns `true` if the first piece is not steeper than the second.
     fn is_convex(self) -> bool {
         self.m1 <= self.m2
     }
@@ -66,8 +66,8 @@ impl Running {
         Running { x: 0, y: 0, dx, dy: dx * u128::from(curve.m1.0), curve }
     }
 
-    /// What a class with this deadline curve is eligible by: the same where it is concave, the line of its second slope where it
-    /// is convex, so that what will be needed is served ahead (Stoica, Zhang and Ng, section 4.1).
+    /// Returns the eligible curve for this deadline curve: the same where it is concave, the line of its second slope where it
+    /// is convex, so that later demand is served ahead (Stoica, Zhang and Ng, section 4.1).
     pub fn eligible(self) -> Running {
         if self.curve.is_convex() { Running { dx: 0, dy: 0, ..self } } else { self }
     }
@@ -83,7 +83,7 @@ impl Running {
         }
     }
 
-    /// The first time by which there is so much service.
+    /// Returns the first time at which the service reaches `y`.
     pub fn time_of(&self, y: u128) -> u128 {
         if y < self.y {
             return self.x;

@@ -19,7 +19,7 @@ pub struct Params {
     /// The classes, at most 250, a parent before its children.
     #[serde(default)]
     pub classes: Vec<Class>,
-    /// Name of the leaf for packets that none matches. Default: these are dropped.
+    /// Name of the leaf for packets without a match. Default: these are dropped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<String>,
     /// Bytes that curves count of a packet beyond what buffers count. Default "0B".
@@ -36,7 +36,7 @@ pub struct Class {
     /// Name of the class that it is a part of; absent, of the whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
-    /// Of a leaf: packets that belong to it, unless an earlier class takes them. Default: none, but for those of the default
+    /// Of a leaf: packets that belong to it, unless an earlier class takes them. Default: no packets, except in the default
     /// class.
     #[serde(default, rename = "match", skip_serializing_if = "Option::is_none")]
     pub matches: Option<Match>,
@@ -63,7 +63,7 @@ pub(super) const LIMIT: u64 = 1_000;
 const DEEPEST: usize = 16;
 
 impl Params {
-    /// The queues at their site.
+    /// Returns the empty queues at their site.
     pub fn build(&self, site: &Site) -> Hfsc {
         Hfsc::new(self, site)
     }
@@ -71,7 +71,7 @@ impl Params {
     pub(super) fn place(&self, name: &str) -> Option<usize> {
         self.classes.iter().position(|class| class.name == name)
     }
-    /// Whether a class has no children.
+    /// Returns `true` if a class has no children.
     pub(super) fn is_leaf(&self, place: usize) -> bool {
         let name = self.classes.get(place).map(|class| &class.name);
         !self.classes.iter().any(|class| class.parent.as_ref() == name)
@@ -147,7 +147,7 @@ impl Params {
             _ => Ok(()),
         }
     }
-    /// Shows the matches and the disciplines of the classes, each with its place.
+    /// Visits the matches and disciplines of the classes, each with its path.
     pub(crate) fn each_part(&mut self, f: &mut Part<'_>) {
         for (i, class) in self.classes.iter_mut().enumerate() {
             f(format!("classes[{i}]"), class.matches.as_mut(), class.discipline.as_deref_mut());

@@ -14,7 +14,7 @@ use tailback_units::{Rate, Time};
 #[derive(Debug)]
 pub struct Hfsc {
     tree: Tree,
-    /// By class of `classes` its place in the tree; the last class has none: what nothing matches is dropped.
+    /// By class of `classes` its place in the tree; the last class has no place: packets without a match are dropped.
     leaves: Vec<usize>,
     /// By place in the tree its class.
     numbers: Vec<usize>,

@@ -7,7 +7,7 @@ use super::params::Params;
 /// A class with its curves.
 #[derive(Clone, Debug)]
 struct Node {
-    /// None of the whole, which is no class.
+    /// `None`: the root, which is not a class.
     parent: Option<usize>,
     is_leaf: bool,
     deadline: Option<Running>,
@@ -29,15 +29,15 @@ struct Node {
     cvtmin: u128,
     /// Largest virtual time of the children that have become passive.
     cvtoff: u128,
-    /// What its virtual time is ahead of its curve, for times when it was passed over.
+    /// Lead of its virtual time over its curve, for times when it was passed over.
     vtadj: u128,
     vtperiod: u64,
     parentperiod: u64,
     /// Active children, or 1 of a leaf that is.
     active: u32,
-    /// Whether it is in its parent's order of virtual times; which insertion it was, for ties.
+    /// Number of its insertion in its parent's order of virtual times, to break ties. `None`: it is not in the order.
     in_order: Option<u64>,
-    /// Whether it waits for deadlines.
+    /// `true` if it waits for deadlines.
     waits: bool,
 }
 
@@ -90,11 +90,11 @@ impl Tree {
         Tree { nodes: (0..=whole).map(node).collect(), insertions: 0 }
     }
 
-    /// Whether a leaf is served by deadlines, so that the length of its next packet must be known.
+    /// Returns `true` if a leaf is served by deadlines, so that the length of its next packet must be known.
     pub fn has_deadlines(&self, leaf: usize) -> bool {
         self.nodes[leaf].deadline.is_some()
     }
-    /// Whether it has packets, as far as is known here.
+    /// Returns `true` if it has packets, as far as is known here.
     pub fn is_active(&self, leaf: usize) -> bool {
         let node = &self.nodes[leaf];
         node.waits || node.in_order.is_some()
@@ -103,7 +103,7 @@ impl Tree {
     fn children(&self, parent: usize) -> impl Iterator<Item = usize> + '_ {
         (0..self.nodes.len()).filter(move |i| self.nodes[*i].parent == Some(parent))
     }
-    /// Those of them that have something to send.
+    /// Returns the children with packets to send.
     fn busy(&self, parent: usize) -> impl Iterator<Item = usize> + '_ {
         self.children(parent).filter(|i| self.nodes[*i].in_order.is_some())
     }
@@ -179,7 +179,7 @@ impl Tree {
         self.insert(place);
     }
 
-    /// The leaf to serve at `now`, without those that hold their packets back; none if none may be.
+    /// The leaf to serve at `now`, without those that hold their packets back. `None`: no leaf may be served.
     pub fn choose(&mut self, now: u128, silent: &[bool]) -> Option<(usize, By)> {
         let speaks = |i: usize| !silent.get(i).copied().unwrap_or(false);
         let all_speak = !silent.contains(&true);
@@ -202,7 +202,7 @@ impl Tree {
         Some((place, By::Share))
     }
 
-    /// Whether a class, or a class within it, does not hold its packets back.
+    /// Returns `true` if a class, or a class within it, does not hold its packets back.
     fn speaks_within(&self, place: usize, silent: &[bool]) -> bool {
         if self.nodes[place].is_leaf {
             return !silent.get(place).copied().unwrap_or(false);
@@ -210,8 +210,7 @@ impl Tree {
         self.busy(place).any(|i| self.speaks_within(i, silent))
     }
 
-    /// A packet of so many bytes has left a leaf, chosen by `by`; `next` counts of the packet behind it, `more` is whether there
-    /// is one. `update_vf`, `update_ed` and `update_d`.
+    /// Notes that a packet of `bytes` bytes has left a leaf, chosen by `by`; `more`: another packet follows, of `next` bytes. `update_vf`, `update_ed` and `update_d`.
     pub fn served(&mut self, leaf: usize, bytes: u32, by: By, more: bool, next: u32) {
         self.advance(leaf, service(bytes), !more);
         let node = &mut self.nodes[leaf];
@@ -280,7 +279,7 @@ impl Tree {
         eligible.chain(fits).filter(|time| *time > now && *time != NEVER).min()
     }
 
-    /// What later decisions depend on, bytes.
+    /// Size of the variables in bytes.
     pub fn state_bytes(&self) -> usize {
         // Sixteen-byte times and services, their adjustments, periods and counts, and the four running curves.
         const NUMBERS: usize = 12 * 16 + 2 * 8 + 4 + 8 + 2;

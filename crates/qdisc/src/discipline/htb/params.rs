@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use tailback_document::{Invalid, listed, suggest};
 use tailback_units::{Amount, Rate, Size};
 
-/// Hierarchical token bucket, as Linux has it (Devera, HTB manual, 2002): a leaf sends at its `rate`
-/// by right; up to its `ceil` it borrows what its parent has left, the smaller `prio` first and
+/// Hierarchical token bucket, as in Linux (Devera, HTB manual, 2002): a leaf sends at its `rate`
+/// by right; up to its `ceil` it borrows the unused rate of its parent, the smaller `prio` first and
 /// leaves of one priority in turns of their quanta.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -20,14 +20,14 @@ pub struct Params {
     /// The classes, at most 250, a parent before its children. Without any, nothing is shaped.
     #[serde(default)]
     pub classes: Vec<Class>,
-    /// Name of the leaf for packets that none matches. Default: these are not shaped and go first.
+    /// Name of the leaf for packets without a match. Default: these are not shaped and go first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<String>,
-    /// A class that names no quantum has its rate in B/s divided by this, 1000 B to 200000 B. Default 10.
+    /// Divisor of the rate in B/s that gives the default quantum, 1000 B to 200000 B. Default 10.
     #[serde(default = "ten")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub r2q: u32,
-    /// Bytes that buckets count of a packet beyond what buffers count. Default "0B".
+    /// Overhead: bytes that buckets count for a packet in addition to its buffer bytes. Default "0B".
     #[serde(default)]
     pub accounting: Accounting,
 }
@@ -38,11 +38,11 @@ pub struct Params {
 pub struct Class {
     /// Its name, unique.
     pub name: String,
-    /// Name of the class that it borrows from; absent, it borrows from none.
+    /// Name of the class that it borrows from. Default: it does not borrow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
-    /// Of a leaf: packets that belong to it, unless an earlier class takes them. Default: none, but
-    /// for those of the default class.
+    /// Of a leaf: packets that belong to it, unless an earlier class takes them. Default: no packets, except
+    /// in the default class.
     #[serde(default, rename = "match", skip_serializing_if = "Option::is_none")]
     pub matches: Option<Match>,
     /// Rate that it is assured.
@@ -50,13 +50,13 @@ pub struct Class {
     /// Rate that it does not exceed, `rate` or more. Default: `rate`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ceil: Option<Rate>,
-    /// What it may send at once at `rate`. Default: what that gives in 1 ms, and 1600 B.
+    /// Burst size at `rate`. Default: 1 ms at that rate plus 1600 B.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub burst: Option<Burst>,
-    /// What it may send at once at `ceil`. Default: what that gives in 1 ms, and 1600 B.
+    /// Burst size at `ceil`. Default: 1 ms at that rate plus 1600 B.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cburst: Option<Burst>,
-    /// Bytes that its own buckets count of a packet beyond what buffers count. Default: `accounting` of the whole.
+    /// Overhead of this class's own buckets. Default: `accounting` of the discipline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accounting: Option<Accounting>,
     /// Priority of a leaf in borrowing, 0 (first) to 7. Default 0.
@@ -82,20 +82,20 @@ fn ten() -> u32 {
 const DEEPEST: usize = 8;
 
 impl Params {
-    /// The classes at their site.
+    /// Returns the empty classes at their site.
     pub fn build(&self, site: &Site) -> Htb {
         Htb::new(self, site)
     }
-    /// The place of a class by name.
+    /// Index of a class by name. `None`: there is no such class.
     pub(super) fn place(&self, name: &str) -> Option<usize> {
         self.classes.iter().position(|class| class.name == name)
     }
-    /// Whether a class has no children.
+    /// Returns `true` if a class has no children.
     pub(super) fn is_leaf(&self, place: usize) -> bool {
         let name = &self.classes[place].name;
         !self.classes.iter().any(|class| class.parent.as_ref() == Some(name))
     }
-    /// How many classes stand above this one.
+    /// Number of ancestors of a class.
     pub(super) fn depth(&self, mut place: usize) -> usize {
         let mut depth = 0;
         while let Some(parent) = self.classes[place].parent.as_ref().and_then(|name| self.place(name)) {
@@ -166,7 +166,7 @@ impl Params {
             _ => Ok(()),
         }
     }
-    /// Shows the matches and the disciplines of the classes, each with its place.
+    /// Visits the matches and disciplines of the classes, each with its path.
     pub(crate) fn each_part(&mut self, f: &mut Part<'_>) {
         for (i, class) in self.classes.iter_mut().enumerate() {
             f(format!("classes[{i}]"), class.matches.as_mut(), class.discipline.as_deref_mut());

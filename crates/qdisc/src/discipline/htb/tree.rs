@@ -8,15 +8,15 @@ use crate::{Accounting, Burst, Cx, Gate, Packet, Qdisc, Site};
 use tailback_diffserv::TokenBucket;
 use tailback_units::{Dur, Rate, Time};
 
-/// Limit of a leaf that says nothing, packets.
+/// Default limit of a leaf, packets.
 pub(super) const LIMIT: u64 = 1_000;
 /// Linux has eight levels, the leaves being 0 and classes without a parent 7.
 const TOP: usize = 7;
-/// Default burst: what the rate gives in a timer tick of 1 ms, and a full packet.
+/// Default burst: a timer tick of 1 ms at the rate, plus a full packet.
 const TICK: Burst = Burst::Time(Dur::from_ms(1));
 const FULL_PACKET: u64 = 1_600;
 
-/// Leaves served by right, by level of the lender and by priority; O(classes) per packet.
+/// The tree at work: leaves are served by level of the lender, then by priority. O(classes) per packet.
 ///
 /// Differs from Linux: leaves that borrow from different classes of one level and priority take turns
 /// among each other, rather than these classes among theirs; buckets are exact, not in ticks.
@@ -26,9 +26,9 @@ pub struct Htb {
     /// By class of `classes` its node; the last class is that of packets that are not shaped.
     leaves: Vec<usize>,
     classes: Classes,
-    /// By level of the lender and priority, the leaf whose turn it is.
+    /// By level of the lender and priority: class whose turn it is.
     turns: [[u8; 8]; TOP + 1],
-    /// By class, whether it has held back its packets since the last one was sent.
+    /// By class: `true` if its discipline holds back its packets in this dequeue.
     silent: Vec<bool>,
     wake_at: Option<Time>,
 }
@@ -44,18 +44,18 @@ struct Node {
     left: [i64; TOP + 1],
     rate: TokenBucket,
     ceil: TokenBucket,
-    /// What its buckets count of a packet.
+    /// Overhead that its buckets count for a packet.
     accounting: Accounting,
 }
 
-/// What a class may do.
+/// Mode of a class, as in Linux (`HTB_CAN_SEND`, `HTB_MAY_BORROW`, `HTB_CANT_SEND`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
-    /// Send by right.
+    /// It may send within its own rate.
     Send,
-    /// Send what its parent lends.
+    /// It may send what its parent lends.
     Borrow,
-    /// Nothing: it has reached its ceiling.
+    /// It has reached its ceiling and must wait.
     Wait,
 }
 
@@ -119,7 +119,7 @@ impl Htb {
         }
     }
 
-    /// The level of the class that lets this one send, itself or one that lends; none if none does.
+    /// Returns the level of the class by whose rate the leaf may send, itself or an ancestor. `None`: it must wait.
     fn lender(&self, leaf: usize) -> Option<usize> {
         let mut place = leaf;
         loop {
@@ -131,7 +131,7 @@ impl Htb {
         }
     }
 
-    /// When anything above this leaf, or itself, may do more than now.
+    /// Returns the time at which the mode of the leaf or an ancestor changes. `None`: never.
     fn next_change(&self, leaf: usize) -> Option<Time> {
         let mut soonest: Option<Time> = None;
         let mut place = Some(leaf);
@@ -147,7 +147,7 @@ impl Htb {
         soonest
     }
 
-    /// A packet of this leaf has been sent: whoever stands at the lender's level or above pays.
+    /// Charges a packet of this leaf to the buckets: rates from the lender's level on, ceilings of all ancestors.
     fn charge(&mut self, leaf: usize, level: usize, packet: &Packet) {
         let mut place = Some(leaf);
         while let Some(at) = place {
@@ -161,7 +161,8 @@ impl Htb {
         }
     }
 
-    /// The class whose turn it is among those that wait and may send, with the level of its lender.
+    /// Returns the class whose turn it is among those with packets that may send, with the level of its lender. `None`: no class
+    /// may send.
     fn choose(&mut self) -> Option<(usize, usize)> {
         let mut best: Option<(usize, usize)> = None;
         for class in 0..self.leaves.len() {

@@ -3,16 +3,15 @@
 mod monitor;
 
 use super::fair::{Buckets, ByFlow, Key, Weights};
-use crate::fifo::Fifo;
-use crate::law::Decision;
-use crate::law::red::{self, Idle, Red};
+use crate::law::red::{self, Red};
+use crate::law::{Arrival, ArrivalLaw, Backlog, BuildLaw, Decision};
 use crate::signals::{Signals, Threshold, inside};
-use crate::state::QUEUE;
-use crate::{Cx, Gate, Packet, Qdisc, Reason, Site, Victim, check};
+use crate::{Fate, Reason, Site, Victim, Watch, check};
 use monitor::Monitor;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
+use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Time};
 
 /// RED with preferential dropping: a flow that RED has dropped in most of the last intervals sends
@@ -28,7 +27,7 @@ pub struct Params {
     pub rtt: Dur,
     /// Intervals that are remembered, 1 to 100. Default 5.
     pub intervals: u32,
-    /// In how many of them a flow must have been dropped, 1 to `intervals`. Default 3.
+    /// Number of them in which a flow must have been dropped to be monitored, 1 to `intervals`. Default 3.
     pub needed: u32,
     /// Flows that are remembered of each interval, those with most bytes dropped. Default 50.
     pub flows: u32,
@@ -52,18 +51,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// The queue at its site.
-    pub fn build(&self, site: &Site) -> RedPd {
-        RedPd {
-            key: ByFlow::new(Buckets::PerFlow, &Weights::new()),
-            queue: Fifo::new(site),
-            law: Red::new(&self.red, site.rate),
-            monitor: Monitor::new(self),
-            ecn: self.red.ecn,
-            idle_when_empty: self.red.idle == Idle::Original,
-        }
-    }
-    /// Everything in range.
+    /// Refuses parameters out of range.
     pub fn check(&self) -> Result<(), Invalid> {
         check::duration("rtt", self.rtt)?;
         check::pause("hold", self.hold)?;
@@ -86,71 +74,60 @@ impl Signals for Params {
     }
 }
 
-/// A FIFO under RED with a filter for monitored flows. O(1) per packet; each interval costs O(n log n)
+/// RED with a filter for monitored flows, at one queue. O(1) per packet; each interval costs O(n log n)
 /// for n flows dropped in it, and O(n) for those seen so far.
 #[derive(Debug)]
 pub struct RedPd {
     key: ByFlow,
-    queue: Fifo,
     law: Red,
     monitor: Monitor,
     ecn: bool,
-    idle_when_empty: bool,
+    watches: Watch,
 }
 
-impl Qdisc for RedPd {
-    fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut Cx<'_>) {
-        let slot = self.key.slot(&packet, cx.rng);
-        // So that no capacity is lost: only with packets waiting, the average being above the minimum.
-        let busy = self.law.average() >= self.law.thresholds().0 && self.queue.packets() > 1;
-        if self.monitor.filters(slot, busy, cx.rng) {
-            cx.drop(packet, Reason::Unresponsive);
-            return;
+impl BuildLaw for Params {
+    type Law = RedPd;
+    fn law(&self, site: &Site) -> RedPd {
+        RedPd {
+            key: ByFlow::new(Buckets::PerFlow, &Weights::new()),
+            law: Red::new(&self.red, site.rate),
+            monitor: Monitor::new(self),
+            ecn: self.red.ecn,
+            watches: self.red.idle.watch(),
         }
-        let size = packet.size;
+    }
+}
+
+impl ArrivalLaw for RedPd {
+    fn judge(&mut self, arrival: &Arrival<'_>, rng: &mut Rng) -> Fate {
+        let (slot, size) = (self.key.slot(arrival.packet, rng), arrival.packet.size);
+        // The filter must not idle the link: it drops only if packets wait and the average is above the minimum.
+        let busy = self.law.average() >= self.law.thresholds().0 && arrival.queue.packets > 1;
+        if self.monitor.filters(slot, busy, rng) {
+            return Fate::Dropped(Reason::Unresponsive);
+        }
         self.monitor.arrive(size);
-        let decision = self.law.arrive(now, self.queue.backlog(), size, cx.rng);
-        if self.queue.is_full(size) {
+        let decision = self.law.arrive(arrival.now, arrival.queue, size, rng);
+        if arrival.full {
             self.law.forced();
             self.monitor.drop(slot, size);
-            cx.drop(packet, Reason::BufferFull);
-            return;
+            return Fate::Dropped(Reason::BufferFull);
         }
-        let packet = if decision == Decision::Pass {
-            packet
-        } else {
+        if decision != Decision::Pass {
             self.monitor.drop(slot, size);
-            let markable = decision == Decision::Early && self.ecn && self.law.may_mark();
-            let Some(packet) = cx.signal(packet, markable, Reason::Early) else { return };
-            packet
-        };
-        self.queue.push(packet);
-    }
-    fn dequeue(&mut self, now: Time, gate: &Gate, _cx: &mut Cx<'_>) -> Option<Packet> {
-        let packet = self.queue.pop(gate)?;
-        if self.idle_when_empty && self.queue.packets() == 0 {
-            self.law.idle(now);
         }
-        Some(packet)
+        arrival.fate(decision, self.ecn && self.law.may_mark())
     }
-    fn packets(&self) -> u64 {
-        self.queue.packets()
-    }
-    fn visit(&self, f: &mut dyn FnMut(&Packet)) {
-        self.queue.visit(f);
-    }
-    fn next_wakeup(&self) -> Option<Time> {
+    fn next_update(&self) -> Option<Time> {
         Some(self.monitor.due())
     }
-    fn wake(&mut self, now: Time, _cx: &mut Cx<'_>) {
-        if now >= self.monitor.due() {
-            self.monitor.judge(now);
-        }
+    fn update(&mut self, now: Time, _queue: Backlog) {
+        self.monitor.judge(now);
     }
-    fn watches_idle(&self) -> bool {
-        !self.idle_when_empty
+    fn watches(&self) -> Watch {
+        self.watches
     }
-    fn idle(&mut self, now: Time, _cx: &mut Cx<'_>) {
+    fn idle(&mut self, now: Time) {
         self.law.idle(now);
     }
     fn set_rate(&mut self, rate: Rate) {
@@ -161,6 +138,6 @@ impl Qdisc for RedPd {
         self.monitor.probe(f);
     }
     fn state_bytes(&self) -> usize {
-        QUEUE + self.law.state_bytes() + self.key.state_bytes() + self.monitor.state_bytes()
+        self.law.state_bytes() + self.key.state_bytes() + self.monitor.state_bytes()
     }
 }

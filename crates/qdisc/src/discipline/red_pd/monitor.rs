@@ -1,5 +1,4 @@
-//! Who sends too much: the flows that RED drops in most intervals, and the probabilities with which
-//! a filter drops their packets.
+//! Monitored flows: those that RED drops in most intervals, and the probabilities with which a filter drops their packets.
 
 use super::Params;
 use crate::state::{INDEX, bytes_of};
@@ -7,7 +6,7 @@ use std::collections::VecDeque;
 use tailback_random::Rng;
 use tailback_units::{Dur, Time};
 
-/// Drop rate up to which nobody is monitored.
+/// Drop rate up to which no flow is monitored.
 const QUIET: f64 = 0.001;
 /// Largest probability with which monitoring begins.
 const FIRST: f64 = 0.5;
@@ -88,7 +87,7 @@ impl Monitor {
         let own = bytes_of!(self; arrived, dropped, drop_rate, due);
         own + size_of_val(self.flows.as_slice()) + history + lengths
     }
-    /// Whether the filter drops a packet of the flow `slot` that arrives; never unless `busy`.
+    /// Returns `true` if the filter drops a packet of the flow `slot` that arrives; never unless `busy`.
     pub fn filters(&mut self, slot: usize, busy: bool, rng: &mut Rng) -> bool {
         if slot >= self.flows.len() {
             self.flows.resize(slot + 1, Flow::default());

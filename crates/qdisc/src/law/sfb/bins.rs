@@ -22,19 +22,19 @@ struct Bin {
     packets: u64,
 }
 
-/// What an arrival has found in its bins.
+/// State of the bins of an arriving packet.
 pub(super) struct Found {
     /// Smallest probability.
     pub p_min: f64,
     /// Fewest packets.
     packets_min: u64,
-    /// Whether one bin, and whether each, was full.
+    /// `true` if one bin, and whether each, was full.
     any_full: bool,
     all_full: bool,
 }
 
 impl Found {
-    /// Whether full bins cost the packet its place.
+    /// Returns `true` if full bins cost the packet its place.
     pub fn is_refused(&self, settings: &Settings) -> bool {
         let full = match settings.bin_full {
             BinFull::Increase => false,
@@ -50,7 +50,7 @@ impl Bins {
     pub fn new(levels: usize, per_level: usize) -> Bins {
         Bins::with_timers(levels, per_level, Timers::Shared)
     }
-    /// The same, with one timer for both directions or one each.
+    /// Returns empty bins with one timer for increases and decreases or one each.
     pub fn with_timers(levels: usize, per_level: usize, timers: Timers) -> Bins {
         let empty = Bin { probability: Stepped::new(timers), packets: 0 };
         Bins { bins: vec![empty; levels * per_level], per_level, seed: 0, empty }
@@ -63,7 +63,7 @@ impl Bins {
     pub fn clear(&mut self) {
         self.bins.fill(self.empty);
     }
-    /// What the hashes come from; 0 before they are drawn.
+    /// Seed of the hashes; 0 before they are drawn.
     pub fn seed(&self) -> u64 {
         self.seed
     }
@@ -71,7 +71,7 @@ impl Bins {
     pub fn len(&self) -> usize {
         self.bins.len()
     }
-    /// Whether there are no bins.
+    /// Returns `true` if there are no bins.
     pub fn is_empty(&self) -> bool {
         self.bins.is_empty()
     }
@@ -84,7 +84,7 @@ impl Bins {
     pub fn of(&self, flow: u32) -> impl Iterator<Item = usize> + use<> {
         hashes(self.seed, flow, self.bins.len() / self.per_level, self.per_level)
     }
-    /// The same, numbered through all levels.
+    /// Returns the bins of a flow, numbered through all levels.
     pub fn indices(&self, flow: u32) -> impl Iterator<Item = usize> + use<> {
         self.indices_by(self.seed, flow)
     }
@@ -134,7 +134,7 @@ impl Bins {
             self.bins[i].probability.raise(now, settings.increment, settings.freeze);
         }
     }
-    /// Nobody lowers the probabilities of the flow's bins for a freeze time.
+    /// Keeps the probabilities of the flow's bins from being lowered for a freeze time.
     pub(super) fn keep(&mut self, now: Time, flow: u32) {
         for i in self.indices(flow) {
             self.bins[i].probability.keep(now);
@@ -146,7 +146,7 @@ impl Bins {
             bin.probability.set(now, cap);
         }
     }
-    /// Counts a waiting packet, by the hashes of `seed`; by none if that is 0.
+    /// Counts a waiting packet by the hashes of `seed`; does nothing if that is 0.
     pub(super) fn count(&mut self, flow: u32, seed: u64) {
         if seed != 0 {
             self.indices_by(seed, flow).for_each(|i| self.bins[i].packets += 1);

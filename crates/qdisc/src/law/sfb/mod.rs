@@ -17,7 +17,7 @@ use params::Settings;
 use tailback_random::Rng;
 use tailback_units::Time;
 
-/// What becomes of an arriving packet.
+/// The decision about an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It is accepted, and so passed to [`Sfb::accept`].
@@ -30,11 +30,11 @@ pub enum Verdict {
     Boxed,
 }
 
-/// In which sets of bins a waiting packet is counted: their seeds, 0 for none.
+/// Sets of bins in which a waiting packet is counted, by their seeds; 0: not counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ticket([u64; 2]);
 
-/// The law at work on one queue.
+/// The state of the law at one queue.
 #[derive(Clone, Debug)]
 pub struct Sfb {
     settings: Settings,
@@ -49,7 +49,7 @@ pub struct Sfb {
 }
 
 impl Sfb {
-    /// The law with parameters that have passed `check`. The hashes are drawn at the first arrival.
+    /// Returns the law in its initial state; the parameters have passed `check`. The hashes are drawn at the first arrival.
     pub fn new(params: &Params) -> Sfb {
         let settings = params.settings();
         let timers = if settings.freeze_down.is_some() { Timers::Separate } else { Timers::Shared };
@@ -115,7 +115,7 @@ impl Sfb {
         }
     }
 
-    /// Whether a packet that finds the queue full is to be passed to [`Sfb::arrive`] all the same.
+    /// Returns `true` if a packet that finds the queue full is to be passed to [`Sfb::arrive`] all the same.
     pub fn hears_of_overflow(&self) -> bool {
         self.settings.form == Form::Thesis
     }
@@ -147,7 +147,7 @@ impl Sfb {
     pub fn probability(&self, flow: u32) -> f64 {
         self.sets[self.current].p_min(flow)
     }
-    /// Whether each of the flow's bins is also one of `others`, so that they can drag it along.
+    /// Returns `true` if each of the flow's bins is also one of `others`, so that they can drag it along.
     pub fn is_covered(&self, flow: u32, others: &[u32]) -> bool {
         let others: Vec<Vec<usize>> = others.iter().map(|other| self.bins(*other)).collect();
         self.bins(flow).iter().enumerate().all(|(level, bin)| others.iter().any(|other| other[level] == *bin))
@@ -166,8 +166,8 @@ impl Sfb {
         let moving = bins + bytes_of!(self; since) + size_of::<bool>();
         bins + self.limiter.state_bytes() + if self.settings.interval.is_some() { moving } else { 0 }
     }
-    /// Shows the mean and the largest probability of the bins, the packets in the fullest, and how
-    /// many flows are in the penalty box.
+    /// Reports mean and largest probability of the bins, the packets in the fullest, and the number of flows in the penalty
+    /// box.
     pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
         let set = &self.sets[self.current];
         f("mean_probability", set.mean_p());
@@ -176,7 +176,7 @@ impl Sfb {
         f("boxed_flows", self.boxed_flows().count() as f64);
     }
 
-    /// Whether the flow is in the penalty box and so does not lower its bins.
+    /// Returns `true` if the flow is in the penalty box and so does not lower its bins.
     fn holds(&self, flow: u32) -> bool {
         matches!(self.settings.boxed, Boxed::Hold | Boxed::Keep) && self.probability(flow) >= self.settings.threshold
     }
@@ -189,7 +189,7 @@ impl Sfb {
         self.seen[word] |= 1 << (flow % 64);
     }
 
-    /// Draws the first hashes, and moves to the next set when its time has come.
+    /// Draws the first hashes, and moves to the next set if it is due.
     fn move_hash(&mut self, now: Time, rng: &mut Rng) {
         if self.sets[0].seed() == 0 {
             self.sets.iter_mut().for_each(|set| set.draw(rng));

@@ -28,7 +28,7 @@ pub struct Params {
     /// Default 13, for 200 packets in 23 bins; 20 in form "linux".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bin_size: Option<u64>,
-    /// Packets in each of its bins from which on a packet is dropped. Default: none; 25 in form "linux".
+    /// Packets in each of its bins from which on a packet is dropped. Default: no limit; 25 in form "linux".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<u64>,
     /// By how much the probability of a full bin is raised (d1). Default 0.005; 66/65535 in form "linux".
@@ -40,24 +40,24 @@ pub struct Params {
     /// Time that must have passed since a bin's last change. Default 10ms; 0s in form "linux".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub freeze: Option<Dur>,
-    /// The same for decrements, which then have a timer of their own, as increments have; Feng's code
-    /// for ns has two (`ihold-time`, `dhold-time`). Default: none, one timer for both, as in the paper and in
+    /// Freeze time of decrements, which then have a timer of their own; Feng's code
+    /// for ns has two (`ihold-time`, `dhold-time`). Default: one timer for both, as in the paper and in
     /// Apple's kernel.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub freeze_down: Option<Dur>,
-    /// When an empty bin lowers its probability: at an "arrival" that finds it empty, as the paper has it, or at the
+    /// Event at which an empty bin lowers its probability: an "arrival" that finds it empty, as in the paper, or at the
     /// "departure" of its last packet, as in Feng's code for ns and in Apple's kernel. Form "linux" has "arrival". Default
     /// "arrival".
     pub lower_at: LowerAt,
-    /// What a full bin does besides raising its probability: nothing, "increase"; drop the packet if
+    /// Effect of a full bin besides a higher probability: nothing, "increase"; drop the packet if
     /// one of its bins is full, "drop-any", or if all are, "drop-all". Default "increase".
     pub bin_full: BinFull,
-    /// How much flows may send that do not respond.
+    /// Rate allowed to flows that do not respond.
     pub penalty_box: PenaltyBox,
     /// Moving hash: how often the hashes change. Default: never; every 10min in form "linux".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rehash: Option<Rehash>,
-    /// Whether ECN-capable packets are marked rather than dropped early. Default false.
+    /// `true` if ECN-capable packets are marked instead of dropped early. Default false.
     pub ecn: bool,
 }
 
@@ -83,7 +83,7 @@ pub enum LowerAt {
     Departure,
 }
 
-/// What a full bin does besides raising its probability.
+/// Effect of a full bin besides a higher probability.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BinFull {
@@ -107,12 +107,12 @@ pub struct PenaltyBox {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<Dur>,
     /// Tokens that the bucket of form "linux" holds. Linux counts a time too short for a whole token
-    /// as nothing, so that flows faster than one packet per `interval` get none. Default 20.
+    /// as nothing, so that flows faster than one packet per `interval` get no token. Default 20.
     pub burst: u64,
-    /// Whether the interval is that of all flows, "global", of each bin, "per-bin", or of each flow,
+    /// Scope of the interval: all flows, "global", each bin, "per-bin", or each flow,
     /// "per-flow", which no router could keep. Form "linux" has "global". Default "global".
     pub scope: Scope,
-    /// What boxed packets mean to their bins: those that pass count in them like any other, "counted",
+    /// Effect of boxed packets on their bins: those that pass count in them like any other, "counted",
     /// or do not, "uncounted"; each that comes raises their probabilities like a full bin, "pressure";
     /// empty bins of theirs are not lowered by them, "hold", nor for a freeze time by any other flow,
     /// "keep". Default "counted".
@@ -131,20 +131,20 @@ impl Default for PenaltyBox {
     }
 }
 
-/// Whose packets share the rate of the penalty box.
+/// Scope of the penalty box's rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scope {
     /// All boxed flows.
     #[default]
     Global,
-    /// Those with a common bin.
+    /// Flows with a common bin.
     PerBin,
     /// Each flow has its own.
     PerFlow,
 }
 
-/// What boxed packets mean to their bins.
+/// Effect of boxed packets on their bins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Boxed {
@@ -157,7 +157,7 @@ pub enum Boxed {
     Pressure,
     /// They count, and do not lower their bins.
     Hold,
-    /// The same, and each that arrives keeps other flows from lowering them for a freeze time, so that
+    /// As `Hold`, and each that arrives keeps other flows from lowering them for a freeze time, so that
     /// their probability stands while the flow goes on.
     Keep,
 }
@@ -172,10 +172,10 @@ pub struct Rehash {
     /// For how long before a change the next set is warmed. Default: all of `interval`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm_up: Option<Dur>,
-    /// Whose packets warm it: "all" or those of "unresponsive" flows. Default "all".
+    /// Packets that warm it: "all" or those of "unresponsive" flows. Default "all".
     #[serde(default)]
     pub warmed_by: Warmed,
-    /// Whether it is warmed at all; if not, each change starts with empty bins. Default true.
+    /// `true` if it is warmed at all; if not, each change starts with empty bins. Default true.
     #[serde(default = "yes")]
     pub double_buffer: bool,
     /// Largest probability that a warmed bin keeps at the change; 0.2 keeps a suspicion, but no
@@ -184,14 +184,14 @@ pub struct Rehash {
     pub cap: Fraction,
 }
 
-/// Whose packets warm the next set of bins.
+/// Packets that warm the next set of bins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Warmed {
-    /// Those of all flows.
+    /// Packets of all flows.
     #[default]
     All,
-    /// Those of flows in the penalty box.
+    /// Packets of flows in the penalty box.
     Unresponsive,
 }
 
@@ -222,7 +222,7 @@ pub(super) struct Settings {
     pub scope: Scope,
     pub boxed: Boxed,
     pub interval: Option<Dur>,
-    /// None without double buffering.
+    /// `None`: no double buffering.
     pub warm_up: Option<Dur>,
     pub warmed: Warmed,
     pub cap: f64,

@@ -36,7 +36,7 @@ impl Limiter {
         Limiter { kind, interval: settings.penalty_interval }
     }
 
-    /// Whether a boxed packet of `flow` may pass; then it counts as passed.
+    /// Returns `true` if a boxed packet of `flow` may pass; then it counts as passed.
     pub(super) fn admit(&mut self, now: Time, flow: u32, bins: &Bins) -> bool {
         let interval = self.interval;
         let due = |last: Option<Time>| last.is_none_or(|last| now.since(last) >= interval);
@@ -76,7 +76,7 @@ impl Limiter {
         }
     }
 
-    /// Bytes of its variables.
+    /// Size of its variables in bytes.
     pub fn state_bytes(&self) -> usize {
         match &self.kind {
             Kind::Global(last) => size_of_val(last),

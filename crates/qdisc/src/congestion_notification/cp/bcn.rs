@@ -1,0 +1,164 @@
+//! BCN as presented to IEEE 802.1 in July 2005: nine regions of the queue, each with its message.
+
+use super::{Answer, Arrival, Occupancy, Watch};
+use crate::check;
+use crate::congestion_notification::Feedback;
+use crate::signals::Length;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_document::Invalid;
+use tailback_random::Rng;
+use tailback_units::{Fraction, Size};
+
+/// Longest queue that a threshold may name, frames.
+const LONGEST: f64 = 1e6;
+
+/// Backward congestion notification, July 2005 (D. Bergamasco, IEEE 802 Plenary): frames are
+/// sampled, and the queue length decides the feedback to their source: BCN 0 (stop) if it is
+/// full, BCN−4 to BCN−1 above the equilibrium, BCN+1 to BCN+4 below. Positive feedback goes only to sources that this
+/// congestion point limits.
+///
+/// The slides give neither thresholds nor the spacing between them: here they are spread evenly.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Params {
+    /// Probability P with which a frame is sampled, above 0. Default 0.01.
+    pub sampling: Fraction,
+    /// T+0, the length at which nothing is said, in frames, above 0. Default 16.
+    pub equilibrium: f64,
+    /// T−4, the length above which the queue counts as full, in frames, above `equilibrium`; 0.9 of
+    /// the buffer is usual. Default 90.
+    pub full: f64,
+    /// T−1, T−2 and T−3, rising from `equilibrium` to `full`. Absent, evenly between them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub above: Option<[f64; 3]>,
+    /// T+1, T+2 and T+3, falling from `equilibrium` to 0. Absent, evenly between them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub below: Option<[f64; 3]>,
+    /// `true` if sources are slowed only while the queue grows, and sped up only while it shrinks,
+    /// since the sample before. Default true.
+    pub derivative: bool,
+    /// `true` if a frame that solicits is answered although it was not sampled. Default true.
+    pub solicit: bool,
+    /// Bytes that count as a frame; absent, frames are counted whatever their length.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frame: Option<Size>,
+}
+
+impl Default for Params {
+    fn default() -> Params {
+        Params {
+            sampling: Fraction(0.01),
+            equilibrium: 16.0,
+            full: 90.0,
+            above: None,
+            below: None,
+            derivative: true,
+            solicit: true,
+            frame: None,
+        }
+    }
+}
+
+impl Params {
+    /// The queues at which it changes what it says, by parameter, smaller ones first.
+    pub fn thresholds(&self) -> Vec<(&'static str, Length)> {
+        [("equilibrium", self.equilibrium), ("full", self.full)]
+            .map(|(name, frames)| (name, Occupancy::length(self.frame, frames)))
+            .into()
+    }
+    /// The point at work.
+    pub fn build(&self) -> Bcn {
+        let (t0, full) = (self.equilibrium, self.full);
+        let up = |k: f64| t0 + k * (full - t0) / 4.0;
+        let [a, b, c] = self.above.unwrap_or([up(1.0), up(2.0), up(3.0)]);
+        let [d, e, f] = self.below.unwrap_or([0.75 * t0, 0.5 * t0, 0.25 * t0]);
+        Bcn {
+            sampling: self.sampling.0,
+            occupancy: Occupancy::new(self.frame),
+            above: [t0, a, b, c, full],
+            below: [t0, d, e, f],
+            derivative: self.derivative,
+            solicit: self.solicit,
+            last: 0.0,
+        }
+    }
+    /// The thresholds are in order.
+    pub fn check(&self) -> Result<(), Invalid> {
+        check::some("sampling", self.sampling)?;
+        check::above("equilibrium", self.equilibrium, 0.0, LONGEST)?;
+        check::above("full", self.full, self.equilibrium, LONGEST)?;
+        Occupancy::check(self.frame)?;
+        let (t0, full) = (self.equilibrium, self.full);
+        if let Some([a, b, c]) = self.above
+            && !(t0 < a && a < b && b < c && c < full)
+        {
+            return Err(Invalid::new(
+                "above",
+                format!("the thresholds do not rise from {t0} to {full}; write three numbers in order between them"),
+            ));
+        }
+        if let Some([d, e, f]) = self.below
+            && !(t0 > d && d > e && e > f && f > 0.0)
+        {
+            return Err(Invalid::new(
+                "below",
+                format!("the thresholds do not fall from {t0} to 0; write three numbers in falling order between them"),
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// BCN's congestion point.
+#[derive(Debug)]
+pub struct Bcn {
+    sampling: f64,
+    occupancy: Occupancy,
+    /// T+0, T−1, T−2, T−3, T−4, rising.
+    above: [f64; 5],
+    /// T+0, T+1, T+2, T+3, falling; T+4 is the empty queue.
+    below: [f64; 4],
+    derivative: bool,
+    solicit: bool,
+    /// Length at the last sample. The counter of the slides, set to 0 at each sample, is arrivals minus departures since then.
+    last: f64,
+}
+
+impl Bcn {
+    /// Returns the feedback for a queue of `length` frames, without the tests on the frame and the slope: −5 is BCN 0, 0 is no
+    /// message.
+    fn level(&self, length: f64) -> i32 {
+        let above = self.above.iter().filter(|t| length > **t).count() as i32;
+        let below = self.below.iter().filter(|t| length < **t).count() as i32;
+        below - above
+    }
+}
+
+impl Watch for Bcn {
+    fn judge(&mut self, arrival: &Arrival, rng: &mut Rng) -> Answer {
+        let length = self.occupancy.of(arrival.queued);
+        let sampled = rng.chance(self.sampling);
+        let before = self.last;
+        if sampled {
+            self.last = length;
+        }
+        let solicits = self.solicit && arrival.limited == Some(true);
+        let level = match (sampled, arrival.limited) {
+            (true, Some(_)) => self.level(length),
+            (true, None) => self.level(length).min(0),
+            (false, _) if solicits => self.level(length).max(0),
+            (false, _) => 0,
+        };
+        // An empty queue falls no more, and a literal reading would leave it empty for ever; what
+        // solicits far below the equilibrium does not wait for the queue to fall either.
+        let falls = length < before || length <= 1.0 || solicits && length <= self.below[3];
+        let feedback = match level {
+            ..=-5 => Some(Feedback::Stop),
+            -4..=-1 if !self.derivative || length > before => Some(Feedback::Change(f64::from(level))),
+            1.. if !self.derivative || falls => Some(Feedback::Change(f64::from(level))),
+            _ => None,
+        };
+        Answer { sampled, feedback }
+    }
+}

@@ -1,0 +1,99 @@
+//! QCN's congestion point (IEEE 802.1Qau): quantised negative feedback, sampled by bytes.
+
+use super::{Answer, Arrival, Watch};
+use crate::check;
+use crate::congestion_notification::Feedback;
+use crate::signals::Length;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_document::Invalid;
+use tailback_random::Rng;
+use tailback_units::{Fraction, Size};
+
+/// Largest quantised feedback: six bits.
+pub const MOST: f64 = 63.0;
+
+/// Quantised congestion notification (IEEE 802.1Qau-2010): after some bytes have arrived, one frame is sampled,
+/// Fb = −(Q − Qeq + w ΔQ) is computed, ΔQ being the growth of the queue since the last sample, and if it is negative, |Fb| in six
+/// bits goes to the source. The larger |Fb|, the sooner the next sample: after 150, 75, 50, 37.5, 30, 25, 21.5 or 18.5 kB by
+/// the upper three of these bits (R. Pan's pseudo-code for the standard). There is no positive feedback.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Params {
+    /// Qeq, buffer bytes, above 0. Default 26 kB.
+    pub equilibrium: Size,
+    /// w, above 0 and at most 100. Default 2.
+    pub weight: f64,
+    /// Bytes between samples while there is no feedback, above 0; the other distances are in proportion. Default 150 kB.
+    pub sample: Size,
+    /// Share of `sample` between samples at the largest feedback, above 0: the distance then falls in a straight line
+    /// with |Fb|, not by the standard's table. Absent, it is the table's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub least: Option<Fraction>,
+    /// Random variation of each distance, up and down, as a share of it. Default 0.15.
+    pub jitter: Fraction,
+}
+
+impl Default for Params {
+    fn default() -> Params {
+        Params { equilibrium: Size(26_000), weight: 2.0, sample: Size(150_000), least: None, jitter: Fraction(0.15) }
+    }
+}
+
+impl Params {
+    /// The queues at which it changes what it says, by parameter, smaller ones first.
+    pub fn thresholds(&self) -> Vec<(&'static str, Length)> {
+        vec![("equilibrium", Length::Bytes(self.equilibrium.0 as f64))]
+    }
+    /// The point at work.
+    pub fn build(&self) -> Qcn {
+        Qcn { params: self.clone(), last: 0.0, left: self.sample.0 as f64 }
+    }
+    /// Refuses parameters out of range.
+    pub fn check(&self) -> Result<(), Invalid> {
+        for (field, size) in [("equilibrium", self.equilibrium), ("sample", self.sample)] {
+            if !(1..=1_000_000_000).contains(&size.0) {
+                return Err(Invalid::new(field, format!("{size} is out of range; write 1B to 1GB")));
+            }
+        }
+        check::above("weight", self.weight, 0.0, 100.0)?;
+        self.least.map_or(Ok(()), |least| check::some("least", least))
+    }
+}
+
+/// Bytes until the next sample by the upper three of the feedback's six bits, kB (R. Pan's pseudo-code for 802.1Qau).
+const TABLE: [f64; 8] = [150.0, 75.0, 50.0, 37.5, 30.0, 25.0, 21.5, 18.5];
+
+/// Returns the distance to the next sample as a share of that without feedback.
+fn step(quantised: f64) -> f64 {
+    TABLE[(quantised as usize >> 3).min(7)] / TABLE[0]
+}
+
+/// QCN's congestion point.
+#[derive(Debug)]
+pub struct Qcn {
+    params: Params,
+    /// Bytes that waited at the last sample.
+    last: f64,
+    /// Bytes to come until the next.
+    left: f64,
+}
+
+impl Watch for Qcn {
+    fn judge(&mut self, arrival: &Arrival, rng: &mut Rng) -> Answer {
+        self.left -= f64::from(arrival.size);
+        if self.left > 0.0 {
+            return Answer::default();
+        }
+        let Params { equilibrium, weight, sample, least, jitter } = &self.params;
+        let (queue, equilibrium) = (arrival.queued.bytes as f64, equilibrium.0 as f64);
+        let excess = queue - equilibrium + weight * (queue - self.last);
+        self.last = queue;
+        let most = equilibrium * (1.0 + 2.0 * weight);
+        let quantised = (excess.clamp(0.0, most) * MOST / most).floor();
+        let apart =
+            sample.0 as f64 * least.map_or_else(|| step(quantised), |least| 1.0 - (1.0 - least.0) * quantised / MOST);
+        self.left = apart * (1.0 + jitter.0 * (2.0 * rng.uniform() - 1.0));
+        Answer { sampled: true, feedback: (quantised > 0.0).then_some(Feedback::Change(-quantised)) }
+    }
+}

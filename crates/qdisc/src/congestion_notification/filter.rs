@@ -1,0 +1,68 @@
+//! Filters: which rate limiter a frame belongs to.
+
+use crate::Packet;
+use crate::discipline::fair::mix;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Header fields of a frame that the packet record does not hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// The host that sent it.
+    pub source: u16,
+    /// `true` if it belongs to a transport that responds (TCP, its acknowledgements included).
+    pub tcp: bool,
+}
+
+/// By flow, where its packets come from.
+pub type Origins = Arc<[Origin]>;
+
+/// Fields that filters read, of a waiting frame or of the sampled frame in a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// Its flow.
+    pub flow: u32,
+    /// Host that it goes to.
+    pub destination: u16,
+    /// Its class.
+    pub class: u8,
+}
+
+impl Frame {
+    /// That of a packet.
+    #[inline]
+    pub fn of(packet: &Packet) -> Frame {
+        Frame { flow: packet.flow(), destination: packet.dst, class: packet.class() }
+    }
+}
+
+/// Fields that frames of one limiter have in common, besides their class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Filter {
+    /// The destination address.
+    #[default]
+    Destination,
+    /// The pair of source and destination address.
+    Pair,
+    /// The flow.
+    Flow,
+}
+
+impl Filter {
+    /// The key of a frame's limiter.
+    #[inline]
+    pub(super) fn key(self, frame: Frame, origin: Origin) -> u64 {
+        match self {
+            Filter::Destination => u64::from(frame.destination),
+            Filter::Pair => u64::from(origin.source) << 16 | u64::from(frame.destination),
+            Filter::Flow => u64::from(frame.flow),
+        }
+    }
+}
+
+/// Spreads keys over `queues`.
+pub(super) fn hashed(key: u64, queues: u32) -> u64 {
+    ((u128::from(mix(key)) * u128::from(queues)) >> 64) as u64
+}

@@ -1,0 +1,39 @@
+//! Congestion notification in switched Ethernet, in the terms of IEEE 802.1Qau: congestion points (CP), reaction points (RP),
+//! and the messages and tags between them.
+//!
+//! A congestion point (`cp/`) watches one output queue and returns messages. The law of a reaction point (`rp/`) sets the rate of
+//! one rate limiter by the messages that it receives. Neither owns packets. [`Limiters`] are the queues of a reaction point, at
+//! the port where frames enter the network's core; they hold packets and apply the laws.
+//!
+//! ```text
+//!        ┌ filter ─▶ limiter R1 ┐                             congestion point
+//! frame ─┤          limiter R2  ├─ round robin ─▶ line ─ … ─▶ queue ─▶ …
+//!        └────────▶ default path┘  tags                         │
+//!                       ▲                                       │
+//!                       └───────── message, on the way back ────┘
+//! ```
+//!
+//! Another mechanism is one file in `cp/`, one in `rp/` and a line in each list.
+
+mod aqm;
+pub mod cp;
+mod filter;
+mod limiters;
+pub mod rp;
+mod tag;
+pub mod wire;
+
+pub use aqm::{Aqm, Simple};
+pub use filter::{Filter, Frame, Origin, Origins};
+pub use limiters::{Counters, Heard, Limiters, LimitersSpec, Memory};
+pub use tag::Tag;
+
+/// Feedback of a congestion point (CP) to the source of a frame.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Feedback {
+    /// BCN 0: send nothing for a while.
+    Stop,
+    /// Send faster (above 0) or slower (below 0), in the congestion point's own measure: levels of
+    /// BCN's table, frames of ECM's linear feedback, steps of QCN's quantised one.
+    Change(f64),
+}

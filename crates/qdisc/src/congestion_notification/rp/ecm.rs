@@ -1,0 +1,72 @@
+//! The reaction point of BCN version 2 (ECM): steps linear in the feedback.
+
+use super::aimd::{Aimd, Constants, Drift};
+use super::bcn::above_zero;
+use crate::check;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_document::Invalid;
+use tailback_units::{Dur, Fraction, Rate, Time};
+
+/// Reaction to the linear feedback of BCN version 2.0 (ECM; J. Jiang and R. Jain, IEEE 802.1, July
+/// 2006): positive Fb adds `increase` × Fb to the rate, negative Fb takes `decrease` × |Fb| of it, but at most half.
+/// BCN(0,0) stops for a random time, after which the limiter goes on at `restart`; consecutive stops double the longest
+/// time and halve that rate. The defaults are 0.5/((1 + 2w) Qeq) and 0.1 C/((1 + 2w) Qeq) for w = 2, Qeq = 16 frames and
+/// C = 10 Gbit/s.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Params {
+    /// Gd, share of the rate taken away per frame of negative feedback, above 0. Default 1/160.
+    pub decrease: Fraction,
+    /// Gi Ru, rate added per frame of positive feedback, above 0. Default 12.5 Mbit/s.
+    pub increase: Rate,
+    /// The lowest rate, above 0. Default 10 Mbit/s.
+    pub floor: Rate,
+    /// Rate after a first stop, above 0. Default 1 Gbit/s.
+    pub restart: Rate,
+    /// A first stop lasts a time uniform from 0 to this, above 0s. Default 10 us.
+    pub stop: Dur,
+    /// Growth of the rate without messages, which ends limiters that receive no message. Default: no growth.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drift: Option<Drift>,
+}
+
+impl Default for Params {
+    fn default() -> Params {
+        Params {
+            decrease: Fraction(1.0 / 160.0),
+            increase: Rate(12_500_000),
+            floor: Rate::mbit(10),
+            restart: Rate::mbit(1000),
+            stop: Dur::from_us(10),
+            drift: None,
+        }
+    }
+}
+
+impl Params {
+    /// The law of a limiter on a line of this rate.
+    pub fn build(&self, line: Rate, now: Time) -> Aimd {
+        let constants = Constants {
+            decrease: self.decrease.0,
+            most: 0.5,
+            increase: self.increase.0 as f64,
+            floor: self.floor.0 as f64,
+            restart: self.restart.0 as f64,
+            halve: true,
+            stop: self.stop,
+            solicit: 0.0,
+            drift: self.drift.clone(),
+        };
+        Aimd::new(constants, line, now)
+    }
+    /// Refuses parameters out of range.
+    pub fn check(&self) -> Result<(), Invalid> {
+        check::some("decrease", self.decrease)?;
+        for (field, rate) in [("increase", self.increase), ("floor", self.floor), ("restart", self.restart)] {
+            above_zero(field, rate)?;
+        }
+        check::duration("stop", self.stop)?;
+        self.drift.as_ref().map_or(Ok(()), |drift| drift.check().map_err(|e| e.within("drift")))
+    }
+}

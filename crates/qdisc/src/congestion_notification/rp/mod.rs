@@ -1,0 +1,98 @@
+//! Reaction laws: each sets the rate of one rate limiter. Messages in, a rate out.
+
+pub mod aimd;
+pub mod bcn;
+pub mod ecm;
+pub mod qcn;
+
+use super::Feedback;
+use tailback_random::Rng;
+use tailback_units::{Rate, Time};
+
+/// A law of a reaction point, for one limiter. It starts at the line's rate.
+pub trait React {
+    /// A message of congestion point `point` (from 1); whether it was obeyed.
+    fn hear(&mut self, now: Time, point: u16, feedback: Feedback, rng: &mut Rng) -> bool;
+    /// Notes that a frame of `bytes` wire bytes has left the limiter.
+    fn sent(&mut self, _now: Time, _bytes: u16, _rng: &mut Rng) {}
+    /// Brings what changes by time alone up to `now`.
+    fn advance(&mut self, _now: Time, _rng: &mut Rng) {}
+    /// The rate, bit/s, above 0 and at most the line's.
+    fn rate(&self) -> f64;
+    /// Nothing is sent before this instant.
+    fn stopped_until(&self) -> Time;
+    /// Congestion point that the tags of its frames name: the last that slowed it; 0: none has.
+    fn point(&self) -> u16;
+    /// Returns `true` if the tags of its frames solicit positive feedback.
+    fn solicits(&self) -> bool {
+        false
+    }
+    /// Returns `true` if it limits nothing any more.
+    fn is_over(&self) -> bool;
+}
+
+/// Makes the document's enum ([`Spec`]) and the run-time enum ([`Reaction`]) from one list.
+macro_rules! reactions {
+    ($($name:literal => $variant:ident($params:path => $state:ty)),+ $(,)?) => {
+        tailback_document::kinds! {
+            /// A reaction law and its parameters.
+            pub enum Spec { $($name => $variant($params)),+ }
+        }
+
+        /// A reaction law at work.
+        #[derive(Debug)]
+        pub enum Reaction {
+            $(
+                #[doc = concat!("`", $name, "`")]
+                $variant($state),
+            )+
+        }
+
+        impl Spec {
+            /// The law of a new limiter on a line of this rate. The parameters have passed `check`.
+            pub fn build(&self, line: Rate, now: Time) -> Reaction {
+                match self { $(Spec::$variant(params) => Reaction::$variant(params.build(line, now)),)+ }
+            }
+        }
+
+        impl React for Reaction {
+            fn hear(&mut self, now: Time, point: u16, feedback: Feedback, rng: &mut Rng) -> bool {
+                match self { $(Reaction::$variant(law) => law.hear(now, point, feedback, rng),)+ }
+            }
+            #[inline]
+            fn sent(&mut self, now: Time, bytes: u16, rng: &mut Rng) {
+                match self { $(Reaction::$variant(law) => law.sent(now, bytes, rng),)+ }
+            }
+            #[inline]
+            fn advance(&mut self, now: Time, rng: &mut Rng) {
+                match self { $(Reaction::$variant(law) => law.advance(now, rng),)+ }
+            }
+            #[inline]
+            fn rate(&self) -> f64 {
+                match self { $(Reaction::$variant(law) => law.rate(),)+ }
+            }
+            #[inline]
+            fn stopped_until(&self) -> Time {
+                match self { $(Reaction::$variant(law) => law.stopped_until(),)+ }
+            }
+            #[inline]
+            fn point(&self) -> u16 {
+                match self { $(Reaction::$variant(law) => law.point(),)+ }
+            }
+            #[inline]
+            fn solicits(&self) -> bool {
+                match self { $(Reaction::$variant(law) => law.solicits(),)+ }
+            }
+            #[inline]
+            fn is_over(&self) -> bool {
+                match self { $(Reaction::$variant(law) => law.is_over(),)+ }
+            }
+        }
+    };
+}
+
+reactions! {
+    "bcn" => Bcn(bcn::Params => aimd::Aimd),
+    "ecm" => Ecm(ecm::Params => aimd::Aimd),
+    "qcn" => Qcn(qcn::Params => qcn::Qcn),
+}

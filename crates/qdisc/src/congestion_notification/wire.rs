@@ -1,0 +1,321 @@
+//! Messages of congestion points and tags of rate limiters as bytes.
+//!
+//! Two formats: that of BCN (D. Bergamasco and R. Pan, *Backward Congestion Notification Version 2.0*, IEEE 802.1,
+//! September 2005) and that of IEEE 802.1Qau (IEEE 802.1Q, clause 33). The engine works on numbers and takes the frames'
+//! lengths from here; these functions make the bytes, for traces and to read them back. All numbers are big-endian.
+//!
+//! The slides of BCN name the fields and their order, but few widths. What they leave open is chosen here such that a
+//! message is the shortest Ethernet frame; the constants say which these are.
+
+use super::cp::Spec;
+
+/// A MAC address.
+pub type Mac = [u8; 6];
+
+/// EtherType of IEEE 802.1Q's tag for priority and VLAN.
+pub const Q_TAG: u16 = 0x8100;
+/// EtherType of BCN's rate-limited tag (IEEE registration).
+pub const RATE_LIMITED: u16 = 0x8904;
+/// EtherType of BCN's messages. None was ever registered: this is IEEE 802's for local experiments.
+pub const BCN: u16 = 0x88b5;
+/// EtherType of 802.1Qau's tag (CN-TAG).
+pub const CN_TAG: u16 = 0x22e9;
+/// EtherType of 802.1Qau's congestion notification message (CNM).
+pub const CNM: u16 = 0x22e7;
+
+/// Addresses, Q-tag and EtherType, bytes.
+const HEADER: usize = 18;
+/// Check sequence, bytes.
+const FCS: usize = 4;
+/// Bytes of the sampled frame in BCN's message: the slides say "first N bytes", and this makes it one of 64 bytes.
+pub const COPIED: usize = 32;
+/// BCN's fields between EtherType and copy: version, CPID, Qoff, Qdelta and timestamp of two bytes each.
+const BCN_FIELDS: usize = 10;
+/// Bytes of BCN's message.
+pub const BCN_LENGTH: usize = HEADER + BCN_FIELDS + COPIED + FCS;
+/// Bytes of a CNM before the sampled frame's (802.1Q, clause 33.4).
+const CNM_FIELDS: usize = 24;
+/// Most bytes of the sampled frame in a CNM.
+pub const MOST_MSDU: usize = 64;
+/// Bytes that BCN's tag adds to a frame: EtherType, version with the Solicit bit, CPID and timestamp.
+pub const RATE_LIMITED_LENGTH: usize = 8;
+/// Bytes that a CN-TAG adds to a frame: EtherType and flow identifier.
+pub const CN_TAG_LENGTH: usize = 4;
+
+/// Why bytes are no such frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Malformed {
+    /// There are fewer bytes than the format has.
+    Short,
+    /// The EtherType is another's.
+    EtherType(u16),
+    /// The check sequence is wrong.
+    Check,
+}
+
+/// Which format a congestion point's messages have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// BCN's, ECM's too.
+    Bcn,
+    /// 802.1Qau's.
+    Cnm,
+}
+
+impl Format {
+    /// That of a law.
+    pub fn of(spec: &Spec) -> Format {
+        if matches!(spec, Spec::Qcn(_)) { Format::Cnm } else { Format::Bcn }
+    }
+    /// Returns the bytes of a message about a frame of `sampled` bytes with or without a tag, check sequence included. A CNM
+    /// includes a copy of the frame's start and the returned tag.
+    pub fn length(self, sampled: u16, tagged: bool) -> u16 {
+        let length = match self {
+            Format::Bcn => BCN_LENGTH,
+            Format::Cnm => {
+                let msdu = usize::from(sampled).saturating_sub(HEADER).min(MOST_MSDU);
+                (HEADER + CNM_FIELDS + msdu + FCS + if tagged { CN_TAG_LENGTH } else { 0 }).max(64)
+            }
+        };
+        length as u16
+    }
+}
+
+/// BCN's message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BcnMessage {
+    /// Source address of the sampled frame.
+    pub destination: Mac,
+    /// The congestion point's address.
+    pub source: Mac,
+    /// Priority and VLAN of its Q-tag.
+    pub control: u16,
+    /// Version, 0 to 15.
+    pub version: u8,
+    /// CPID: the congestion point's number.
+    pub point: u16,
+    /// Qoff = Qeq − Q, in units of the congestion point's. A message of July 2005 has its level here, −4 to 4. Both fields
+    /// 0 are BCN(0,0): stop.
+    pub offset: i16,
+    /// Qdelta: the queue's growth since the sample before.
+    pub growth: i16,
+    /// The sampled frame's timestamp, or the congestion point's.
+    pub timestamp: u16,
+    /// First bytes of the sampled frame.
+    pub copied: [u8; COPIED],
+}
+
+impl BcnMessage {
+    /// The frame, check sequence included.
+    pub fn encode(&self) -> [u8; BCN_LENGTH] {
+        let mut w = Writer::new(BCN_LENGTH);
+        w.header(self.destination, self.source, self.control);
+        w.u16(BCN);
+        w.u16(u16::from(self.version & 0xf) << 12);
+        w.u16(self.point);
+        w.u16(self.offset as u16);
+        w.u16(self.growth as u16);
+        w.u16(self.timestamp);
+        w.bytes(&self.copied);
+        w.finish().try_into().unwrap_or_else(|_| unreachable!("all fields have fixed widths"))
+    }
+    /// Reads a frame.
+    pub fn decode(frame: &[u8]) -> Result<BcnMessage, Malformed> {
+        let mut r = Reader::checked(frame)?;
+        let (destination, source, control) = r.header()?;
+        r.expect(BCN)?;
+        Ok(BcnMessage {
+            destination,
+            source,
+            control,
+            version: (r.u16()? >> 12) as u8,
+            point: r.u16()?,
+            offset: r.u16()? as i16,
+            growth: r.u16()? as i16,
+            timestamp: r.u16()?,
+            copied: r.array()?,
+        })
+    }
+}
+
+/// BCN's rate-limited tag, between a frame's addresses (and Q-tag) and its own EtherType.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateLimitedTag {
+    /// Version, 0 to 15.
+    pub version: u8,
+    /// The Solicit bit of July 2005, the lowest reserved bit; not in version 2.
+    pub solicit: bool,
+    /// CPID: the congestion point that last slowed the limiter.
+    pub point: u16,
+    /// When the frame left its limiter.
+    pub timestamp: u16,
+}
+
+impl RateLimitedTag {
+    /// Its bytes; the frame's own EtherType follows.
+    pub fn encode(&self) -> [u8; RATE_LIMITED_LENGTH] {
+        let mut w = Writer::new(RATE_LIMITED_LENGTH);
+        w.u16(RATE_LIMITED);
+        w.u16(u16::from(self.version & 0xf) << 12 | u16::from(self.solicit));
+        w.u16(self.point);
+        w.u16(self.timestamp);
+        w.0.try_into().unwrap_or_else(|_| unreachable!("all fields have fixed widths"))
+    }
+    /// Reads a tag.
+    pub fn decode(bytes: &[u8]) -> Result<RateLimitedTag, Malformed> {
+        let mut r = Reader(bytes);
+        r.expect(RATE_LIMITED)?;
+        let flags = r.u16()?;
+        let (point, timestamp) = (r.u16()?, r.u16()?);
+        Ok(RateLimitedTag { version: (flags >> 12) as u8, solicit: flags & 1 != 0, point, timestamp })
+    }
+}
+
+/// 802.1Qau's message (802.1Q, clause 33.4).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cnm {
+    /// Source address of the sampled frame.
+    pub destination: Mac,
+    /// The congestion point's address.
+    pub source: Mac,
+    /// Priority and VLAN of its Q-tag.
+    pub control: u16,
+    /// The flow identifier of the sampled frame's CN-TAG, returned to its reaction point. `None`: the frame had no tag.
+    pub flow: Option<u16>,
+    /// Version, 0 to 15; 0 is the standard's.
+    pub version: u8,
+    /// |Fb|, 0 to 63.
+    pub feedback: u8,
+    /// CPID: a bridge's address and a port's number by custom.
+    pub point: u64,
+    /// Qoff in units of 64 bytes, two's complement.
+    pub offset: i16,
+    /// Qdelta in units of 64 bytes, two's complement.
+    pub growth: i16,
+    /// Priority of the sampled frame, 0 to 7.
+    pub priority: u8,
+    /// Where the sampled frame went.
+    pub sampled_destination: Mac,
+    /// The first bytes of what it carried, at most [`MOST_MSDU`]; more are cut off.
+    pub msdu: Vec<u8>,
+}
+
+impl Cnm {
+    /// The frame, padded to 64 bytes, check sequence included.
+    pub fn encode(&self) -> Vec<u8> {
+        let msdu = &self.msdu[..self.msdu.len().min(MOST_MSDU)];
+        let mut w = Writer::new(HEADER + CNM_FIELDS + msdu.len() + CN_TAG_LENGTH + FCS);
+        w.header(self.destination, self.source, self.control);
+        if let Some(flow) = self.flow {
+            w.u16(CN_TAG);
+            w.u16(flow);
+        }
+        w.u16(CNM);
+        w.u16(u16::from(self.version & 0xf) << 12 | u16::from(self.feedback & 0x3f));
+        w.bytes(&self.point.to_be_bytes());
+        w.u16(self.offset as u16);
+        w.u16(self.growth as u16);
+        w.u16(u16::from(self.priority & 7) << 13);
+        w.bytes(&self.sampled_destination);
+        w.u16(msdu.len() as u16);
+        w.bytes(msdu);
+        w.0.resize(w.0.len().max(64 - FCS), 0);
+        w.finish()
+    }
+    /// Reads a frame.
+    pub fn decode(frame: &[u8]) -> Result<Cnm, Malformed> {
+        let mut r = Reader::checked(frame)?;
+        let (destination, source, control) = r.header()?;
+        let flow = match r.u16()? {
+            CN_TAG => {
+                let flow = r.u16()?;
+                r.expect(CNM)?;
+                Some(flow)
+            }
+            CNM => None,
+            other => return Err(Malformed::EtherType(other)),
+        };
+        let first = r.u16()?;
+        let point = u64::from_be_bytes(r.array()?);
+        let (offset, growth) = (r.u16()? as i16, r.u16()? as i16);
+        let priority = (r.u16()? >> 13) as u8;
+        let sampled_destination = r.array()?;
+        let length = usize::from(r.u16()?);
+        let msdu = r.0.get(..length).ok_or(Malformed::Short)?.to_vec();
+        let (version, feedback) = ((first >> 12) as u8, (first & 0x3f) as u8);
+        let rest = Cnm {
+            destination,
+            source,
+            control,
+            flow,
+            version,
+            feedback,
+            point,
+            offset,
+            growth,
+            priority,
+            sampled_destination,
+            msdu,
+        };
+        Ok(rest)
+    }
+}
+
+/// The check sequence of Ethernet (IEEE 802.3 clause 3.2.9: CRC-32, least significant bit first).
+pub fn check_sequence(bytes: &[u8]) -> u32 {
+    let step = |crc: u32, _| if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 };
+    !bytes.iter().fold(u32::MAX, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), step))
+}
+
+struct Writer(Vec<u8>);
+
+impl Writer {
+    fn new(length: usize) -> Writer {
+        Writer(Vec::with_capacity(length))
+    }
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+    fn u16(&mut self, value: u16) {
+        self.bytes(&value.to_be_bytes());
+    }
+    fn header(&mut self, destination: Mac, source: Mac, control: u16) {
+        self.bytes(&destination);
+        self.bytes(&source);
+        self.u16(Q_TAG);
+        self.u16(control);
+    }
+    /// With the check sequence, whose bytes go out lowest first.
+    fn finish(mut self) -> Vec<u8> {
+        let check = check_sequence(&self.0);
+        self.bytes(&check.to_le_bytes());
+        self.0
+    }
+}
+
+struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    /// A frame without its check sequence, which is right.
+    fn checked(frame: &'a [u8]) -> Result<Reader<'a>, Malformed> {
+        let (body, check) = frame.split_last_chunk::<FCS>().ok_or(Malformed::Short)?;
+        if check_sequence(body) == u32::from_le_bytes(*check) { Ok(Reader(body)) } else { Err(Malformed::Check) }
+    }
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
+        let (first, rest) = self.0.split_first_chunk::<N>().ok_or(Malformed::Short)?;
+        self.0 = rest;
+        Ok(*first)
+    }
+    fn u16(&mut self) -> Result<u16, Malformed> {
+        Ok(u16::from_be_bytes(self.array()?))
+    }
+    fn expect(&mut self, ether_type: u16) -> Result<(), Malformed> {
+        let found = self.u16()?;
+        if found == ether_type { Ok(()) } else { Err(Malformed::EtherType(found)) }
+    }
+    fn header(&mut self) -> Result<(Mac, Mac, u16), Malformed> {
+        let (destination, source) = (self.array()?, self.array()?);
+        self.expect(Q_TAG)?;
+        Ok((destination, source, self.u16()?))
+    }
+}

@@ -1,0 +1,49 @@
+//! Laws that judge packets when they leave a queue.
+
+use super::Backlog;
+use super::codel::Verdict;
+use crate::{Cx, Packet, Reason};
+use tailback_random::Rng;
+use tailback_units::{Dur, Time};
+
+/// A packet that has been taken from a queue for transmission.
+#[derive(Clone, Copy, Debug)]
+pub struct Departure {
+    /// The current time.
+    pub now: Time,
+    /// Time that the packet has waited.
+    pub sojourn: Dur,
+    /// `true` if the packet is ECN-capable.
+    pub ect: bool,
+    /// The packets that wait behind it.
+    pub left: Backlog,
+}
+
+/// A control law that marks or drops packets when they leave a queue.
+pub trait DepartureLaw {
+    /// Decides about a packet. After [`Verdict::Drop`] it judges the next one of the queue, if there is one.
+    fn depart(&mut self, departure: &Departure, rng: &mut Rng) -> Verdict;
+}
+
+/// Returns the first packet from `pop` that `law` lets leave, marked if the law says so; drops those before it. `pop`
+/// returns a packet and what waits behind it. `None`: `pop` has no packet left.
+#[inline]
+pub(crate) fn deliver(
+    law: &mut impl DepartureLaw,
+    now: Time,
+    cx: &mut Cx<'_>,
+    mut pop: impl FnMut() -> Option<(Packet, Backlog)>,
+) -> Option<Packet> {
+    while let Some((mut packet, left)) = pop() {
+        let departure = Departure { now, sojourn: now.since(packet.at), ect: packet.is_ect(), left };
+        match law.depart(&departure, cx.rng) {
+            Verdict::Deliver => return Some(packet),
+            Verdict::Mark => {
+                cx.mark(&mut packet);
+                return Some(packet);
+            }
+            Verdict::Drop => cx.drop(packet, Reason::Early),
+        }
+    }
+    None
+}

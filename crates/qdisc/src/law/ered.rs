@@ -1,0 +1,126 @@
+//! Enhanced random early detection (Feng et al., NOSSDAV 1997): packets within a reservation are spared.
+
+use super::red::{self, Count, Red};
+use super::{Arrival, ArrivalLaw, Backlog, BuildLaw, Decision};
+use crate::signals::{Length, Signals, Threshold, inside};
+use crate::{Fate, Reason, Site, Victim, Watch};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_document::Invalid;
+use tailback_random::Rng;
+use tailback_units::{Amount, Rate, Time};
+
+/// Enhanced RED (Feng, Kandlur, Saha and Shin 1997): all packets make the average, but only those
+/// that are not green, that is sent beyond a reservation, are chosen by it; green ones are dropped
+/// when the queue is full, or above a threshold of their own.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Params {
+    /// RED of the packets that are not green; its `victim` is "tail". Default: that of the discipline `red`.
+    pub red: red::Params,
+    /// Average queue from which on green packets are dropped too, not below RED's `max`. Default:
+    /// no threshold, only a full queue drops them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub green_max: Option<Amount>,
+}
+
+impl Params {
+    /// Refuses invalid parameters of RED, and a threshold of green packets below that of the others.
+    pub fn check(&self) -> Result<(), Invalid> {
+        self.red.check().map_err(|e| e.within("red"))?;
+        if self.red.victim != Victim::Tail {
+            return Err(Invalid::new("red.victim", "another victim may be within its reservation; leave it out"));
+        }
+        let mean = self.red.mean_packet.0 as f64;
+        match (self.green_max, self.red.max) {
+            (Some(green), Some(max)) if green.in_bytes(mean) < max.in_bytes(mean) => {
+                Err(Invalid::new("green-max", format!("{green} is below RED's `max`; write at least {max}")))
+            }
+            (Some(green), None) => Err(Invalid::new(
+                "red.max",
+                format!("`green-max` is {green}, so `max` cannot follow the link; write it, too"),
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Signals for Params {
+    fn marks(&self) -> bool {
+        self.red.ecn
+    }
+    fn each_threshold(&self, site: &Site, f: &mut dyn FnMut(Threshold)) {
+        inside("red", &self.red, site, f);
+        if let Some(green) = self.green_max {
+            let length = Length::of(green, self.red.count, self.red.mean_packet);
+            f(Threshold { path: "green-max".to_owned(), derived: false, length, site: *site });
+        }
+    }
+}
+
+/// Enhanced RED: all packets make the average, but those of precedence 0, sent within a reservation,
+/// are never chosen at random; a full queue drops them, or a threshold of their own.
+#[derive(Clone, Debug)]
+pub struct Ered {
+    red: Red,
+    /// Average from which on packets of precedence 0 are dropped, in the unit of RED's thresholds.
+    marked_max: f64,
+    ecn: bool,
+    watches: Watch,
+}
+
+impl Ered {
+    /// Returns the law in its initial state; the parameters have passed `check`.
+    pub fn new(params: &red::Params, marked_max: Option<Amount>, rate: Rate) -> Ered {
+        let mean = params.mean_packet.0 as f64;
+        let marked_max = marked_max.map_or(f64::INFINITY, |amount| match params.count {
+            Count::Bytes => amount.in_bytes(mean),
+            Count::Packets => amount.in_packets(mean),
+        });
+        Ered { red: Red::new(params, rate), marked_max, ecn: params.ecn, watches: params.idle.watch() }
+    }
+    /// A packet of `size` bytes and `precedence` arrives and finds `queue` waiting.
+    pub fn arrive(&mut self, now: Time, queue: Backlog, size: u16, precedence: u8, rng: &mut Rng) -> Decision {
+        if precedence > 0 {
+            return self.red.arrive(now, queue, size, rng);
+        }
+        self.red.observe(now, queue);
+        if self.red.average() >= self.marked_max { Decision::Forced } else { Decision::Pass }
+    }
+}
+
+impl BuildLaw for Params {
+    type Law = Ered;
+    fn law(&self, site: &Site) -> Ered {
+        Ered::new(&self.red, self.green_max, site.rate)
+    }
+}
+
+impl ArrivalLaw for Ered {
+    fn judge(&mut self, arrival: &Arrival<'_>, rng: &mut Rng) -> Fate {
+        let precedence = arrival.packet.colour() as u8;
+        let decision = self.arrive(arrival.now, arrival.queue, arrival.packet.size, precedence, rng);
+        if arrival.full {
+            if precedence > 0 {
+                self.red.forced();
+            }
+            return Fate::Dropped(Reason::BufferFull);
+        }
+        arrival.fate(decision, self.ecn && self.red.may_mark())
+    }
+    fn watches(&self) -> Watch {
+        self.watches
+    }
+    fn idle(&mut self, now: Time) {
+        self.red.idle(now);
+    }
+    fn set_rate(&mut self, rate: Rate) {
+        self.red.set_rate(rate);
+    }
+    fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        self.red.probe(f);
+    }
+    fn state_bytes(&self) -> usize {
+        self.red.state_bytes()
+    }
+}

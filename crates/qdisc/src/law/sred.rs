@@ -1,0 +1,124 @@
+//! SRED: drops by the queue's length and by an estimate of the number of flows.
+
+use super::{Arrival, ArrivalLaw, Backlog, BuildLaw};
+use crate::state::{INDEX, bytes_of};
+use crate::{Fate, Site, check};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_document::Invalid;
+use tailback_random::Rng;
+use tailback_units::Fraction;
+
+/// Stabilized RED: each arrival is compared with a flow drawn from a list of flows seen recently;
+/// how often they are the same estimates the number of flows, by which and by the queue's length
+/// arrivals are dropped, those that are the same with higher probability (Ott, Lakshman and Wong,
+/// INFOCOM 1999). It needs a queue with a limit: the lengths are thirds and sixths of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Params {
+    /// Length of the list of recent flows (zombies), 1 to 10^6. Default 1000.
+    pub zombies: u32,
+    /// Probability with which an arrival that is not the same takes the place of the drawn flow,
+    /// above 0. Default 0.25.
+    pub overwrite: Fraction,
+    /// Probability from a third of the limit on, when there are many flows; a quarter of it from a
+    /// sixth on, above 0. Default 0.15.
+    pub max_p: Fraction,
+    /// `true` if an arrival that is the same is dropped with higher probability ("full SRED"), rather
+    /// than all alike ("simple SRED"). Default true.
+    pub full: bool,
+    /// `true` if ECN-capable packets are marked instead of dropped early. Default false.
+    pub ecn: bool,
+}
+
+impl Default for Params {
+    fn default() -> Params {
+        Params { zombies: 1000, overwrite: Fraction(0.25), max_p: Fraction(0.15), full: true, ecn: false }
+    }
+}
+
+impl Params {
+    /// Refuses parameters out of range.
+    pub fn check(&self) -> Result<(), Invalid> {
+        check::within("zombies", f64::from(self.zombies), 1.0, 1e6)?;
+        check::some("overwrite", self.overwrite)?;
+        check::some("max-p", self.max_p)
+    }
+}
+
+/// Number of flows up to which the probability grows with their square.
+const MANY_FLOWS: f64 = 256.0;
+
+/// SRED at one queue. O(1) per packet; memory for the list.
+///
+/// The list's counts and times of arrival, by which the paper finds misbehaving flows, decide
+/// nothing about drops and are left out.
+#[derive(Debug)]
+pub struct Sred {
+    site: Site,
+    zombies: Vec<u32>,
+    /// Average frequency of hits, P(t); its inverse estimates the number of flows.
+    hits: f64,
+    /// Drop probability of the last arrival.
+    probability: f64,
+    params: Params,
+}
+
+impl Sred {
+    /// Compares the flow with one of the list; returns `true` if they are the same.
+    fn hit(&mut self, flow: u32, rng: &mut Rng) -> bool {
+        let places = u64::from(self.params.zombies);
+        if (self.zombies.len() as u64) < places {
+            self.zombies.push(flow);
+            return false;
+        }
+        let drawn = &mut self.zombies[rng.below(places) as usize];
+        let hit = *drawn == flow;
+        if !hit && rng.chance(self.params.overwrite.0) {
+            *drawn = flow;
+        }
+        let alpha = self.params.overwrite.0 / places as f64;
+        self.hits = (1.0 - alpha) * self.hits + if hit { alpha } else { 0.0 };
+        hit
+    }
+    /// The part of the probability that the queue's length sets (section III, p_sred).
+    fn by_length(&self, backlog: Backlog) -> f64 {
+        let filled =
+            f64::max(backlog.bytes as f64 / self.site.bytes as f64, backlog.packets as f64 / self.site.packets as f64);
+        match filled {
+            f if f >= 1.0 / 3.0 => self.params.max_p.0,
+            f if f >= 1.0 / 6.0 => self.params.max_p.0 / 4.0,
+            _ => 0.0,
+        }
+    }
+    /// The probability with which an arrival is dropped (p_zap).
+    fn zap(&self, hit: bool, queue: Backlog) -> f64 {
+        let flows = MANY_FLOWS * self.hits;
+        let simple = self.by_length(queue) * f64::min(1.0, 1.0 / (flows * flows));
+        // No division by zero: a hit has just raised the frequency above 0.
+        if self.params.full && hit { simple * (1.0 + 1.0 / self.hits) } else { simple }
+    }
+}
+
+impl BuildLaw for Params {
+    type Law = Sred;
+    fn law(&self, site: &Site) -> Sred {
+        Sred { site: *site, zombies: Vec::new(), hits: 0.0, probability: 0.0, params: self.clone() }
+    }
+}
+
+impl ArrivalLaw for Sred {
+    fn judge(&mut self, arrival: &Arrival<'_>, rng: &mut Rng) -> Fate {
+        let hit = self.hit(arrival.packet.flow(), rng);
+        self.probability = self.zap(hit, arrival.queue).min(1.0);
+        if rng.chance(self.probability) { arrival.signal(self.params.ecn) } else { Fate::Joins }
+    }
+    fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        f("hit_frequency", self.hits);
+        f("estimated_flows", if self.hits > 0.0 { 1.0 / self.hits } else { 0.0 });
+        f("probability", self.probability);
+    }
+    fn state_bytes(&self) -> usize {
+        self.zombies.len() * INDEX + bytes_of!(self; hits)
+    }
+}

@@ -1,0 +1,217 @@
+//! Parameters of weighted random early detection.
+
+use super::wred::{Profile, Wred};
+use crate::signals::{Length, Signals, Threshold};
+use crate::{Packet, Site, check};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use tailback_diffserv::Dscp;
+use tailback_document::{Invalid, listed};
+use tailback_units::Size;
+
+/// Weighted random early detection of routers: one moving average of the queue in packets,
+/// and a profile for each code point, precedence or colour that turns it into a drop probability: 0
+/// below `min`, from there linear to 1 / `denominator` at `max`, 1 from `max` on. The queue's limit
+/// is that of the class or the port in which it stands.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Params {
+    /// Packet field that selects the profile: "precedence", "dscp" or "colour". Default "precedence".
+    #[serde(default)]
+    pub by: By,
+    /// The average's weight is 2^-exponent, 1 to 16. Default 9.
+    #[serde(default = "nine")]
+    #[schemars(range(min = 1, max = 16))]
+    pub exponent: u8,
+    /// Profiles by code point, precedence ("0" to "7") or colour. Those left out are `max` 40,
+    /// `denominator` 10 and `min` by precedence 20, 22, 24, 26, 28, 31, 33, 35; by code point 33, 28
+    /// and 24 for assured forwarding of drop precedence 1, 2 and 3, 36 for "ef" and "va", else 20 + 2
+    /// times the precedence; by colour 33, 28, 24.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub profiles: BTreeMap<String, Profile>,
+    /// Profile of yellow and red packets, whatever their code point, so that what does not conform to
+    /// a reservation is dropped first. Default: they have the profile of their kind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nonconforming: Option<Profile>,
+    /// `true` if ECN-capable packets are marked instead of dropped below `max`. Default false.
+    #[serde(default)]
+    pub ecn: bool,
+    /// `true` if drops are spaced evenly, p / (1 − count·p), as RED does. Default false.
+    #[serde(default)]
+    pub spread: bool,
+    /// Scope of the average: the whole "queue", or the waiting packets of each "profile", as in generic
+    /// RED. Default "queue".
+    #[serde(default)]
+    pub average: Averaged,
+    /// Mean size of a packet, by which an idle link ages the average. Default 1500 B.
+    #[serde(default = "full_packet")]
+    pub mean_packet: Size,
+}
+
+/// Packet field that selects a profile or limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum By {
+    /// IP precedence, the upper three bits of the code point.
+    #[default]
+    Precedence,
+    /// Code point.
+    Dscp,
+    /// The colour that a meter has given.
+    Colour,
+}
+
+/// Scope of the average.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Averaged {
+    /// All waiting packets.
+    #[default]
+    Queue,
+    /// The waiting packets of each profile.
+    Profile,
+}
+
+fn nine() -> u8 {
+    9
+}
+fn full_packet() -> Size {
+    Size(1500)
+}
+
+impl Default for Params {
+    fn default() -> Params {
+        Params {
+            by: By::default(),
+            exponent: nine(),
+            profiles: BTreeMap::new(),
+            nonconforming: None,
+            ecn: false,
+            spread: false,
+            average: Averaged::default(),
+            mean_packet: full_packet(),
+        }
+    }
+}
+
+/// `max` and `denominator` of every default profile.
+const fn from(min: u32) -> Profile {
+    Profile::new(min, 40, 10)
+}
+
+impl By {
+    /// Number of kinds of packets.
+    pub(crate) fn count(self) -> u8 {
+        match self {
+            By::Precedence => 8,
+            By::Dscp => 64,
+            By::Colour => 3,
+        }
+    }
+    /// Returns the kind of a packet.
+    #[inline]
+    pub(crate) fn of(self, packet: &Packet) -> usize {
+        match self {
+            // On a labelled link a router sees the labels only; elsewhere the two are one.
+            By::Precedence => usize::from(packet.exp()),
+            By::Dscp => usize::from(packet.dscp()),
+            By::Colour => packet.colour() as usize,
+        }
+    }
+    /// Returns the kind that a key names. `None`: the key is unknown.
+    pub(crate) fn named(self, key: &str) -> Option<u8> {
+        match self {
+            By::Precedence => key.parse().ok().filter(|n| *n < 8),
+            By::Dscp => key.parse().ok().map(Dscp::codepoint),
+            By::Colour => ["green", "yellow", "red"].iter().position(|colour| *colour == key).map(|n| n as u8),
+        }
+    }
+    fn default_of(self, kind: u8) -> Profile {
+        const PRECEDENCES: [u32; 8] = [20, 22, 24, 26, 28, 31, 33, 35];
+        const ASSURED: [u32; 3] = [33, 28, 24];
+        match self {
+            By::Precedence => from(PRECEDENCES[usize::from(kind)]),
+            By::Colour => from(ASSURED[usize::from(kind)]),
+            By::Dscp => match Dscp::new(kind).and_then(Dscp::assured) {
+                Some((_, precedence)) => from(ASSURED[usize::from(precedence - 1)]),
+                None if kind == Dscp::EF.codepoint() || kind == Dscp::VOICE_ADMIT.codepoint() => from(36),
+                None => from(20 + 2 * u32::from(kind >> 3)),
+            },
+        }
+    }
+    pub(crate) fn keys(self) -> &'static str {
+        match self {
+            By::Precedence => "\"0\" to \"7\"",
+            By::Dscp => "code points such as \"af31\", or \"0\" to \"63\"",
+            By::Colour => "\"green\", \"yellow\" and \"red\"",
+        }
+    }
+}
+
+/// Default profile of nonconforming packets.
+const NONCONFORMING: Profile = from(20);
+
+impl Params {
+    /// Returns the profile of each kind of packet, then that of nonconforming packets, if any.
+    pub(crate) fn complete(&self) -> Vec<Profile> {
+        let mut profiles: Vec<Profile> = (0..self.by.count()).map(|kind| self.by.default_of(kind)).collect();
+        for (key, profile) in &self.profiles {
+            if let Some(kind) = self.by.named(key) {
+                profiles[usize::from(kind)] = profile.or(self.by.default_of(kind));
+            }
+        }
+        profiles.extend(self.nonconforming.map(|profile| profile.or(NONCONFORMING)));
+        profiles
+    }
+    /// The law with these profiles.
+    pub(crate) fn wred(&self, profiles: &[Profile], site: &Site) -> Wred {
+        let own = self.average == Averaged::Profile;
+        Wred::new(profiles, self.exponent, own, self.spread, self.mean_packet.0, site.rate)
+    }
+    /// Index of the profile of nonconforming packets. `None`: they have the profile of their kind.
+    pub(crate) fn special(&self) -> Option<usize> {
+        self.nonconforming.map(|_| usize::from(self.by.count()))
+    }
+    /// Refuses unknown keys and numbers out of range.
+    pub fn check(&self) -> Result<(), Invalid> {
+        check::within("exponent", f64::from(self.exponent), 1.0, 16.0)?;
+        check::packet("mean-packet", self.mean_packet)?;
+        let mut named = BTreeMap::new();
+        for (key, profile) in &self.profiles {
+            let field = format!("profiles.{key}");
+            let Some(kind) = self.by.named(key) else {
+                let by = serde_json::to_value(self.by).unwrap_or_default();
+                let advice = format!("profiles `by = {by}` are {}", self.by.keys());
+                return Err(Invalid::new(field, format!("`{key}` names no packets; {advice}")));
+            };
+            if let Some(before) = named.insert(kind, key) {
+                let both = listed([before.as_str(), key]);
+                return Err(Invalid::new(field, format!("{both} are the same code point; remove one")));
+            }
+            profile.check(self.by.default_of(kind)).map_err(|e| e.within(&field))?;
+        }
+        self.nonconforming.map_or(Ok(()), |p| p.check(NONCONFORMING).map_err(|e| e.within("nonconforming")))
+    }
+}
+
+impl Signals for Params {
+    fn marks(&self) -> bool {
+        self.ecn
+    }
+    fn each_threshold(&self, site: &Site, f: &mut dyn FnMut(Threshold)) {
+        let mut tell = |path: String, packets: Option<u32>, derived: bool| {
+            if let Some(packets) = packets {
+                f(Threshold { path, derived, length: Length::Packets(f64::from(packets)), site: *site });
+            }
+        };
+        let written = self.profiles.iter().map(|(name, profile)| (format!("profiles.{name}"), profile));
+        for (path, profile) in written.chain(self.nonconforming.iter().map(|p| ("nonconforming".to_owned(), p))) {
+            tell(format!("{path}.min"), profile.min, false);
+            tell(format!("{path}.max"), profile.max, false);
+        }
+        if self.profiles.is_empty() {
+            tell("profiles".to_owned(), self.complete().iter().filter_map(|profile| profile.max).min(), true);
+        }
+    }
+}

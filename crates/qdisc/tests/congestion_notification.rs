@@ -1,0 +1,550 @@
+//! Congestion notification: the table of messages, the slope, the traps, and the limiters' queues.
+
+use std::sync::Arc;
+use tailback_qdisc::congestion_notification::cp::{Answer, Arrival, Watch, bcn, ecm, qcn};
+use tailback_qdisc::congestion_notification::rp::{React, Spec as LawSpec};
+use tailback_qdisc::congestion_notification::{
+    Aqm, Feedback, Filter, Frame, Heard, Limiters, LimitersSpec, Memory, Origin, Simple, Tag, rp,
+};
+use tailback_qdisc::law::Backlog;
+use tailback_qdisc::{Cx, Dropped, Ecn, Gate, Packet, Qdisc, Reason, Site, Spec, Traits};
+use tailback_random::Rng;
+use tailback_units::{Dur, Fraction, Rate, Time};
+
+fn rng() -> Rng {
+    Rng::named(1, "test")
+}
+
+fn arrival(packets: u64, limited: Option<bool>) -> Arrival {
+    Arrival { queued: Backlog { packets, bytes: 1500 * packets }, size: 1500, limited }
+}
+
+/// The message for a queue of `to` frames that was `from` frames long at the sample before.
+fn message(params: &bcn::Params, from: u64, to: u64, limited: Option<bool>) -> Option<Feedback> {
+    let mut point = bcn::Params { sampling: Fraction(1.0), ..params.clone() }.build();
+    point.judge(&arrival(from, None), &mut rng());
+    point.judge(&arrival(to, limited), &mut rng()).feedback
+}
+
+const STOP: Option<Feedback> = Some(Feedback::Stop);
+fn change(level: i32) -> Option<Feedback> {
+    Some(Feedback::Change(f64::from(level)))
+}
+
+#[test]
+fn the_table_of_messages_is_that_of_the_slides() {
+    // T−4 … T+4 = 80, 70, 60, 50, 40, 30, 20, 10, 0.
+    let p = bcn::Params {
+        equilibrium: 40.0,
+        full: 80.0,
+        above: Some([50.0, 60.0, 70.0]),
+        below: Some([30.0, 20.0, 10.0]),
+        derivative: false,
+        ..bcn::Params::default()
+    };
+    let regions: [(u64, u64, Option<Feedback>); 10] = [
+        (81, 100, STOP),
+        (71, 80, change(-4)),
+        (61, 70, change(-3)),
+        (51, 60, change(-2)),
+        (41, 50, change(-1)),
+        (40, 40, None),
+        (30, 39, change(1)),
+        (20, 29, change(2)),
+        (10, 19, change(3)),
+        (0, 9, change(4)),
+    ];
+    for (low, high, expected) in regions {
+        for length in [low, high] {
+            assert_eq!(message(&p, 0, length, Some(false)), expected, "limited, {length} frames");
+            let unlimited = expected.filter(|m| !matches!(m, Feedback::Change(x) if *x > 0.0));
+            assert_eq!(message(&p, 0, length, None), unlimited, "not limited, {length} frames");
+        }
+    }
+}
+
+#[test]
+fn sources_are_slowed_while_the_queue_grows_and_sped_up_while_it_shrinks() {
+    let p = bcn::Params::default();
+    for (from, to, expected) in [
+        (20, 30, change(-1)),
+        (40, 30, None),
+        (30, 30, None),
+        (4, 9, None),
+        (12, 9, change(2)),
+        (9, 9, None),
+        (95, 91, STOP),
+    ] {
+        assert_eq!(message(&p, from, to, Some(false)), expected, "{from} to {to} frames");
+    }
+}
+
+#[test]
+fn an_empty_queue_counts_as_falling_so_that_it_is_never_stuck_empty() {
+    let p = bcn::Params::default();
+    assert_eq!(message(&p, 0, 0, Some(false)), change(4));
+    assert_eq!(message(&p, 0, 1, Some(false)), change(4));
+    assert_eq!(message(&p, 0, 2, Some(false)), None);
+}
+
+#[test]
+fn a_frame_that_solicits_is_answered_unsampled_and_far_below_equilibrium_whatever_the_slope() {
+    let mut point = bcn::Params { sampling: Fraction(1e-12), ..bcn::Params::default() }.build();
+    let mut ask = |queued, limited| point.judge(&arrival(queued, limited), &mut rng());
+    // The last sample was at 0 frames: every queue has grown since.
+    for (queued, limited, expected) in [
+        (3, Some(true), change(4)),
+        (4, Some(true), change(3)),
+        (5, Some(true), None),
+        (17, Some(true), None),
+        (91, Some(true), None),
+        (3, Some(false), None),
+        (3, None, None),
+    ] {
+        let answer = ask(queued, limited);
+        assert_eq!(answer, Answer { sampled: false, feedback: expected }, "{queued} frames, {limited:?}");
+    }
+    let mut deaf = bcn::Params { sampling: Fraction(1e-12), solicit: false, ..bcn::Params::default() }.build();
+    assert_eq!(deaf.judge(&arrival(3, Some(true)), &mut rng()).feedback, None);
+}
+
+#[test]
+fn sampled_frames_are_binomial() {
+    let mut point = bcn::Params::default().build();
+    let mut rng = rng();
+    let n = 1_000_000;
+    let sampled = (0..n).filter(|_| point.judge(&arrival(16, None), &mut rng).sampled).count() as f64;
+    let (mean, sd) = (f64::from(n) * 0.01, (f64::from(n) * 0.01 * 0.99).sqrt());
+    assert!((sampled - mean).abs() < 3.3 * sd, "{sampled} of {n}");
+}
+
+#[test]
+fn ecm_feeds_back_offset_less_weighted_growth_within_its_bounds() {
+    let ask = |from, to, limited| {
+        let p = ecm::Params { sampling: Fraction(1.0), severe: Some(90.0), ..ecm::Params::default() };
+        let mut point = p.build();
+        point.judge(&arrival(from, None), &mut rng());
+        point.judge(&arrival(to, limited), &mut rng()).feedback
+    };
+    assert_eq!(ask(16, 20, None), change(-12));
+    assert_eq!(ask(20, 18, Some(false)), change(2));
+    assert_eq!(ask(20, 18, None), None);
+    assert_eq!(ask(0, 80, None), change(-80), "|Fb| is at most (1 + 2w) Qeq");
+    assert_eq!(ask(80, 0, Some(false)), change(80));
+    assert_eq!(ask(0, 91, None), STOP);
+}
+
+fn law() -> rp::Reaction {
+    LawSpec::Bcn(rp::bcn::Params::default()).build(Rate::mbit(10_000), Time::ZERO)
+}
+
+#[test]
+fn a_limiter_steps_by_level_and_obeys_increases_of_the_point_that_slowed_it_only() {
+    let (mut law, mut rng) = (law(), rng());
+    let mut hear = |point, level: f64| {
+        let obeyed = law.hear(Time(1), point, Feedback::Change(level), &mut rng);
+        (obeyed, law.rate() / 1e6)
+    };
+    assert_eq!(hear(7, -4.0), (true, 7500.0));
+    assert_eq!(hear(8, 2.0), (false, 7500.0));
+    assert_eq!(hear(7, 2.0), (true, 7600.0));
+    assert_eq!(hear(8, -1.0), (true, 7125.0));
+    assert_eq!(hear(7, 2.0), (false, 7125.0));
+    for _ in 0..100 {
+        hear(8, -4.0);
+    }
+    assert_eq!(hear(8, -4.0), (true, 10.0));
+}
+
+#[test]
+fn a_stop_lasts_a_random_time_that_doubles_until_the_next_increase() {
+    let mut rng = rng();
+    let mut longest = [Dur::ZERO; 3];
+    for _ in 0..400 {
+        let mut law = law();
+        let mut now = Time(1_000);
+        for most in &mut longest {
+            assert!(law.hear(now, 1, Feedback::Stop, &mut rng));
+            assert!(!law.hear(now, 1, Feedback::Stop, &mut rng), "one stop at a time");
+            *most = (*most).max(law.stopped_until().since(now));
+            assert!(law.solicits() && law.rate() == 1e7);
+            now = law.stopped_until() + Dur(1);
+        }
+        law.hear(now, 1, Feedback::Change(1.0), &mut rng);
+        law.hear(now, 1, Feedback::Stop, &mut rng);
+        assert!(law.stopped_until().since(now) <= Dur::from_us(10));
+    }
+    for (most, bound) in longest.into_iter().zip([10, 20, 40]) {
+        assert!(most <= Dur::from_us(bound) && most > Dur::from_us(bound * 9 / 10), "{most:?} of {bound} us");
+    }
+}
+
+#[test]
+fn a_limiter_that_hears_nothing_drifts_to_the_line_rate_and_ends() {
+    let params = rp::bcn::Params {
+        drift: Some(rp::aimd::Drift { step: Rate::mbit(1), every: Dur::from_us(1) }),
+        ..rp::bcn::Params::default()
+    };
+    let mut law = LawSpec::Bcn(params).build(Rate::mbit(10_000), Time::ZERO);
+    law.hear(Time::ZERO, 1, Feedback::Change(-4.0), &mut rng());
+    law.advance(Time(Dur::from_us(2_499).0), &mut rng());
+    assert!(!law.is_over());
+    law.advance(Time(Dur::from_us(2_500).0), &mut rng());
+    assert!(law.is_over());
+}
+
+/// A reaction point whose flows below 10 are TCP, and what it drops.
+struct Bench {
+    limiters: Limiters,
+    dropped: Vec<Dropped>,
+    rng: Rng,
+    marked: u64,
+    seq: u32,
+}
+
+const LINE: Rate = Rate::mbit(10_000);
+
+fn limiters(filter: Filter, aqm: Option<Simple>, discipline: Spec) -> LimitersSpec {
+    LimitersSpec {
+        filter,
+        queues: None,
+        law: LawSpec::Bcn(rp::bcn::Params::default()),
+        aqm: aqm.map(Aqm::Simple),
+        discipline,
+        buffer: 150_000,
+        memory: Memory::Own,
+        tag_bytes: 0,
+    }
+}
+
+fn bench(filter: Filter, aqm: Option<Simple>, discipline: Spec) -> Bench {
+    bench_of(limiters(filter, aqm, discipline))
+}
+
+fn bench_of(spec: LimitersSpec) -> Bench {
+    let origins: Arc<[Origin]> = (0..20).map(|f| Origin { source: f as u16 % 4, tcp: f < 10 }).collect();
+    let site = Site { rate: LINE, ..Site::default() };
+    let limiters = Limiters::new(spec, &Spec::default(), &site, origins, Rng::named(1, "limiters"));
+    Bench { limiters, dropped: Vec::new(), rng: rng(), marked: 0, seq: 0 }
+}
+
+impl Bench {
+    fn put(&mut self, now: Time, flow: u32, dst: u16) {
+        let mut p = Packet::new(flow, Traits::data(0, true).with_ecn(Ecn::Ect0), now, self.seq, dst);
+        self.seq += 1;
+        p.set_lengths(1500, 1520);
+        let cx = &mut Cx { rng: &mut self.rng, dropped: &mut self.dropped, marked: &mut self.marked };
+        self.limiters.enqueue(now, p, cx);
+    }
+    fn take(&mut self, now: Time) -> Option<Packet> {
+        let cx = &mut Cx { rng: &mut self.rng, dropped: &mut self.dropped, marked: &mut self.marked };
+        self.limiters.dequeue(now, &Gate::default(), cx)
+    }
+    fn slow(&mut self, flow: u32, destination: u16, times: usize) {
+        for _ in 0..times {
+            let frame = Frame { flow, destination, class: 0 };
+            assert_eq!(self.limiters.hear(Time::ZERO, frame, 3, Feedback::Change(-4.0)), Heard::Obeyed);
+        }
+    }
+}
+
+#[test]
+fn a_limiter_sends_at_its_rate_with_its_tag_and_the_default_path_goes_past_it() {
+    let mut b = bench(Filter::Destination, None, Spec::default());
+    b.slow(0, 5, 12);
+    let rate = b.limiters.rates().next().expect("a limiter").1;
+    let expected = (0..12).fold(1e10, |rate, _| rate * 0.75);
+    assert_eq!(rate, expected);
+    for _ in 0..40 {
+        b.put(Time::ZERO, 0, 5);
+        b.put(Time::ZERO, 1, 6);
+    }
+    let (mut now, mut sent) = (Time::ZERO, [0u32; 2]);
+    let end = Time(Dur::from_us(1000).0);
+    while now < end {
+        match b.take(now) {
+            Some(p) => {
+                let limited = p.dst == 5;
+                sent[usize::from(limited)] += 1;
+                assert_eq!(p.tag(), limited.then_some(Tag { point: 3, solicit: false }));
+                now += LINE.clock().tx_time(u32::from(p.wire()));
+            }
+            None => now = b.limiters.next_wakeup().expect("frames wait"),
+        }
+    }
+    let expected = rate * 1e-3 / (1520.0 * 8.0);
+    assert_eq!(sent[0], 40);
+    assert!((f64::from(sent[1]) - expected).abs() <= 2.0, "{sent:?}, {expected}");
+}
+
+#[test]
+fn frames_that_came_before_their_limiter_leave_before_those_that_came_after() {
+    let mut b = bench(Filter::Destination, None, Spec::default());
+    for _ in 0..5 {
+        b.put(Time::ZERO, 0, 5);
+    }
+    b.slow(0, 5, 1);
+    for _ in 0..5 {
+        b.put(Time::ZERO, 0, 5);
+    }
+    let mut order = Vec::new();
+    let mut now = Time::ZERO;
+    while b.limiters.packets() > 0 {
+        match b.take(now) {
+            Some(p) => order.push(p.seq),
+            None => now = b.limiters.next_wakeup().expect("frames wait"),
+        }
+    }
+    assert_eq!(order, (0..10).collect::<Vec<u32>>());
+}
+
+#[test]
+fn filters_tell_frames_apart_by_what_they_name() {
+    for (filter, limiters) in [(Filter::Destination, 2), (Filter::Pair, 3), (Filter::Flow, 4)] {
+        let mut b = bench(filter, None, Spec::default());
+        // Flows 0, 4 and 8 have one source, flow 1 another.
+        for (flow, destination) in [(0, 5), (4, 5), (1, 5), (8, 6)] {
+            b.slow(flow, destination, 1);
+        }
+        assert_eq!(b.limiters.active(), limiters, "{filter:?}");
+    }
+}
+
+#[test]
+fn tcp_is_signalled_with_one_per_cent_above_the_threshold_and_udp_never_holds_more_than_eleven() {
+    for ecn in [false, true] {
+        let mut b = bench(Filter::Destination, Some(Simple { ecn, ..Simple::default() }), Spec::default());
+        b.slow(0, 5, 30);
+        let n = 40_000u64;
+        let mut now = Time::ZERO;
+        for _ in 0..n {
+            b.put(now, 0, 5);
+            b.put(now, 15, 5);
+            if b.limiters.packets() > 60 {
+                now = b.limiters.next_wakeup().map_or(now, |at| at.max(now));
+                while b.limiters.packets() > 40 {
+                    if b.take(now).is_none() {
+                        now = b.limiters.next_wakeup().expect("frames wait");
+                    }
+                }
+            }
+        }
+        let c = b.limiters.counters(now);
+        let (mean, sd) = (c.tcp_above as f64 * 0.01, (c.tcp_above as f64 * 0.01 * 0.99).sqrt());
+        assert!(c.tcp_above > 30_000 && (c.tcp_signalled as f64 - mean).abs() < 3.3 * sd, "{c:?}");
+        assert!(c.most_udp == 11 && c.udp_refused > 10_000, "{c:?}");
+        let early = b.dropped.iter().filter(|d| d.why == Reason::Early).count() as u64;
+        assert_eq!((early, b.marked), if ecn { (0, c.tcp_signalled) } else { (c.tcp_signalled, 0) });
+        assert!(b.dropped.iter().all(|d| d.why != Reason::Unresponsive || d.packet.flow() == 15));
+    }
+}
+
+#[test]
+fn a_limiter_that_is_at_the_line_rate_and_empty_ends() {
+    let mut b = bench(Filter::Destination, None, Spec::default());
+    b.slow(0, 5, 1);
+    b.put(Time::ZERO, 0, 5);
+    let frame = Frame { flow: 0, destination: 5, class: 0 };
+    for _ in 0..100 {
+        b.limiters.hear(Time::ZERO, frame, 3, Feedback::Change(4.0));
+    }
+    assert_eq!(b.limiters.active(), 1, "it still holds a frame");
+    assert!(b.take(Time::ZERO).is_some_and(|p| p.tag().is_some()));
+    assert_eq!(b.limiters.active(), 0);
+    b.put(Time(1), 0, 5);
+    assert!(b.take(Time(1)).is_some_and(|p| p.tag().is_none()));
+    assert_eq!(b.limiters.hear(Time(1), frame, 3, Feedback::Change(4.0)), Heard::Ignored, "no limiter, no increase");
+}
+
+#[test]
+fn what_a_discipline_in_a_limiter_drops_is_no_more_counted_as_waiting() {
+    let red = serde_json::from_str::<Spec>(r#"{"kind": "red", "min": "3kB", "max": "9kB", "weight": 0.5}"#);
+    for discipline in [red.expect("a discipline"), Spec::default()] {
+        let mut b = bench(Filter::Destination, None, discipline);
+        b.slow(0, 5, 20);
+        for k in 0..2_000 {
+            b.put(Time(k), 0, 5);
+        }
+        let waiting = b.limiters.packets();
+        assert_eq!(waiting + b.dropped.len() as u64, 2_000);
+        assert_eq!(b.limiters.limited_bytes(), 1500 * waiting);
+        assert!(b.limiters.limited_bytes() <= 150_000);
+        let mut seen = 0;
+        b.limiters.visit(&mut |_| seen += 1);
+        assert_eq!(seen, waiting);
+    }
+}
+
+/// Answers of a point whose queue stays at so many frames of 1500 B, its first and its sixth sample's, and how many
+/// frames it samples of 100,000.
+fn qcn_samples(params: &qcn::Params, packets: u64) -> (Option<Feedback>, Option<Feedback>, usize) {
+    let mut point = qcn::Params { jitter: Fraction(0.0), ..params.clone() }.build();
+    let mut answers = (0..100_000).map(|_| point.judge(&arrival(packets, None), &mut rng()));
+    let first = answers.find(|a| a.sampled).expect("a sample");
+    let rest: Vec<Answer> = answers.filter(|a| a.sampled).collect();
+    (first.feedback, rest[5].feedback, rest.len() + 1)
+}
+
+#[test]
+fn qcn_quantises_to_six_bits() {
+    let p = qcn::Params::default();
+    // At rest below the equilibrium of 26 kB nothing is said. In the first sample twice the growth from nothing counts, too.
+    let (first, later, _) = qcn_samples(&p, 10);
+    assert_eq!((first, later), (change(-9), None));
+    // A queue of 30 kB: 4 kB above.
+    let (first, later, _) = qcn_samples(&p, 20);
+    assert_eq!((first, later), (change(-31), change(-1)));
+    // Far above: the largest feedback.
+    let (first, later, _) = qcn_samples(&p, 200);
+    assert_eq!((first, later), (change(-63), change(-63)));
+}
+
+#[test]
+fn qcn_samples_by_the_table_of_eight_steps() {
+    // Frames at rest, |Fb| = (1500 n − 26000) · 63/130000 without its fraction, and the table's bytes for its upper three bits.
+    for (packets, feedback, apart) in [
+        (10, 0, 150_000),
+        (25, 5, 150_000),
+        (34, 12, 75_000),
+        (45, 20, 50_000),
+        (62, 32, 30_000),
+        (78, 44, 25_000),
+        (200, 63, 18_500),
+    ] {
+        let (_, later, count) = qcn_samples(&qcn::Params::default(), packets);
+        assert_eq!(later, (feedback > 0).then_some(Feedback::Change(f64::from(-feedback))), "{packets} frames");
+        let each = (apart as usize).div_ceil(1500);
+        assert!(
+            count.abs_diff(100_000 / each) <= 10,
+            "|Fb| {feedback}: {count} samples, one in {each} frames expected"
+        );
+    }
+    // The straight line, for |Fb| = 44: 150 kB (1 − 0.9 · 44/63) are 55.7 kB, 38 frames.
+    let line = qcn::Params { least: Some(Fraction(0.1)), ..qcn::Params::default() };
+    assert!(qcn_samples(&line, 78).2.abs_diff(100_000 / 38) <= 10);
+}
+
+fn steady() -> rp::qcn::Params {
+    rp::qcn::Params { jitter: Fraction(0.0), ..rp::qcn::Params::default() }
+}
+
+#[test]
+fn qcn_recovers_half_of_the_distance_in_each_of_five_cycles_and_then_probes() {
+    let (mut law, mut rng) = (steady().build(LINE, Time::ZERO), rng());
+    law.hear(Time(1), 9, Feedback::Change(-63.0), &mut rng);
+    let low = 1e10 * (1.0 - 63.0 / 128.0);
+    assert_eq!(law.rate(), low);
+    assert!(!law.hear(Time(1), 9, Feedback::Change(1.0), &mut rng), "there is no positive feedback");
+    // From a target below the line, so that the target's growth shows.
+    (0..3).for_each(|_| law.sent(Time(1), 50_000, &mut rng));
+    let target = law.rate();
+    assert_eq!(target, 0.5 * (low + 1e10));
+    law.hear(Time(2), 9, Feedback::Change(-64.0), &mut rng);
+    let start = law.rate();
+    (0..15).for_each(|_| law.sent(Time(2), 50_000, &mut rng));
+    let expected = target - (target - start) / 32.0;
+    assert!((law.rate() / expected - 1.0).abs() < 1e-12, "fast recovery: {} of {expected}", law.rate());
+    // From now on a cycle is half as long.
+    law.sent(Time(2), 50_000, &mut rng);
+    law.sent(Time(2), 25_000, &mut rng);
+    let (rate, probing) = (expected, target + 5e6);
+    assert!((law.rate() / (0.5 * (rate + probing)) - 1.0).abs() < 1e-12, "active increase: {}", law.rate());
+}
+
+#[test]
+fn qcn_lowers_its_target_when_the_byte_counter_has_ended_a_cycle_and_not_for_the_timers() {
+    let mut rng = rng();
+    // The timer alone: two cycles of 15 ms, and the next message leaves the target at the line's rate.
+    let mut law = steady().build(LINE, Time::ZERO);
+    law.hear(Time(1), 9, Feedback::Change(-63.0), &mut rng);
+    let first = law.rate();
+    law.hear(Time(1) + Dur::from_ms(31), 9, Feedback::Change(-63.0), &mut rng);
+    let twice = (1e10 - (1e10 - first) / 4.0) * (1.0 - 63.0 / 128.0);
+    assert!((law.rate() / twice - 1.0).abs() < 1e-12);
+    (0..3).for_each(|_| law.sent(Time(2) + Dur::from_ms(31), 50_000, &mut rng));
+    assert!((law.rate() / (0.5 * (twice + 1e10)) - 1.0).abs() < 1e-12, "towards the line: {}", law.rate());
+}
+
+#[test]
+fn qcn_divides_a_target_of_more_than_ten_times_the_rate_by_eight_in_the_first_cycle() {
+    let mut rng = rng();
+    let mut law = steady().build(LINE, Time::ZERO);
+    // Eight messages without a cycle between them: the target stays, and the rate is halved but for 1/128 each time.
+    let mut expected: f64 = 1e10;
+    for _ in 0..8 {
+        law.hear(Time(1), 9, Feedback::Change(-63.0), &mut rng);
+        expected *= 1.0 - 63.0 / 128.0;
+    }
+    assert!((law.rate() / expected - 1.0).abs() < 1e-12 && 10.0 * expected < 1e10);
+    let mut cycle = || {
+        (0..3).for_each(|_| law.sent(Time(1), 50_000, &mut rng));
+        law.rate()
+    };
+    let first = 0.5 * (expected + 1e10 / 8.0);
+    assert!((cycle() / first - 1.0).abs() < 1e-12);
+    let second = 0.5 * (first + 1e10 / 8.0);
+    assert!((cycle() / second - 1.0).abs() < 1e-12, "once only");
+}
+
+#[test]
+fn qcns_cycles_are_drawn_from_fifteen_per_cent_about_their_length() {
+    let mut rng = rng();
+    let mut lengths = Vec::new();
+    for _ in 0..2_000 {
+        let mut law = rp::qcn::Params::default().build(LINE, Time::ZERO);
+        law.hear(Time(1), 9, Feedback::Change(-63.0), &mut rng);
+        let low = law.rate();
+        let mut sent = 0;
+        while law.rate() == low {
+            law.sent(Time(1), 500, &mut rng);
+            sent += 500;
+        }
+        lengths.push(f64::from(sent) / 150e3);
+    }
+    let mean = lengths.iter().sum::<f64>() / lengths.len() as f64;
+    let (least, most) = lengths.iter().fold((f64::MAX, 0.0f64), |(a, b), x| (a.min(*x), b.max(*x)));
+    // Uniform from 0.85 to 1.15, rounded up to 500 B: a standard deviation of 0.087, of the mean of 2000 0.002.
+    assert!((mean - 1.0017).abs() < 0.008, "{mean}");
+    assert!((0.85..0.86).contains(&least) && (1.145..1.154).contains(&most), "{least} to {most}");
+}
+
+#[test]
+fn limited_frames_take_the_default_paths_room_only_in_a_shared_memory() {
+    for (memory, passed) in [(Memory::Own, 50), (Memory::Shared, 0)] {
+        let mut b = bench_of(LimitersSpec { memory, ..limiters(Filter::Destination, None, Spec::default()) });
+        b.slow(0, 5, 30);
+        // 100 frames of 1500 B fill the memory of 150 kB.
+        (0..120).for_each(|_| b.put(Time::ZERO, 0, 5));
+        assert_eq!(b.dropped.len(), 20, "{memory:?}");
+        (0..50).for_each(|_| b.put(Time::ZERO, 1, 6));
+        assert_eq!(b.limiters.packets(), 100 + passed, "{memory:?}");
+        assert!(b.dropped[20..].iter().all(|d| d.why == Reason::BufferFull && d.packet.dst == 6));
+        let pool = if memory == Memory::Shared { 150_000 + 1500 * passed } else { 150_000 };
+        assert_eq!((b.limiters.pool_bytes(), b.limiters.limited_bytes()), (pool, 150_000));
+    }
+    // The other way round: what waits in the default path leaves limited frames no room, and gives it back.
+    let mut b =
+        bench_of(LimitersSpec { memory: Memory::Shared, ..limiters(Filter::Destination, None, Spec::default()) });
+    b.slow(0, 5, 1);
+    (0..100).for_each(|_| b.put(Time::ZERO, 1, 6));
+    b.put(Time::ZERO, 0, 5);
+    assert_eq!((b.dropped.len(), b.limiters.limited_bytes()), (1, 0));
+    assert!(b.take(Time::ZERO).is_some_and(|p| p.dst == 6));
+    b.put(Time::ZERO, 0, 5);
+    assert_eq!((b.dropped.len(), b.limiters.limited_bytes(), b.limiters.pool_bytes()), (1, 1500, 150_000));
+}
+
+#[test]
+fn a_tags_bytes_are_added_once_and_only_to_limited_frames() {
+    let mut b = bench_of(LimitersSpec { tag_bytes: 8, ..limiters(Filter::Destination, None, Spec::default()) });
+    b.slow(0, 5, 1);
+    for (dst, lengths) in [(5, (1508, 1528)), (6, (1500, 1520))] {
+        let mut p = Packet::new(0, Traits::data(0, true), Time::ZERO, 0, dst);
+        p.set_lengths(1500, 1520);
+        b.limiters.lengthen(Time::ZERO, &mut p);
+        assert_eq!((p.size, p.wire()), lengths, "to {dst}");
+        p.set_tag(Tag { point: 3, solicit: false });
+        b.limiters.lengthen(Time::ZERO, &mut p);
+        assert_eq!((p.size, p.wire()), lengths, "to {dst}, with a tag already");
+    }
+}

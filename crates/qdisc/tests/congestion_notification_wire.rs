@@ -1,0 +1,114 @@
+//! Messages of congestion points and tags as bytes, against frames written down by hand.
+
+use tailback_qdisc::congestion_notification::cp::{Spec, bcn, qcn};
+use tailback_qdisc::congestion_notification::wire::{
+    BcnMessage, CN_TAG_LENGTH, COPIED, Cnm, Format, Malformed, RATE_LIMITED_LENGTH, RateLimitedTag, check_sequence,
+};
+
+const HOST: [u8; 6] = [0x02, 0, 0, 0, 0, 0x01];
+const BRIDGE: [u8; 6] = [0x02, 0, 0, 0, 0xff, 0x07];
+
+#[test]
+fn the_check_sequence_is_crc_32() {
+    // The check value of CRC-32/ISO-HDLC.
+    assert_eq!(check_sequence(b"123456789"), 0xcbf4_3926);
+}
+
+#[test]
+fn a_bcn_message_has_the_slides_fields_in_their_order_and_is_the_shortest_frame() {
+    let mut copied = [0; COPIED];
+    copied[..6].copy_from_slice(&[9, 8, 7, 6, 5, 4]);
+    let message = BcnMessage {
+        destination: HOST,
+        source: BRIDGE,
+        control: 0xe000,
+        version: 1,
+        point: 0x1234,
+        offset: -12,
+        growth: 4,
+        timestamp: 0xabcd,
+        copied,
+    };
+    let bytes = message.encode();
+    let expected = [
+        0x02, 0, 0, 0, 0, 0x01, 0x02, 0, 0, 0, 0xff, 0x07, // addresses
+        0x81, 0x00, 0xe0, 0x00, // Q-tag of priority 7
+        0x88, 0xb5, // EtherType
+        0x10, 0x00, // version 1
+        0x12, 0x34, // CPID
+        0xff, 0xf4, // Qoff -12
+        0x00, 0x04, // Qdelta 4
+        0xab, 0xcd, // timestamp
+        9, 8, 7, 6, 5, 4,
+    ];
+    assert_eq!(bytes.len(), 64);
+    assert_eq!(bytes[..expected.len()], expected);
+    assert_eq!(bytes[60..], check_sequence(&bytes[..60]).to_le_bytes());
+    assert_eq!(BcnMessage::decode(&bytes), Ok(message));
+    let mut broken = bytes;
+    broken[20] ^= 1;
+    assert_eq!(BcnMessage::decode(&broken), Err(Malformed::Check));
+    assert_eq!(BcnMessage::decode(&bytes[..3]), Err(Malformed::Short));
+    assert_eq!(Cnm::decode(&bytes), Err(Malformed::EtherType(0x88b5)));
+}
+
+#[test]
+fn tags_name_the_congestion_point_in_sixteen_bits() {
+    let tag = RateLimitedTag { version: 0, solicit: true, point: 0xbeef, timestamp: 0x0102 };
+    let bytes = tag.encode();
+    assert_eq!(bytes, [0x89, 0x04, 0x00, 0x01, 0xbe, 0xef, 0x01, 0x02]);
+    assert_eq!(RateLimitedTag::decode(&bytes), Ok(tag));
+    assert_eq!(RateLimitedTag::decode(&[0x08, 0, 0, 0, 0, 0, 0, 0]), Err(Malformed::EtherType(0x0800)));
+    assert_eq!((RATE_LIMITED_LENGTH, CN_TAG_LENGTH), (8, 4));
+}
+
+#[test]
+fn a_cnm_is_that_of_802_1qau() {
+    let message = Cnm {
+        destination: HOST,
+        source: BRIDGE,
+        control: 0xc000,
+        flow: Some(0x0042),
+        version: 0,
+        feedback: 0x2a,
+        point: 0x0200_0000_ff07_0003,
+        offset: -300,
+        growth: 17,
+        priority: 3,
+        sampled_destination: [2, 0, 0, 0, 0, 9],
+        msdu: vec![0x45; 64],
+    };
+    let bytes = message.encode();
+    let expected = [
+        0x02, 0, 0, 0, 0, 0x01, 0x02, 0, 0, 0, 0xff, 0x07, // addresses
+        0x81, 0x00, 0xc0, 0x00, // Q-tag of priority 6
+        0x22, 0xe9, 0x00, 0x42, // CN-TAG
+        0x22, 0xe7, // EtherType
+        0x00, 0x2a, // version 0, six reserved bits, |Fb| 42
+        0x02, 0, 0, 0, 0xff, 0x07, 0x00, 0x03, // CPID
+        0xfe, 0xd4, // Qoff -300
+        0x00, 0x11, // Qdelta 17
+        0x60, 0x00, // priority 3
+        2, 0, 0, 0, 0, 9, // where the frame went
+        0x00, 0x40, // 64 bytes of it
+        0x45,
+    ];
+    assert_eq!(bytes.len(), 114);
+    assert_eq!(bytes[..expected.len()], expected);
+    assert_eq!(Cnm::decode(&bytes), Ok(message.clone()));
+
+    // What is short is padded, and what is long cut off.
+    let short = Cnm { flow: None, msdu: vec![7; 3], ..message.clone() };
+    assert_eq!(short.encode().len(), 64);
+    assert_eq!(Cnm::decode(&short.encode()), Ok(short));
+    let long = Cnm { msdu: vec![7; 1500], ..message };
+    assert_eq!(Cnm::decode(&long.encode()).map(|read| read.msdu), Ok(vec![7; 64]));
+}
+
+#[test]
+fn the_engines_messages_are_as_long_as_their_frames() {
+    let (bcn, cnm) = (Format::of(&Spec::Bcn(bcn::Params::default())), Format::of(&Spec::Qcn(qcn::Params::default())));
+    assert_eq!((bcn.length(1518, true), bcn.length(64, false)), (64, 64));
+    // A full frame with a CN-TAG, one without, and one whose payload is all of 46 bytes.
+    assert_eq!((cnm.length(1518, true), cnm.length(1518, false), cnm.length(64, true)), (114, 110, 96));
+}

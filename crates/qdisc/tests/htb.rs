@@ -1,0 +1,348 @@
+//! The hierarchical token bucket against a transcription of `net/sched/sch_htb.c` of Linux, without hysteresis, with tokens
+//! in exact numbers in place of ticks.
+//!
+//! Leaves of one priority here have no rate of their own to speak of: on level 0 Linux moves on to the next leaf whenever one
+//! leaves its row (`htb_remove_class_from_row`), which this crate does only when a quantum is used up.
+
+mod common;
+
+use common::{Arrival, Fate, Held, Log, Traffic, assert_same, packet, wire};
+use serde_json::{Value, json};
+use std::collections::{BTreeSet, VecDeque};
+use tailback_document::{Checked, decode};
+use tailback_qdisc::{Cx, Gate, Qdisc, Site, Spec};
+use tailback_random::Rng;
+use tailback_units::{Rate, Time};
+
+const RATE: Rate = Rate(10_000_000);
+/// Bits times picoseconds per second in a byte: the unit of tokens.
+const BYTE: i128 = 8_000_000_000_000;
+const LEVELS: usize = 8;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Mode {
+    CantSend,
+    MayBorrow,
+    CanSend,
+}
+
+/// `struct htb_prio`: classes by number, and the one whose turn it is (at least this number).
+#[derive(Default)]
+struct Feed {
+    nodes: BTreeSet<usize>,
+    turn: usize,
+}
+
+impl Feed {
+    /// `htb_lookup_leaf` where each feed above the last has one class.
+    fn current(&self) -> Option<usize> {
+        self.nodes.range(self.turn..).next().or(self.nodes.first()).copied()
+    }
+}
+
+/// `struct htb_class`.
+struct Class {
+    parent: Option<usize>,
+    level: usize,
+    prio: usize,
+    quantum: i64,
+    deficit: [i64; LEVELS],
+    rate: i128,
+    ceil: i128,
+    buffer: i128,
+    cbuffer: i128,
+    tokens: i128,
+    ctokens: i128,
+    t_c: Time,
+    mode: Mode,
+    prio_activity: u8,
+    feed: [Feed; 8],
+    queue: VecDeque<Held>,
+}
+
+impl Class {
+    fn elapsed(&self, now: Time) -> (i128, i128) {
+        let diff = i128::from(now.since(self.t_c).0);
+        (self.tokens + self.rate * diff, self.ctokens + self.ceil * diff)
+    }
+    /// `htb_class_mode`, and the time until it gets better.
+    fn mode(&self, now: Time) -> (Mode, i128) {
+        let until = |tokens: i128, rate: i128| (-tokens + rate - 1).div_euclid(rate);
+        let (tokens, ctokens) = self.elapsed(now);
+        if ctokens < 0 {
+            (Mode::CantSend, until(ctokens, self.ceil))
+        } else if tokens >= 0 {
+            (Mode::CanSend, 0)
+        } else {
+            (Mode::MayBorrow, until(tokens, self.rate))
+        }
+    }
+}
+
+/// `struct htb_sched`.
+struct Htb {
+    classes: Vec<Class>,
+    row: [[Feed; 8]; LEVELS],
+    wait_pq: BTreeSet<(Time, usize)>,
+}
+
+impl Htb {
+    fn activate_prios(&mut self, mut i: usize) {
+        let mut mask = self.classes[i].prio_activity;
+        while self.classes[i].mode == Mode::MayBorrow && mask != 0 {
+            let Some(p) = self.classes[i].parent else { break };
+            for prio in (0..8).filter(|prio| mask & 1 << prio != 0).collect::<Vec<_>>() {
+                if !self.classes[p].feed[prio].nodes.is_empty() {
+                    mask &= !(1 << prio);
+                }
+                self.classes[p].feed[prio].nodes.insert(i);
+            }
+            self.classes[p].prio_activity |= mask;
+            i = p;
+        }
+        if self.classes[i].mode == Mode::CanSend {
+            let level = self.classes[i].level;
+            (0..8).filter(|prio| mask & 1 << prio != 0).for_each(|prio| {
+                self.row[level][prio].nodes.insert(i);
+            });
+        }
+    }
+    fn deactivate_prios(&mut self, mut i: usize) {
+        let mut mask = self.classes[i].prio_activity;
+        while self.classes[i].mode == Mode::MayBorrow && mask != 0 {
+            let Some(p) = self.classes[i].parent else { break };
+            let m = core::mem::take(&mut mask);
+            for prio in (0..8).filter(|prio| m & 1 << prio != 0) {
+                self.classes[p].feed[prio].nodes.remove(&i);
+                if self.classes[p].feed[prio].nodes.is_empty() {
+                    mask |= 1 << prio;
+                }
+            }
+            self.classes[p].prio_activity &= !mask;
+            i = p;
+        }
+        if self.classes[i].mode == Mode::CanSend {
+            let level = self.classes[i].level;
+            (0..8).filter(|prio| mask & 1 << prio != 0).for_each(|prio| {
+                self.row[level][prio].nodes.remove(&i);
+            });
+        }
+    }
+    fn change_class_mode(&mut self, i: usize, now: Time) -> i128 {
+        let (new, diff) = self.classes[i].mode(now);
+        if new != self.classes[i].mode {
+            let active = self.classes[i].prio_activity != 0;
+            if active && self.classes[i].mode != Mode::CantSend {
+                self.deactivate_prios(i);
+            }
+            self.classes[i].mode = new;
+            if active && new != Mode::CantSend {
+                self.activate_prios(i);
+            }
+        }
+        diff
+    }
+    fn charge_class(&mut self, leaf: usize, level: usize, bytes: u16, now: Time) {
+        let mut next = Some(leaf);
+        while let Some(i) = next {
+            let class = &mut self.classes[i];
+            let (tokens, ctokens) = class.elapsed(now);
+            class.tokens =
+                if class.level >= level { tokens.min(class.buffer) - i128::from(bytes) * BYTE } else { tokens };
+            class.ctokens = ctokens.min(class.cbuffer) - i128::from(bytes) * BYTE;
+            class.t_c = now;
+            let old = class.mode;
+            let diff = self.change_class_mode(i, now);
+            if old != self.classes[i].mode {
+                self.wait_pq.retain(|(_, waits)| *waits != i);
+                if self.classes[i].mode != Mode::CanSend {
+                    self.wait_pq.insert((Time(now.0 + diff as u64), i));
+                }
+            }
+            next = self.classes[i].parent;
+        }
+    }
+    fn do_events(&mut self, now: Time) {
+        while let Some((at, i)) = self.wait_pq.first().copied().filter(|(at, _)| *at <= now) {
+            self.wait_pq.remove(&(at, i));
+            let diff = self.change_class_mode(i, now);
+            if self.classes[i].mode != Mode::CanSend {
+                self.wait_pq.insert((Time(now.0 + diff as u64), i));
+            }
+        }
+    }
+    fn dequeue(&mut self, now: Time) -> Option<Held> {
+        self.do_events(now);
+        for level in 0..LEVELS {
+            for prio in 0..8 {
+                let Some(mut i) = self.row[level][prio].current() else { continue };
+                while self.classes[i].level > 0 {
+                    i = self.classes[i].feed[prio].current()?;
+                }
+                let held = self.classes[i].queue.pop_front()?;
+                let leaf = &mut self.classes[i];
+                leaf.deficit[level] -= i64::from(wire(held.size));
+                let turn = if leaf.deficit[level] < 0 { i + 1 } else { i };
+                leaf.deficit[level] += if turn > i { leaf.quantum } else { 0 };
+                let empty = leaf.queue.is_empty();
+                match leaf.parent.filter(|_| level > 0) {
+                    Some(parent) => self.classes[parent].feed[prio].turn = turn,
+                    None => self.row[0][prio].turn = turn,
+                }
+                if empty {
+                    self.deactivate_prios(i);
+                    self.classes[i].prio_activity = 0;
+                }
+                self.charge_class(i, level, held.size, now);
+                return Some(held);
+            }
+        }
+        None
+    }
+    fn enqueue(&mut self, leaf: usize, held: Held) {
+        self.classes[leaf].queue.push_back(held);
+        if self.classes[leaf].prio_activity == 0 {
+            self.classes[leaf].prio_activity = 1 << self.classes[leaf].prio;
+            self.activate_prios(leaf);
+        }
+    }
+}
+
+/// A class of a test: parent, priority, rate and ceiling in kbit/s.
+type Row = (Option<usize>, u8, u64, u64);
+
+fn reference(rows: &[Row]) -> Htb {
+    let depth = |mut i: usize| (0..).take_while(|_| rows[i].0.map(|p| i = p).is_some()).count();
+    let class = |(i, row): (usize, &Row)| {
+        let is_leaf = rows.iter().all(|(parent, ..)| *parent != Some(i));
+        let burst = |kbit: u64| (i128::from((kbit / 8).max(1)) + 1_600) * BYTE;
+        Class {
+            parent: row.0,
+            level: if is_leaf { 0 } else { LEVELS - 1 - depth(i) },
+            prio: usize::from(row.1),
+            quantum: 1_514,
+            deficit: [0; LEVELS],
+            rate: i128::from(row.2) * 1_000,
+            ceil: i128::from(row.3) * 1_000,
+            buffer: burst(row.2),
+            cbuffer: burst(row.3),
+            tokens: burst(row.2),
+            ctokens: burst(row.3),
+            t_c: Time::ZERO,
+            mode: Mode::CanSend,
+            prio_activity: 0,
+            feed: Default::default(),
+            queue: VecDeque::new(),
+        }
+    };
+    Htb { classes: rows.iter().enumerate().map(class).collect(), row: Default::default(), wait_pq: BTreeSet::new() }
+}
+
+fn document(rows: &[Row]) -> Value {
+    let leaves: Vec<usize> = (0..rows.len()).filter(|i| rows.iter().all(|row| row.0 != Some(*i))).collect();
+    let class = |(i, (parent, prio, rate, ceil)): (usize, &Row)| {
+        let mut class = json!({ "name": format!("c{i}"), "rate": format!("{rate}kbit/s"), "ceil": format!("{ceil}kbit/s"),
+            "prio": prio, "quantum": "1514B" });
+        if let Some(parent) = parent {
+            class["parent"] = json!(format!("c{parent}"));
+        }
+        if let Some(flow) = leaves.iter().position(|leaf| *leaf == i) {
+            class["match"] = json!({ "flow": flow });
+            class["limit"] = json!("1000000packets");
+        }
+        class
+    };
+    let last = leaves.last().expect("there is a leaf");
+    json!({ "kind": "htb", "default": format!("c{last}"), "classes": rows.iter().enumerate().map(class).collect::<Vec<_>>() })
+}
+
+/// A link that serves a queue which holds packets back: `step(now, arrival)` takes the arrival or sends a packet, and returns the
+/// packet with the time at which the queue wants to be called again.
+fn drive(arrivals: &[Arrival], mut step: impl FnMut(Time, Option<&Arrival>) -> (Option<(u32, u16)>, Time)) -> Log {
+    let (clock, mut log, mut next) = (RATE.clock(), Log::new(), arrivals.iter().peekable());
+    let (mut free, mut wake) = (Time::ZERO, Time::NEVER);
+    for _ in 0..20 * arrivals.len() + 1_000 {
+        let arrival = next.peek().map_or(Time::NEVER, |a| a.at);
+        let now = arrival.min(wake.max(free));
+        if now == Time::NEVER {
+            return log;
+        }
+        let comes = if arrival == now { next.next() } else { None };
+        if let Some(a) = comes {
+            step(now, Some(a));
+            wake = now;
+        }
+        if free <= now && next.peek().is_none_or(|a| a.at > now) {
+            let (sent, again) = step(now, None);
+            wake = again;
+            if let Some((seq, size)) = sent {
+                log.push((seq, Fate::Sent { marked: false }));
+                free = now + clock.tx_time(u32::from(wire(size)));
+                wake = free;
+            }
+        }
+    }
+    panic!("no end of steps");
+}
+
+fn compare(rows: &[Row], flows: u64, seed: u64) -> Log {
+    let sizes: &[u16] = &[1500, 1487, 577, 61, 1009];
+    let loads: &[f64] = &[0.2, 0.7, 1.1, 1.5, 0.05];
+    let mut arrivals = Traffic { flows, packets: 40_000, sizes, loads, ..Traffic::default() }.draw(seed);
+    arrivals.iter_mut().for_each(|a| a.ecn = tailback_qdisc::Ecn::NotEct);
+    let leaves: Vec<usize> = (0..rows.len()).filter(|i| rows.iter().all(|row| row.0 != Some(*i))).collect();
+    let mut linux = reference(rows);
+    let theirs = drive(&arrivals, |now, arrival| {
+        if let Some(a) = arrival {
+            linux.enqueue(leaves[a.flow as usize], Held::new(a));
+            return (None, now);
+        }
+        let sent = linux.dequeue(now).map(|held| (held.seq, held.size));
+        let waits = linux.classes.iter().any(|class| !class.queue.is_empty());
+        let event = linux.wait_pq.first().map_or(Time::NEVER, |(at, _)| *at);
+        (sent, if waits { event } else { Time::NEVER })
+    });
+    let spec: Spec = decode(document(rows)).unwrap();
+    Checked::check(&spec).unwrap();
+    let mut q = spec.build(&Site { bytes: u64::MAX, packets: u64::MAX, rate: RATE });
+    let (mut rng, mut dropped, mut marked, gate) = (Rng::named(1, "port"), Vec::new(), 0, Gate::default());
+    let ours = drive(&arrivals, |now, arrival| {
+        let cx = &mut Cx { rng: &mut rng, dropped: &mut dropped, marked: &mut marked };
+        if let Some(a) = arrival {
+            q.enqueue(now, packet(a), cx);
+            return (None, now);
+        }
+        if q.next_wakeup().is_some_and(|at| at <= now) {
+            q.wake(now, cx);
+        }
+        let sent = q.dequeue(now, &gate, cx).map(|p| (p.seq, p.size));
+        (sent, if q.packets() > 0 { q.next_wakeup().unwrap_or(Time::NEVER) } else { Time::NEVER })
+    });
+    assert_same(&ours, &theirs);
+    assert_eq!(ours.len(), arrivals.len());
+    ours
+}
+
+#[test]
+fn leaves_of_different_priorities_send_as_in_linux() {
+    // A root of 8 Mbit/s, an inner class of 5 with two leaves, and two leaves beside it.
+    let rows = [
+        (None, 0, 8_000, 8_000),
+        (Some(0), 0, 5_000, 6_000),
+        (Some(1), 2, 3_000, 6_000),
+        (Some(1), 1, 1_000, 4_000),
+        (Some(0), 0, 500, 2_000),
+        (Some(0), 3, 2_000, 8_000),
+    ];
+    for seed in 1..4 {
+        compare(&rows, 4, seed);
+    }
+}
+
+#[test]
+fn leaves_of_one_priority_borrow_in_turns_of_their_quanta_as_in_linux() {
+    let leaf = (Some(0), 0, 1, 9_000);
+    for seed in 1..4 {
+        compare(&[(None, 0, 9_000, 9_000), leaf, leaf, leaf, leaf], 4, seed);
+    }
+}
