@@ -1,9 +1,9 @@
 //! The receiving end: puts segments in order and acknowledges them.
 
-use crate::params::{AckClock, EcnEcho, EcnMode, Recovery, Tcp};
+use crate::params::{AckClock, EcnMode, Recovery, Tcp};
 use crate::reassembly::Reassembly;
 use crate::seq::before;
-use crate::wire::{Ack, Block};
+use crate::wire::{Ack, Block, EcnEcho};
 use tailback_units::{Dur, Time};
 
 /// The receiving end of a connection.
@@ -72,7 +72,7 @@ impl Receiver {
             ecn: tcp.ecn != EcnMode::Off,
             accurate: tcp.echo() == EcnEcho::Accurate,
             ece: false,
-            notification: (tcp.congestion_control.notification())
+            notification: (tcp.congestion_control.needs().notification)
                 .map(|apart| Box::new(Notification { apart, from: Time::ZERO })),
             keeps: !matches!(tcp.recovery, Recovery::GoBackN(_)),
             lists: matches!(tcp.recovery, Recovery::Sack(_)),

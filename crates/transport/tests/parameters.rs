@@ -54,7 +54,10 @@ fn nonsense_is_refused_with_advice() {
         (json!({ "initial-window": 0 }), "initial-window: 0 is out of range"),
         (json!({ "initial-window": "rfc1" }), "\"rfc3390\" or \"rfc6928\""),
         (json!({ "initial-window": -1 }), "-1 is negative"),
-        (json!({ "ecn-floor": "wait" }), "\"wait\" is no rule; write \"rfc3168\", \"backoff\", \"ns-2\" or \"none\""),
+        (
+            json!({ "ecn-floor": "wait" }),
+            "unknown value \"wait\"; write \"rfc3168\", \"backoff\", \"ns-2\" or \"none\"",
+        ),
         (json!({ "ecn-floor": true }), "write \"rfc3168\" (wait for the timer) or \"backoff\" (which `true` meant"),
         (json!({ "ecn-floor": false }), "write \"none\", which `false` meant"),
         (
@@ -70,7 +73,7 @@ fn nonsense_is_refused_with_advice() {
         (json!({ "timestamps": false, "spurious-timeout": "eifel" }), "`timestamps = true`"),
         (
             json!({ "dsack-undo": true, "recovery": { "kind": "newreno" } }),
-            "dsack-undo: recovery \"newreno\" hears of no duplicates; write \"sack\" or false",
+            "dsack-undo: recovery \"newreno\" has no reports of duplicates; write \"sack\" or false",
         ),
         (json!({ "window-validation": "rtt" }), "flight"),
         (json!({ "congestion-control": { "kind": "cubic", "growth-per": "byte" } }), "acknowledgement"),

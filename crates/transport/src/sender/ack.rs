@@ -1,7 +1,8 @@
 //! What an acknowledgement does.
 
 use super::{Flavour, Sender, State};
-use crate::cc::{Acked, CongestionControl};
+use crate::cc::{Acked, CongestionControl, EchoResponse, Feedback};
+use crate::line::Hop;
 use crate::params::Recovery;
 use crate::seq::{before, later};
 use crate::wire::{Ack, Block};
@@ -22,14 +23,14 @@ pub(super) struct News {
 
 impl Sender {
     /// An acknowledgement has arrived.
-    pub fn on_ack(&mut self, now: Time, ack: &Ack) {
+    pub fn on_ack(&mut self, now: Time, ack: &Ack, hops: Option<&[Hop]>) {
         if self.state == State::Opening {
             return self.on_syn_ack(now, ack);
         }
         if ack.syn || before(ack.next, self.una) || before(self.max, ack.next) || self.state == State::Closed {
             return self.on_late_ack(now, ack);
         }
-        if self.plain { self.take_in::<true>(now, ack) } else { self.take_in::<false>(now, ack) }
+        if self.plain { self.take_in::<true>(now, ack, None) } else { self.take_in::<false>(now, ack, hops) }
     }
 
     /// An acknowledgement that a later one has overtaken: what its blocks say of outstanding segments still counts (RFC
@@ -47,20 +48,21 @@ impl Sender {
         }
         let known = Ack { next: self.una, ece: false, sack, ..*ack };
         if known.has_sack() {
-            self.take_in::<false>(now, &known);
+            self.take_in::<false>(now, &known, None);
         }
     }
 
     /// Takes an acknowledgement in; `PLAIN` says that the sender is `plain`.
     #[inline(always)]
-    fn take_in<const PLAIN: bool>(&mut self, now: Time, ack: &Ack) {
+    fn take_in<const PLAIN: bool>(&mut self, now: Time, ack: &Ack, hops: Option<&[Hop]>) {
         let old = self.una;
         let advanced = ack.next.wrapping_sub(old);
         let in_flight_before = if PLAIN { self.plain_in_flight() } else { self.in_flight() };
         let used = if PLAIN { in_flight_before } else { self.used(in_flight_before) };
         let window_limited = before(old, self.full_at)
             || (self.window.cwnd < self.window.ssthresh && self.window.cwnd < 2.0 * f64::from(used));
-        self.control.on_echo(&mut self.window, advanced, ack.ece, ack.next, self.max);
+        let feedback = Feedback { advanced, ece: ack.ece, una: ack.next, next: self.max, hops };
+        self.control.on_feedback(&mut self.window, &feedback);
         let news = match self.flavour {
             Flavour::Sack if !PLAIN => self.take_selective(now, ack, advanced),
             _ => self.take_plain(now, ack, advanced),
@@ -123,8 +125,8 @@ impl Sender {
     #[inline]
     fn grow<const PLAIN: bool>(&mut self, mut acked: Acked, ended: bool) {
         // As in ns-2, an acknowledgement that asks for less does not open the window.
-        let asks_less = acked.ece && self.ecn && (PLAIN || !self.control.handles_ecn());
-        let own = !PLAIN && self.control.controls_recovery();
+        let asks_less = acked.ece && self.ecn && (PLAIN || self.profile.echo != EchoResponse::Control);
+        let own = !PLAIN && self.owns_recovery();
         if acked.delivered == 0 || (!own && (acked.recovering || ended || asks_less)) {
             return;
         }
@@ -176,6 +178,6 @@ impl Sender {
 
     /// Whether proportional rate reduction sets the window in recovery.
     pub(super) fn reduces_proportionally(&self) -> bool {
-        matches!(&self.tcp.recovery, Recovery::Sack(sack) if sack.prr) && !self.control.controls_recovery()
+        matches!(&self.tcp.recovery, Recovery::Sack(sack) if sack.prr) && !self.owns_recovery()
     }
 }

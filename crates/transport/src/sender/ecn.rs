@@ -1,9 +1,9 @@
 //! The answer to echoes of congestion experienced (RFC 3168 section 6.1.2).
 
 use super::{Sender, State};
-use crate::cc::{BackOff, Congestion, CongestionControl};
-use crate::params::EcnEcho;
+use crate::cc::{BackOff, Congestion, EchoResponse};
 use crate::seq::before;
+use crate::wire::EcnEcho;
 use tailback_units::Time;
 
 impl Sender {
@@ -25,7 +25,7 @@ impl Sender {
         }
         self.cwr = true;
         self.reduced_at = self.max;
-        if self.control.handles_ecn() {
+        if self.profile.echo == EchoResponse::Control {
             return false;
         }
         self.by_echo = true;

@@ -31,8 +31,7 @@ mod state;
 mod tests;
 mod timeout;
 
-use crate::cc::{BackOff, CongestionControl, Window};
-use crate::line::Hop;
+use crate::cc::{BackOff, CongestionControl, Pacing, Profile, RecoveryWindow, SentCalls, Window};
 use crate::params::{Recovery, SpuriousTimeout, Tcp, WindowValidation};
 use crate::registry::Control;
 use crate::rtt::Rtt;
@@ -96,6 +95,7 @@ pub struct Sender {
     /// Whether it has no scoreboard, samples no rate, marks nothing and paces nothing, and its control is plain. So
     /// most senders are, and what handles each of their segments and acknowledgements leaves out all that.
     plain: bool,
+    profile: Profile,
     /// Whether segment `timed` is being timed.
     timing: bool,
     /// Whether a partial acknowledgement has come in this recovery.
@@ -134,14 +134,15 @@ impl Sender {
             }
         };
         let reserve = tcp.reservation.as_ref().map(|params| Box::new(Reserve::new(params, tcp, rng.clone())));
-        let mut control = tcp.congestion_control.build(tcp, rng);
+        let setup = tcp.setup();
+        let control = tcp.congestion_control.build(&setup, rng);
+        let profile = control.profile();
+        debug_assert!(profile.paces || control.pacing() == Pacing::default(), "the profile excludes pacing");
         let ssthresh = tcp.initial_ssthresh.map_or(f64::INFINITY, f64::from);
-        let mut window = Window { cwnd: f64::from(tcp.initial_window()), ssthresh };
-        control.begin(&mut window);
-        let marking = reserve.is_some() || control.marks();
+        let window = Window { cwnd: tcp.congestion_control.initial_window(&setup), ssthresh };
+        let marking = reserve.is_some() || profile.sent == SentCalls::Marks;
         let by_flight = tcp.window_validation == WindowValidation::Flight;
-        let plain = control.is_plain() && board.is_none() && !marking && !tcp.pacing && by_flight;
-        debug_assert!(!control.is_plain() || is_told_only(&control), "it says what it is not asked");
+        let plain = profile.is_plain() && board.is_none() && !marking && !tcp.pacing && by_flight;
         Sender {
             window,
             una: 0,
@@ -167,6 +168,7 @@ impl Sender {
             ecn: false,
             marking,
             plain,
+            profile,
             timing: false,
             partial: false,
             syns: 0,
@@ -178,7 +180,7 @@ impl Sender {
             expiry: Time::NEVER,
             last_sent: Time::ZERO,
             counts: Counts::default(),
-            pace: (control.samples_rate()).then(|| Box::new(Pace { sampler: Some(Box::default()), ..Pace::default() })),
+            pace: (profile.samples_rate).then(|| Box::new(Pace { sampler: Some(Box::default()), ..Pace::default() })),
             control,
             board,
             rare: reserve.map(|reserve| Box::new(Rare { reserve: Some(reserve), ..Rare::default() })),
@@ -210,7 +212,7 @@ impl Sender {
     pub fn deadline(&self) -> Time {
         let timers = self.board.as_ref().map_or(self.expiry, |board| self.expiry.min(board.probe.at));
         match &self.pace {
-            Some(pace) if pace.holds => timers.min(pace.release).min(self.control.next_change()),
+            Some(pace) if pace.holds => timers.min(pace.release).min(self.pacing().changes_at),
             _ => timers,
         }
     }
@@ -231,12 +233,6 @@ impl Sender {
         self.hold_for_pace(false);
     }
 
-    /// What the switches on the way have written into segment `ack.next - 1`, which the next call of
-    /// [`Sender::on_ack`] acknowledges.
-    pub fn on_telemetry(&mut self, hops: &[Hop]) {
-        self.control.on_telemetry(hops);
-    }
-
     /// Congestion window, segments; fast recovery's inflation is not part of it.
     pub fn cwnd(&self) -> f64 {
         self.window.cwnd
@@ -255,7 +251,7 @@ impl Sender {
     }
     /// Retransmission timeout, doublings included.
     pub fn rto(&self) -> Dur {
-        let interval = self.control.interval();
+        let interval = self.pacing().interval;
         if interval > Dur::ZERO {
             // The interval has the doublings in it already.
             return self.rtt.base().max(interval).min(self.tcp.timers.max_rto);
@@ -376,7 +372,15 @@ impl Sender {
     }
     /// What happens below a window of one segment.
     fn back_off(&self) -> BackOff {
-        self.control.back_off().unwrap_or(self.tcp.ecn_floor.back_off())
+        self.profile.below_one.unwrap_or(self.tcp.ecn_floor.back_off())
+    }
+    /// Pacing by the congestion control.
+    #[inline]
+    fn pacing(&self) -> Pacing {
+        if self.profile.paces { self.control.pacing() } else { Pacing::default() }
+    }
+    fn owns_recovery(&self) -> bool {
+        self.profile.recovery == RecoveryWindow::Control
     }
     /// New segments transmitted since the start. Unlike `max` it does not wrap.
     fn transmitted_once(&self) -> u64 {
@@ -389,12 +393,4 @@ impl Sender {
     fn flight_size(&self) -> u32 {
         self.max.wrapping_sub(self.una).min(self.allowed())
     }
-}
-
-/// Whether a control says by default what [`CongestionControl::is_plain`] promises.
-fn is_told_only(control: &Control) -> bool {
-    let asked = [control.samples_rate(), control.controls_recovery(), control.handles_ecn(), control.marks()];
-    let paces =
-        control.pacing_rate().is_some() || control.interval() > Dur::ZERO || control.next_change() < Time::NEVER;
-    !paces && asked == [false; 4]
 }

@@ -2,7 +2,7 @@
 
 use super::ack::News;
 use super::{Flavour, Sender, State};
-use crate::cc::{Congestion, CongestionControl};
+use crate::cc::{Congestion, EchoResponse, RecoveryWindow};
 use crate::params::{Exit, NewReno, Recovery, Reno};
 use crate::seq::before;
 use crate::wire::Ack;
@@ -74,7 +74,7 @@ impl Sender {
             self.state = State::Loss;
             self.nxt = self.una;
             self.dupacks = 0;
-            if !self.control.controls_recovery() {
+            if !self.owns_recovery() {
                 self.window.cwnd = self.least_window();
             }
             return;
@@ -89,7 +89,7 @@ impl Sender {
         self.watch_eifel();
         let flight = self.flight_size();
         let own = self.sets_window();
-        if self.is_reduced() && !self.control.loss_counts_after_echo() {
+        if self.is_reduced() && self.profile.echo != EchoResponse::ThenLoss {
             if !own {
                 self.window.ssthresh = self.window.cwnd;
             }
@@ -107,14 +107,14 @@ impl Sender {
         self.recover = self.max;
         self.reduced_at = self.max;
         self.by_echo = false;
-        if !self.control.controls_recovery() && !self.reduces_proportionally() && !own {
+        if !self.owns_recovery() && !self.reduces_proportionally() && !own {
             self.window.cwnd = self.window.ssthresh;
         }
     }
 
     /// Whether the congestion control has set the window of recovery, which is kept at its end.
     pub(super) fn sets_window(&self) -> bool {
-        self.control.halves_window() && !self.reduces_proportionally()
+        self.profile.recovery == RecoveryWindow::AtLoss && !self.reduces_proportionally()
     }
 
     /// RFC 6582 section 3.2 step 3, partial acknowledgement.
@@ -157,7 +157,7 @@ impl Sender {
         if let Recovery::Reno(Reno { careful: false }) = self.tcp.recovery {
             self.recover = self.una.wrapping_sub(1);
         }
-        if self.control.controls_recovery() {
+        if self.owns_recovery() {
             return;
         }
         if !self.sets_window() && exit != Exit::Open {

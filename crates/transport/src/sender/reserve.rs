@@ -3,7 +3,7 @@
 
 use super::send::Choice;
 use super::{Sender, State};
-use crate::cc::{Congestion, CongestionControl, Window};
+use crate::cc::{Congestion, CongestionControl, CongestionEvent, Window};
 use crate::params::{Reservation, ReservedWindow, Tcp, Timed, Transmission};
 use crate::seq::before;
 use crate::wire::Segment;
@@ -22,7 +22,7 @@ pub(super) struct Marks {
 
 impl Marks {
     /// Segment `seq` is sent, or sent again; all before `una` has been acknowledged.
-    fn set(&mut self, seq: u32, una: u32, marked: bool) {
+    pub fn set(&mut self, seq: u32, una: u32, marked: bool) {
         while self.first != una && !self.sent.is_empty() {
             self.sent.pop_front();
             self.first = self.first.wrapping_add(1);
@@ -155,19 +155,12 @@ impl Sender {
         (pace.release, pace.holds) = (at, true);
     }
 
-    /// Whether segment `seq` with `payload` bytes, which is being sent (`again`), is marked.
-    pub(super) fn mark(&mut self, now: Time, seq: u32, payload: u16, again: bool) -> bool {
-        let header = self.tcp.header.0 as u32;
-        let marked = match &mut self.rare().reserve {
-            Some(reserve) => {
-                reserve.bucket.fill(now);
-                reserve.bucket.take(u32::from(payload) + header)
-            }
-            None => self.control.mark(now, again.then(|| self.was_marked(seq))),
-        };
-        let una = self.una;
-        self.rare().marks.set(seq, una, marked);
-        marked
+    /// Takes the tokens of a segment; returns `true` if there are enough, so that it is marked.
+    pub(super) fn take_tokens(&mut self, now: Time, payload: u16) -> bool {
+        let length = u32::from(payload) + self.tcp.header.0 as u32;
+        let Some(reserve) = &mut self.rare().reserve else { return false };
+        reserve.bucket.fill(now);
+        reserve.bucket.take(length)
     }
 
     /// Segments that the reservation carries in a round trip, where only the rest of the window is
@@ -187,18 +180,15 @@ impl Sender {
     /// Tells the congestion control of congestion: of all the window, or of what is above the
     /// reservation if an unmarked segment was lost.
     pub(super) fn reduce(&mut self, why: Congestion, now: Time, flight: u32) {
-        if !self.marking {
-            return self.control.on_congestion(&mut self.window, why, now, flight);
-        }
-        let marked = why != Congestion::Ecn && self.was_marked(self.una);
-        self.control.on_loss_of(marked);
-        let reserved = if marked { 0.0 } else { self.reserved_window() };
+        let marked = self.marking && why != Congestion::Ecn && self.was_marked(self.una);
+        let event = CongestionEvent { marked, ..CongestionEvent::new(why, now, flight) };
+        let reserved = if marked || !self.marking { 0.0 } else { self.reserved_window() };
         if reserved == 0.0 {
-            return self.control.on_congestion(&mut self.window, why, now, flight);
+            return self.control.on_congestion(&mut self.window, &event);
         }
         let mut excess = Window { cwnd: f64::max(0.0, self.window.cwnd - reserved), ssthresh: self.window.ssthresh };
         let above = f64::max(0.0, f64::from(flight) - reserved);
-        self.control.on_congestion(&mut excess, why, now, above as u32);
+        self.control.on_congestion(&mut excess, &CongestionEvent { in_flight: above as u32, ..event });
         // ssthresh = rwnd + (cwnd − rwnd)/2, without the rounding of the control's whole segments.
         self.window.ssthresh =
             reserved + if why == Congestion::Ecn { excess.ssthresh } else { f64::max(above / 2.0, 1.0) };

@@ -4,7 +4,7 @@ use super::ack::News;
 use super::prr::Prr;
 use super::state::{Awaits, Probe};
 use super::{Sender, State};
-use crate::cc::{Congestion, CongestionControl};
+use crate::cc::{Congestion, EchoResponse};
 use crate::params::{Pipe, Recovery};
 use crate::seq::before;
 use crate::wire::Ack;
@@ -122,7 +122,7 @@ impl Sender {
     }
 
     fn window_after_recovery(&mut self) {
-        if !self.control.controls_recovery() && !self.sets_window() {
+        if !self.owns_recovery() && !self.sets_window() {
             self.window.cwnd = self.window.ssthresh;
         }
         self.recovered();
@@ -188,13 +188,13 @@ impl Sender {
             && !duplicate
             && repaired
             && self.state == State::Open
-            && (!self.is_reduced() || self.control.loss_counts_after_echo())
+            && (!self.is_reduced() || self.profile.echo == EchoResponse::ThenLoss)
         {
             let flight = self.flight_size();
             self.reduce(Congestion::Loss, now, flight);
             self.reduced_at = self.max;
             self.by_echo = false;
-            if !self.control.controls_recovery() && !self.sets_window() {
+            if !self.owns_recovery() && !self.sets_window() {
                 self.window.cwnd = self.window.ssthresh;
             }
         }

@@ -2,7 +2,7 @@
 
 use super::state::{Awaits, Probe};
 use super::{Flavour, Sender, State};
-use crate::cc::CongestionControl;
+use crate::cc::{CongestionControl, Sent, SentCalls, Timer};
 use crate::params::{Recovery, SpuriousTimeout, WindowValidation};
 use crate::seq::before;
 use crate::wire::{Ecn, Segment};
@@ -47,13 +47,13 @@ impl Sender {
         }
         // The first repair of a loss leaves at once; all else waits for its time.
         if !(self.force || self.force_probe) {
-            let gap = self.control.interval();
-            if gap > Dur::ZERO {
+            let pacing = self.pacing();
+            if pacing.interval > Dur::ZERO {
                 let pace = self.pace.get_or_insert_default();
-                pace.release = pace.release.max(self.last_sent + gap);
+                pace.release = pace.release.max(self.last_sent + pacing.interval);
             }
-            if now < self.release() && self.control.next_change() <= now {
-                self.control.pass(now);
+            if now < self.release() && pacing.changes_at <= now {
+                self.control.on_timer(now, Timer::Control);
                 self.pace.get_or_insert_default().release = self.last_sent;
                 self.space(self.last_sent);
             }
@@ -70,7 +70,7 @@ impl Sender {
     /// RFC 5681 section 4.1.
     fn restart_after_idle(&mut self, now: Time) {
         let idle = self.tcp.slow_start_restart && now.since(self.last_sent) > self.rto();
-        if idle && !self.held && !self.control.controls_recovery() {
+        if idle && !self.held && !self.owns_recovery() {
             let restart = f64::from(self.tcp.initial_window()).max(self.least_window());
             self.window.cwnd = self.window.cwnd.min(restart);
         }
@@ -220,14 +220,31 @@ impl Sender {
             if !retransmission {
                 self.arm_probe(now);
             }
-            self.control.on_sent(now, idle);
         }
         let capable = self.ecn && (!retransmission || self.tcp.ecn_retransmissions);
         let cwr = self.cwr && (!retransmission || self.tcp.ecn_retransmissions);
         self.cwr &= !cwr;
         let ecn = if capable { self.tcp.ect.codepoint() } else { Ecn::NotEct };
-        let marked = (!PLAIN && self.marking).then(|| self.mark(now, seq, payload, retransmission));
+        let marked = if PLAIN { None } else { self.note_sent(now, idle, seq, payload, retransmission) };
         Segment { seq, payload, ecn, cwr, retransmission, marked }
+    }
+
+    /// Tells the control, and the reservation, of a segment; whether it is marked.
+    fn note_sent(&mut self, now: Time, idle: bool, seq: u32, payload: u16, again: bool) -> Option<bool> {
+        let marks = self.profile.sent == SentCalls::Marks;
+        let own = if self.profile.sent == SentCalls::Never {
+            false
+        } else {
+            let was_marked = (marks && again).then(|| self.was_marked(seq));
+            self.control.on_sent(&Sent { now, idle, was_marked })
+        };
+        let marked = if self.marking && !marks { self.take_tokens(now, payload) } else { own };
+        if !self.marking {
+            return None;
+        }
+        let una = self.una;
+        self.rare().marks.set(seq, una, marked);
+        Some(marked)
     }
 
     #[cold]
@@ -270,8 +287,7 @@ impl Sender {
 
     /// Sets when the next segment may leave.
     fn space(&mut self, now: Time) {
-        let rate = self.control.pacing_rate();
-        let gap = match rate {
+        let gap = match self.pacing().rate {
             Some(rate) => Dur::from_secs_f64(1.0 / rate),
             None if self.tcp.pacing => {
                 let factor = if self.window.cwnd < self.window.ssthresh { 2.0 } else { 1.2 };

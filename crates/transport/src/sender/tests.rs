@@ -45,7 +45,7 @@ fn numbers_wrap_in_every_flavour() {
                 }
             }
             acks.extend(receiver.on_timer(now + Dur::from_ms(40)));
-            acks.iter().for_each(|ack| sender.on_ack(now, ack));
+            acks.iter().for_each(|ack| sender.on_ack(now, ack, None));
             if acks.is_empty() {
                 now = now.max(sender.deadline());
                 sender.on_timer(now);
@@ -86,11 +86,11 @@ fn short_segments_keep_their_length_when_sent_again() {
     let first = payloads(&mut sender, Time::ZERO);
     assert_eq!(first[..5], [1000, 1000, 500, 10, 1000]);
     let ack = Ack { next: 1, ece: false, syn: false, echo: Time::ZERO, sack: [Block::default(); 3] };
-    sender.on_ack(Time::ZERO + Dur::from_ms(10), &ack);
+    sender.on_ack(Time::ZERO + Dur::from_ms(10), &ack, None);
     while sender.poll(Time::ZERO + Dur::from_ms(10)).is_some() {}
     let expiry = sender.deadline();
     sender.on_timer(expiry);
     assert_eq!(payloads(&mut sender, expiry), [1000]);
-    sender.on_ack(expiry + Dur::from_ms(10), &Ack { next: 2, echo: expiry, ..ack });
+    sender.on_ack(expiry + Dur::from_ms(10), &Ack { next: 2, echo: expiry, ..ack }, None);
     assert_eq!(payloads(&mut sender, expiry + Dur::from_ms(10)), [500, 10]);
 }

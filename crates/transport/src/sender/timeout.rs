@@ -2,7 +2,7 @@
 
 use super::board::Taken;
 use super::{Sender, State};
-use crate::cc::{Congestion, CongestionControl};
+use crate::cc::{Congestion, CongestionControl, EchoResponse, Timer};
 use crate::params::{Recovery, SpuriousTimeout};
 use crate::seq::before;
 use crate::wire::Ack;
@@ -34,10 +34,10 @@ impl Sender {
         }
         self.counts.timeouts += 1;
         let rto = self.rto();
-        let own = self.control.controls_recovery();
+        let own = self.owns_recovery();
         // RFC 5681 section 3.1: once for each segment, however often it times out.
         let again = self.state == State::Loss && self.expired_at == self.una;
-        if !again || self.control.hears_each_expiry() {
+        if !again || self.profile.every_expiry {
             if self.state != State::Loss {
                 self.keep_window();
             }
@@ -47,14 +47,14 @@ impl Sender {
             let flight = self.flight_size();
             let ssthresh = self.window.ssthresh;
             self.reduce(Congestion::Timeout, now, flight);
-            if self.is_reduced() && !self.control.loss_counts_after_echo() {
+            if self.is_reduced() && self.profile.echo != EchoResponse::ThenLoss {
                 // RFC 3168 section 6.1.2: not again within a window.
                 self.window.ssthresh = ssthresh;
             }
             self.cwr |= self.ecn;
         }
         self.expired_at = self.una;
-        self.control.on_expiry(rto);
+        self.control.on_timer(now, Timer::Retransmission(rto));
         if !own {
             self.window.cwnd = self.least_window();
         }
@@ -166,7 +166,7 @@ impl Sender {
     /// Step 3a: segments were lost indeed.
     fn f_rto_real(&mut self) {
         self.f_rto = FRto::Off;
-        if !self.control.controls_recovery() {
+        if !self.owns_recovery() {
             self.window.cwnd = self.window.cwnd.min(3.0);
         }
         if self.board.is_none() {
@@ -210,7 +210,7 @@ impl Sender {
         let Some(rare) = &mut self.rare else { return };
         rare.doubt = None;
         let Some(prior) = rare.prior.take() else { return };
-        if !self.control.controls_recovery() {
+        if !self.owns_recovery() {
             self.window.cwnd = self.window.cwnd.max(prior.cwnd);
             self.window.ssthresh = prior.ssthresh;
         }

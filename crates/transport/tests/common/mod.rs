@@ -137,7 +137,7 @@ impl<F: FnMut(Time, &Segment) -> Fate, G: FnMut(Time, &Ack) -> Fate> Net<F, G> {
                         self.answer(ack);
                     }
                     Event::Ack(ack) => {
-                        self.sender.on_ack(self.now, &ack);
+                        self.sender.on_ack(self.now, &ack, None);
                         self.pump();
                     }
                 }
