@@ -244,7 +244,7 @@ fn hpcc_adds_what_its_target_leaves_free_shared_by_the_senders() {
     }
 }
 
-/// N equal HPCC senders at a link: each acknowledgement comes a round trip after its segment, and tells a
+/// N equal HPCC senders at a link: each acknowledgement comes a round trip after its segment, and reports a
 /// queue of what is more than a product in flight.
 #[test]
 fn hpcc_keeps_the_busiest_link_at_ninety_five_per_cent_and_its_queue_empty() {
@@ -277,7 +277,7 @@ fn hpcc_keeps_the_busiest_link_at_ninety_five_per_cent_and_its_queue_empty() {
 }
 
 #[test]
-fn hpcc_waits_for_a_second_look_after_a_change_of_the_way() {
+fn hpcc_needs_two_samples_after_a_change_of_path() {
     let mut control = hpcc::Params::default().build(&known().setup(), rng());
     let mut window = window();
     let hop = Hop { port: 1, queue: 1_000_000, at: at_us(1), busy: Dur(0), rate: Rate::mbit(10_000) };
@@ -290,7 +290,7 @@ fn hpcc_waits_for_a_second_look_after_a_change_of_the_way() {
 }
 
 #[test]
-fn swift_settles_where_the_delay_is_its_target() {
+fn swift_converges_to_its_target_delay() {
     let tcp = known();
     let mut control = swift::Params::default().build(&tcp.setup(), rng());
     let mut window = window();
@@ -341,7 +341,7 @@ fn swift_below_one_segment_spaces_them_by_more_than_a_round_trip() {
 }
 
 #[test]
-fn a_gap_makes_an_adapter_send_everything_again_from_there_and_the_receiver_keeps_nothing_beyond_it() {
+fn go_back_n_resends_all_segments_from_a_gap_and_the_receiver_discards_those_beyond_it() {
     let rdma = Rdma { window: Some(64), ..Rdma::default() };
     let tcp = Tcp { ecn: EcnMode::Off, ..rdma.connection() };
     let mut receiver = Receiver::new(&tcp);
@@ -369,7 +369,7 @@ fn a_gap_makes_an_adapter_send_everything_again_from_there_and_the_receiver_keep
 
 /// A queue that marks would drop what cannot be marked: flow control would not be lossless for what is sent again.
 #[test]
-fn an_adapter_s_repeated_segments_can_be_marked_like_all_others() {
+fn retransmissions_of_an_adapter_are_ecn_capable() {
     let (lost, again) = (Cell::new(false), Cell::new(0));
     let fate = |_: Time, segment: &tailback_transport::Segment| {
         assert_eq!(segment.ecn, tailback_transport::Ecn::Ect0, "{segment:?}");
@@ -385,7 +385,7 @@ fn an_adapter_s_repeated_segments_can_be_marked_like_all_others() {
 }
 
 #[test]
-fn without_congestion_control_an_adapter_sends_at_the_rate_of_its_line_or_as_far_as_its_window_goes() {
+fn without_congestion_control_an_adapter_is_limited_by_its_window_only() {
     for (window, outstanding) in [(None, 5_000), (Some(64), 64), (Some(4), 4)] {
         let rdma = Rdma { window, congestion_control: Cc::Fixed(Default::default()), ..Rdma::default() };
         let mut sender = Sender::new(&Arc::new(rdma.connection()), rng());
@@ -396,7 +396,7 @@ fn without_congestion_control_an_adapter_sends_at_the_rate_of_its_line_or_as_far
 }
 
 #[test]
-fn an_adapter_whose_every_segment_is_marked_goes_on_with_one_at_a_time_and_waits_for_no_timer() {
+fn an_adapter_whose_segments_are_all_marked_continues_with_a_window_of_one_without_timeouts() {
     let rdma = Rdma { congestion_control: Cc::Dctcp(Default::default()), ..Rdma::default() };
     let fate = |_: Time, _: &tailback_transport::Segment| Fate { marked: true, ..Fate::default() };
     let mut net = Net::new(rdma.connection(), Dur::from_us(5), fate, answer);
@@ -438,7 +438,7 @@ fn parameters_out_of_range_are_refused_by_name() {
 }
 
 #[test]
-fn swift_cuts_once_a_round_trip_for_losses_too_and_falls_to_its_least_window_at_the_fifth_expiry_in_a_row() {
+fn swift_reduces_once_per_round_trip_for_losses_and_resets_at_the_fifth_consecutive_expiry() {
     let mut control = swift::Params::default().build(&known().setup(), rng());
     let mut window = window();
     control.on_ack(&mut window, &acked(at_us(0), Dur::from_us(10), false));

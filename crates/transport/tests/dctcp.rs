@@ -26,7 +26,7 @@ fn alpha(control: &dctcp::Dctcp) -> f64 {
 }
 
 #[test]
-fn it_asks_for_the_accurate_echo() {
+fn dctcp_needs_the_accurate_echo() {
     assert_eq!(Cc::Dctcp(dctcp::Params::default()).needs().echo, EcnEcho::Accurate);
     assert_eq!(tcp(json!({ "congestion-control": { "kind": "dctcp" } })).echo(), EcnEcho::Accurate);
 }

@@ -103,7 +103,7 @@ pub struct Window {
 /// Window of a control that limits by rate only: never reached.
 pub(crate) const NO_WINDOW: f64 = 1e9;
 
-/// Pacing that a congestion control asks for.
+/// Pacing set by a congestion control.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pacing {
     /// Pacing rate, segments per second. `None`: segments leave as soon as the window allows.
@@ -133,7 +133,7 @@ impl Default for Pacing {
 /// Capabilities of a congestion control. They are constant, and the sender reads them once, when it is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Profile {
-    /// Who sets the window during loss recovery.
+    /// Owner of the window during loss recovery.
     pub recovery: RecoveryWindow,
     /// Response to an echo of congestion.
     pub echo: EchoResponse,
@@ -158,7 +158,7 @@ impl Profile {
     }
 }
 
-/// Who sets the congestion window during loss recovery and after a timeout.
+/// Owner of the congestion window during loss recovery and after a timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum RecoveryWindow {
     /// The sender: fast recovery or proportional rate reduction, and `ssthresh` at the end.
@@ -211,7 +211,7 @@ pub enum BackOff {
     /// As "backoff", for windows below two segments (ns-2.35).
     #[serde(rename = "ns-2")]
     Ns2,
-    /// The control spaces segments by [`Pacing::interval`].
+    /// The congestion control spaces segments further apart than a round trip.
     #[default]
     Interval,
 }

@@ -1,4 +1,4 @@
-//! What cannot be seen from outside: size, and numbers that wrap.
+//! Properties that the public interface does not show: size, and numbers that wrap.
 
 use super::*;
 use crate::wire::{Ack, Block};
@@ -9,7 +9,7 @@ fn sender(document: serde_json::Value) -> Sender {
     Sender::new(&Arc::new(tcp), Rng::named(1, "sender"))
 }
 
-/// Moves both ends to just before the wrap, as if four thousand million segments had gone before.
+/// Moves both ends to just before the wrap, as after 2^32 segments.
 fn at_the_wrap(sender: &mut Sender, receiver: &mut Receiver) {
     let start = u32::MAX - 20;
     sender.number_from(start);
@@ -69,7 +69,7 @@ fn without_sack_no_memory_grows_with_the_window() {
     let mut sender = sender(serde_json::json!({ "recovery": { "kind": "newreno" }, "initial-window": 1000 }));
     sender.offer(Time::ZERO, u64::MAX);
     while sender.poll(Time::ZERO).is_some() {}
-    assert!(sender.board.is_none() && sender.pace.is_none() && sender.rare.is_none());
+    assert!(sender.board.is_none() && sender.pace.is_none() && sender.cold.is_none());
 }
 
 #[test]
