@@ -30,7 +30,7 @@ impl Telemetry {
     pub fn new(plan: &Plan) -> Option<Box<Telemetry>> {
         let mut logs = Vec::new();
         let of_flow = plan.flows.iter().map(|flow| {
-            if !flow.transport.as_ref().is_some_and(|tcp| tcp.congestion_control.telemetry()) {
+            if !flow.transport.as_ref().is_some_and(|tcp| tcp.congestion_control.needs().telemetry) {
                 return NONE;
             }
             logs.push(Log::default());

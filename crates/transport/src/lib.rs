@@ -1,15 +1,18 @@
-//! Transports, sans-IO: segments and acknowledgements in, segments and acknowledgements out, no
-//! simulator in sight.
+//! Transports, sans-IO: segments and acknowledgements in, segments and acknowledgements out,
+//! independent of the simulator.
 //!
-//! Read in this order: [`Segment`] and [`Ack`] are what travels; a [`Sender`] is told what the
-//! application has to send ([`Sender::offer`]), which acknowledgements come in and when a timer is
-//! due, and is asked what to transmit ([`Sender::poll`]); a [`Receiver`] answers segments with
-//! acknowledgements. The two know the time only as an argument.
+//! Reading order: [`Segment`] and [`Ack`]; a [`Sender`] has four verbs, [`Sender::offer`] (the
+//! application writes), [`Sender::on_ack`], [`Sender::on_timer`] and [`Sender::poll`] (the next
+//! segment to transmit); a [`Receiver`] returns acknowledgements for segments. Time is an argument.
 //!
-//! Everything is counted in segments, as in ns-2 and in Linux: the window, the sequence numbers,
-//! the slow-start threshold. A congestion control is one file in `cc/` and one line in `registry.rs`.
+//! The unit of windows, sequence numbers and thresholds is the segment, as in ns-2 and in Linux.
+//! A congestion control is one file in `cc/` and one line in `registry.rs`.
+//!
+//! Modules import in one direction (`tests/layers.rs`): `seq`, `line`, `wire`, `check` <- `cc` <- `registry` <- `params`
+//! <- `rtt`, `sender`, `receiver`.
 
 pub mod cc;
+mod check;
 mod line;
 mod params;
 mod reassembly;
@@ -22,11 +25,11 @@ mod wire;
 
 pub use line::{Hop, Line};
 pub use params::{
-    AckClock, Acknowledgement, Clock, Delayed, DelayedAck, EcnEcho, EcnFloor, EcnMode, Ect, Exit, GoBackN,
-    InitialWindow, LimitedTransmit, NewReno, Pipe, Rdma, Recovery, Reno, Reservation, ReservedWindow, Sack,
-    SpuriousTimeout, Tahoe, Tcp, Timed, Timers, Transmission, WhenLimited, WindowRule, WindowValidation,
+    AckClock, Acknowledgement, Clock, Delayed, DelayedAck, EcnFloor, EcnMode, Ect, Exit, GoBackN, InitialWindow,
+    LimitedTransmit, NewReno, Pipe, Rdma, Recovery, Reno, Reservation, ReservedWindow, Sack, SpuriousTimeout, Tahoe,
+    Tcp, Timed, Timers, Transmission, WhenLimited, WindowRule, WindowValidation,
 };
 pub use receiver::Receiver;
 pub use registry::{Cc, Control};
 pub use sender::{Sender, State, Statistics};
-pub use wire::{Ack, Block, Ecn, Segment};
+pub use wire::{Ack, Block, Ecn, EcnEcho, Segment};

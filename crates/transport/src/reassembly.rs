@@ -1,4 +1,4 @@
-//! Segments that arrived out of order.
+//! Reassembly of segments that arrive out of order.
 
 use crate::seq::before;
 use crate::wire::Block;
@@ -11,16 +11,16 @@ struct Run {
     bytes: u64,
 }
 
-/// Segments above the next one expected, as runs, and which of them were touched last.
+/// Segments above the next one expected, as runs, with the runs that grew last.
 #[derive(Debug, Default)]
 pub(crate) struct Reassembly {
-    /// In ascending order, not touching.
+    /// Runs in ascending order, with gaps between them.
     runs: Vec<Run>,
-    /// Segments of the runs that were touched last, the newest first, at most one a run; none as long as nobody is told.
+    /// A segment of each of the runs that grew last, the newest first. `None` if acknowledgements have no blocks.
     recent: Option<Box<Recent>>,
 }
 
-/// As many runs as are remembered for blocks: one more than the blocks of an acknowledgement.
+/// Number of recent runs stored: one more than the blocks of an acknowledgement.
 const RECENT: usize = 4;
 
 /// A list of at most [`RECENT`] segments.
@@ -43,7 +43,7 @@ impl Recent {
         }
         self.len = len as u8;
     }
-    /// Puts one first; the last goes if there are too many.
+    /// Adds a segment in front; removes the last one of a full list.
     fn push_front(&mut self, seq: u32) {
         self.listed.rotate_right(1);
         self.listed[0] = seq;
@@ -61,7 +61,7 @@ impl Reassembly {
         self.runs.iter().map(|run| u64::from(run.end.wrapping_sub(run.start))).sum()
     }
 
-    /// Adds a segment; false if it is there already.
+    /// Adds a segment; returns `false` if it is held already.
     pub(crate) fn insert(&mut self, seq: u32, payload: u16) -> bool {
         // The first run that ends behind `seq`.
         let at = self.runs.partition_point(|run| !before(seq, run.end));
@@ -90,7 +90,7 @@ impl Reassembly {
                 right.bytes += bytes;
             }
             (false, false) => {
-                // Mostly there is one run and no more; a list left to itself begins with room for four.
+                // One run is the common case; `push` would allocate room for four.
                 if self.runs.is_empty() {
                     self.runs.reserve_exact(1);
                 }
@@ -100,7 +100,7 @@ impl Reassembly {
         true
     }
 
-    /// `next` is now in order: the segment after what follows it without a gap, and the bytes of that.
+    /// Removes the run that begins at `next`; returns the segment after it and its bytes.
     pub(crate) fn release(&mut self, next: u32) -> (u32, u64) {
         match self.runs.first().copied() {
             Some(run) if run.start == next => {
@@ -114,8 +114,8 @@ impl Reassembly {
         }
     }
 
-    /// The blocks of an acknowledgement: the duplicate if there is one (RFC 2883), then the runs
-    /// that were touched last, the newest first (RFC 2018 section 4).
+    /// Returns the blocks of an acknowledgement: the duplicate if there is one (RFC 2883), then the runs
+    /// that grew last, the newest first (RFC 2018 section 4).
     #[inline]
     pub(crate) fn blocks(&self, duplicate: Block) -> [Block; 3] {
         let recent = self.recent.as_ref().map_or(&[][..], |recent| recent.as_slice());
@@ -147,7 +147,7 @@ impl Reassembly {
         self.runs.get(at).filter(|run| !before(seq, run.start))
     }
 
-    /// The run of `seq`, which is held, is the one to tell of first.
+    /// Makes the run of `seq`, which is held, the newest.
     pub(crate) fn touch(&mut self, seq: u32) {
         let run = self.run_of(seq).copied();
         let recent = self.recent.get_or_insert_default();

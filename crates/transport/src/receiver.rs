@@ -1,63 +1,68 @@
-//! The receiving end: puts segments in order and acknowledges them.
+//! The receiving end of a connection: reassembly and acknowledgements.
 
-use crate::params::{AckClock, EcnEcho, EcnMode, Recovery, Tcp};
+use crate::params::{AckClock, EcnMode, Recovery, Tcp};
 use crate::reassembly::Reassembly;
 use crate::seq::before;
-use crate::wire::{Ack, Block};
+use crate::wire::{Ack, Block, EcnEcho};
 use tailback_units::{Dur, Time};
 
 /// The receiving end of a connection.
 ///
-/// After each call arm one timer for [`Receiver::deadline`].
+/// After each call set one timer to [`Receiver::deadline`].
 ///
 /// Differs from RFC 7323 section 4.3: the acknowledgement of a segment out of order echoes that
-/// segment, not the last one in order. No round trip is measured by it, and RACK (RFC 8985 section
-/// 6.2 step 2), which compares it with the time of a retransmission, needs it so.
+/// segment, not the last one in order. It does not measure a round trip, and RACK (RFC 8985 section
+/// 6.2 step 2) compares it with the time of a retransmission.
 #[derive(Debug)]
 pub struct Receiver {
-    /// The next segment expected in order.
+    /// Next segment expected in order.
     next: u32,
-    /// The same in the last acknowledgement.
+    /// `next` in the last acknowledgement.
     acknowledged: u32,
-    /// Segments in order since then.
+    /// Segments in order since the last acknowledgement.
     pending: u32,
+    /// Time at which a delayed acknowledgement is due; [`Time::NEVER`]: there is none.
     deadline: Time,
+    /// Upper bound of the delay of an acknowledgement.
     timeout: Dur,
-    /// When the earliest segment not acknowledged was sent (TS.Recent of RFC 7323).
+    /// Transmission of the earliest segment not acknowledged (TS.Recent of RFC 7323).
     recent: Time,
+    /// Payload bytes received in order.
     delivered: u64,
-    /// What has arrived out of order; none when nothing is held, as is mostly so.
+    /// Segments received out of order; `None` if there are none.
     held: Option<Box<Reassembly>>,
-    /// Notifications that take the place of echoes, if they do.
+    /// Congestion notifications in place of echoes; `None`: echoes.
     notification: Option<Box<Notification>>,
+    /// Segments received more than once.
     duplicates: u32,
-    /// Segments of which one acknowledgement is due, at most 1000.
+    /// Segments per acknowledgement, at most 1000.
     every: u16,
     ecn: bool,
+    /// `true` for accurate echoes, `false` for classic ones.
     accurate: bool,
-    /// Classic: an echo is due. Accurate: whether the last segment was marked.
+    /// Classic: `true` if an echo is due. Accurate: `true` if the last segment was marked.
     ece: bool,
-    /// Whether segments out of order are kept.
+    /// `true` if segments out of order are kept.
     keeps: bool,
-    /// Whether acknowledgements list those that are: only to a sender with SACK (RFC 2018 section 4).
+    /// `true` if acknowledgements list them: only for a sender with SACK (RFC 2018 section 4).
     lists: bool,
-    /// Whether acknowledgements that are held back leave at multiples of `timeout`.
+    /// `true` if delayed acknowledgements leave at multiples of `timeout`.
     beats: bool,
 }
 
 const _: () = assert!(size_of::<Receiver>() <= 72);
 
-/// Notifications of congestion.
+/// State of congestion notifications.
 #[derive(Clone, Copy, Debug)]
 struct Notification {
-    /// Least time between them.
+    /// Least time between two notifications.
     apart: Dur,
-    /// When the next one may leave.
+    /// Earliest time of the next one.
     from: Time,
 }
 
 impl Receiver {
-    /// The receiving end of a connection of `tcp`, which has passed `check`.
+    /// Returns the receiving end of a connection of `tcp`, which has passed `check`.
     pub fn new(tcp: &Tcp) -> Receiver {
         Receiver {
             next: 0,
@@ -72,7 +77,7 @@ impl Receiver {
             ecn: tcp.ecn != EcnMode::Off,
             accurate: tcp.echo() == EcnEcho::Accurate,
             ece: false,
-            notification: (tcp.congestion_control.notification())
+            notification: (tcp.congestion_control.needs().notification)
                 .map(|apart| Box::new(Notification { apart, from: Time::ZERO })),
             keeps: !matches!(tcp.recovery, Recovery::GoBackN(_)),
             lists: matches!(tcp.recovery, Recovery::Sack(_)),
@@ -81,14 +86,14 @@ impl Receiver {
         }
     }
 
-    /// A segment has arrived, sent at `sent`, `ce` marked "congestion experienced", `cwr` with the
-    /// flag that says the window has been reduced. The acknowledgement, if one is due at once.
+    /// Processes the arrival of a segment, sent at `sent`; `ce`: marked as congestion experienced; `cwr`: with the flag CWR.
+    /// Returns the acknowledgement, if one is due at once.
     #[inline]
     pub fn on_segment(&mut self, now: Time, seq: u32, payload: u16, sent: Time, ce: bool, cwr: bool) -> Option<Ack> {
         if payload == 0 || seq != self.next || self.held.is_some() {
             return self.on_other_segment(now, seq, payload, sent, ce, cwr);
         }
-        // Nearly all: the next one, with nothing that waits for it. The same as below, as far as it applies.
+        // Fast path: the next segment in order, and none held. The same as below where it applies.
         if !before(self.acknowledged, seq) {
             self.recent = sent;
         }
@@ -144,7 +149,7 @@ impl Receiver {
             duplicate = Block { start: seq, end: seq.wrapping_add(1) };
         }
         if let Some(early) = early {
-            // One answer per segment: the second, if it is due at once, follows by the timer.
+            // A segment releases one acknowledgement; a second one that is due at once follows by the timer.
             self.deadline = if at_once { now } else { self.due(now) };
             return Some(early);
         }
@@ -156,7 +161,7 @@ impl Receiver {
         None
     }
 
-    /// Keeps a segment that is out of order; false if it was held already.
+    /// Keeps a segment that is out of order; returns `false` if it was held already.
     fn hold(&mut self, seq: u32, payload: u16) -> bool {
         let held = self.held.get_or_insert_default();
         let is_new = held.insert(seq, payload);
@@ -166,24 +171,24 @@ impl Receiver {
         is_new
     }
 
-    /// When an acknowledgement that is held back from now on leaves at the latest.
+    /// Returns the latest time of an acknowledgement delayed from now on.
     #[inline]
     fn due(&self, now: Time) -> Time {
         if self.beats { Time((now.0 / self.timeout.0 + 1) * self.timeout.0) } else { now + self.timeout }
     }
 
-    /// When to call [`Receiver::on_timer`]; [`Time::NEVER`] if no acknowledgement is held back.
+    /// Returns the time of the next call of [`Receiver::on_timer`]; [`Time::NEVER`] if no acknowledgement is delayed.
     #[inline]
     pub fn deadline(&self) -> Time {
         self.deadline
     }
 
-    /// The deadline has come, or has not: then nothing happens.
+    /// Returns the delayed acknowledgement, if its deadline has passed.
     pub fn on_timer(&mut self, now: Time) -> Option<Ack> {
         (now >= self.deadline).then(|| self.acknowledge(Block::default(), self.recent))
     }
 
-    /// Takes in the ECN flags of a segment. The answer acknowledges what was pending before it, when
+    /// Processes the ECN flags of a segment. Returns an acknowledgement of the segments pending before it, if
     /// an accurate echo changes (RFC 8257 section 3.2).
     #[inline]
     fn take_mark(&mut self, now: Time, ce: bool, cwr: bool) -> Option<Ack> {
@@ -221,7 +226,7 @@ impl Receiver {
     }
 
     /// Becomes the receiving end of a new connection of `tcp`, whose first segment is `start`
-    /// ([`Sender::reopen`]). Counts go on.
+    /// ([`Sender::reopen`]). Counts continue.
     ///
     /// [`Sender::reopen`]: crate::Sender::reopen
     pub fn reopen(&mut self, tcp: &Tcp, start: u32) {
@@ -235,20 +240,20 @@ impl Receiver {
         self.acknowledged = seq;
     }
 
-    /// The next segment expected in order.
+    /// Returns the next segment expected in order.
     pub fn next(&self) -> u32 {
         self.next
     }
-    /// Bytes received in order.
+    /// Returns the payload bytes received in order.
     #[inline]
     pub fn delivered(&self) -> u64 {
         self.delivered
     }
-    /// Segments that had been received before.
+    /// Returns the number of segments received more than once.
     pub fn duplicates(&self) -> u64 {
         self.duplicates.into()
     }
-    /// Segments that wait for one before them.
+    /// Returns the number of segments held out of order.
     pub fn out_of_order(&self) -> u64 {
         self.held.as_ref().map_or(0, |held| held.segments())
     }

@@ -1,31 +1,65 @@
 //! Round-trip time and retransmission timeout (RFC 6298).
 
 use crate::params::{Clock, Timers};
+use crate::seq::before;
 use tailback_units::{Dur, Time};
 
-/// Estimates of one connection.
+/// Estimates of one connection, and the segment being timed.
 ///
 /// With a coarse clock the estimates are BSD's scaled integers (Jacobson 1988, appendix A): SRTT in
-/// eighths and RTTVAR in quarters of a tick, as ns-2 has them.
+/// eighths and RTTVAR in quarters of a tick, as in ns-2.
 #[derive(Debug)]
 pub(crate) struct Rtt {
-    /// Fine: picoseconds. Coarse: eighths of a tick. Zero before the first sample.
+    /// Smoothed round-trip time. Fine clock: picoseconds; coarse: eighths of a tick. Zero before the first sample.
     srtt: u64,
-    /// Fine: picoseconds. Coarse: quarters of a tick.
+    /// Variation. Fine clock: picoseconds; coarse: quarters of a tick.
     rttvar: u64,
-    /// Before doubling, within its bounds.
+    /// Retransmission timeout before doubling, within its bounds.
     base: Dur,
+    /// Smallest round-trip time; zero before the first sample.
     min: Dur,
+    /// Transmission of the segment being timed; [`Time::NEVER`]: no segment is timed.
+    timed_at: Time,
+    /// Segment being timed.
+    timed: u32,
+    /// Doublings of the timeout.
     doublings: u8,
 }
 
 impl Rtt {
     pub(crate) fn new(timers: &Timers) -> Rtt {
-        Rtt { srtt: 0, rttvar: 0, base: timers.initial_rto, min: Dur::ZERO, doublings: 0 }
+        let (base, timed_at) = (timers.initial_rto, Time::NEVER);
+        Rtt { srtt: 0, rttvar: 0, base, min: Dur::ZERO, timed_at, timed: 0, doublings: 0 }
     }
 
-    /// Takes in the round trip of a segment sent at `sent`; `echoed` says that the time came back
-    /// with the acknowledgement instead of being kept here.
+    /// Times segment `seq`, sent at `now`, if no segment is being timed.
+    #[inline]
+    pub(crate) fn time(&mut self, seq: u32, now: Time) {
+        if self.timed_at == Time::NEVER {
+            (self.timed, self.timed_at) = (seq, now);
+        }
+    }
+    /// Stops timing.
+    pub(crate) fn stop_timing(&mut self) {
+        self.timed_at = Time::NEVER;
+    }
+    /// Stops timing if `seq` is the segment being timed.
+    pub(crate) fn stop_timing_of(&mut self, seq: u32) {
+        if self.timed == seq {
+            self.timed_at = Time::NEVER;
+        }
+    }
+    /// Ends timing if all before `next`, with the segment being timed, are acknowledged; returns its transmission.
+    #[inline]
+    pub(crate) fn take_timed(&mut self, next: u32) -> Option<Time> {
+        if self.timed_at == Time::NEVER || !before(self.timed, next) {
+            return None;
+        }
+        Some(std::mem::replace(&mut self.timed_at, Time::NEVER))
+    }
+
+    /// Processes the round trip of a segment sent at `sent`. `echoed`: the acknowledgement carried that time; otherwise it was
+    /// stored here.
     pub(crate) fn sample(&mut self, now: Time, sent: Time, echoed: bool, timers: &Timers) {
         let rtt = now.since(sent).max(Dur(1));
         self.min = if self.min == Dur::ZERO { rtt } else { self.min.min(rtt) };
@@ -39,7 +73,7 @@ impl Rtt {
         self.base = rto.max(timers.min_rto).min(timers.max_rto);
     }
 
-    /// RFC 6298 sections 2.2 and 2.3.
+    /// Updates the estimates (RFC 6298 sections 2.2 and 2.3); returns the timeout.
     fn fine_sample(&mut self, rtt: u64, tick: Dur) -> Dur {
         if self.srtt == 0 {
             self.srtt = rtt;
@@ -51,7 +85,7 @@ impl Rtt {
         Dur(self.srtt) + tick.max(Dur(self.rttvar) * 4)
     }
 
-    /// The same in BSD's integers.
+    /// Updates the estimates in BSD's integers; returns the timeout.
     fn coarse_sample(&mut self, ticks: i64, tick: Dur) -> Dur {
         if self.srtt == 0 {
             self.srtt = (ticks as u64) << 3;
@@ -66,26 +100,29 @@ impl Rtt {
         tick * ticks.max(2)
     }
 
-    /// The timer has expired (RFC 6298 section 5.5).
+    /// Doubles the timeout, at an expiry (RFC 6298 section 5.5).
     pub(crate) fn back_off(&mut self, timers: &Timers) {
         self.doublings = (self.doublings + 1).min(20);
         if timers.clock == Clock::Coarse && self.doublings > 3 {
-            // After four expiries BSD distrusts the estimate and starts it anew with the next sample
-            // (RFC 6298 section 5 allows it).
+            // After four expiries BSD discards the estimate and restarts with the next sample (RFC 6298 section 5 allows it).
             self.rttvar += self.srtt >> 3;
             self.srtt = 0;
         }
     }
-    /// A sample of new data has come (Karn and Partridge 1987).
+    /// Ends the doubling, at a sample of new data (Karn and Partridge 1987).
     pub(crate) fn reset_back_off(&mut self) {
         self.doublings = 0;
     }
-    /// The SYN was lost: start data with 3 s (RFC 6298 section 5.7).
+    /// Returns `true` if the timeout is doubled.
+    pub(crate) fn is_backed_off(&self) -> bool {
+        self.doublings > 0
+    }
+    /// Sets the timeout for data to 3 s, after a lost SYN (RFC 6298 section 5.7).
     pub(crate) fn after_lost_syn(&mut self, timers: &Timers) {
         self.base = Dur::from_secs(3).max(timers.min_rto).min(timers.max_rto);
     }
 
-    /// Smoothed round-trip time; zero before the first sample.
+    /// Returns the smoothed round-trip time; zero before the first sample.
     #[inline]
     pub(crate) fn srtt(&self, timers: &Timers) -> Dur {
         match timers.clock {
@@ -93,17 +130,17 @@ impl Rtt {
             Clock::Fine => Dur(self.srtt),
         }
     }
-    /// Smallest round-trip time; zero before the first sample.
+    /// Returns the smallest round-trip time; zero before the first sample.
     #[inline]
     pub(crate) fn min(&self) -> Dur {
         self.min
     }
-    /// The timeout without doubling.
+    /// Returns the timeout without doubling.
     #[inline]
     pub(crate) fn base(&self) -> Dur {
         self.base
     }
-    /// The timeout.
+    /// Returns the timeout.
     #[inline]
     pub(crate) fn rto(&self, timers: &Timers) -> Dur {
         if self.doublings == 0 { self.base } else { (self.base * (1 << self.doublings)).min(timers.max_rto) }

@@ -1,13 +1,13 @@
-//! Serial-number arithmetic on segment numbers (RFC 1982): right as long as two numbers that are
-//! compared lie less than 2^31 apart.
+//! Serial-number arithmetic on segment numbers (RFC 1982): correct if the two numbers are less than
+//! 2^31 apart.
 
-/// Whether segment `a` comes before segment `b`.
+/// Returns `true` if segment `a` is before segment `b`.
 #[inline]
 pub(crate) fn before(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) < 0
 }
 
-/// The later of two.
+/// Returns the later of two segments.
 #[inline]
 pub(crate) fn later(a: u32, b: u32) -> u32 {
     if before(a, b) { b } else { a }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tailback_transport::{Cc, Tcp};
 
 #[test]
-fn every_control_is_written_by_its_name_alone_but_for_the_one_with_a_target() {
+fn every_control_needs_only_its_name_except_packet_marking_which_needs_a_target() {
     for kind in Cc::NAMES {
         let target = json!({ "kind": kind, "target": "1Mbit/s" });
         let control = if *kind == "packet-marking" { target } else { json!({ "kind": kind }) };

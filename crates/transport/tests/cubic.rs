@@ -5,7 +5,7 @@ mod common;
 use common::{Fate, MS, Net, answer, at, deliver, tcp};
 use serde_json::json;
 use tailback_random::{Rng, maths};
-use tailback_transport::cc::{Acked, Build, Congestion, CongestionControl, Window, cubic};
+use tailback_transport::cc::{Acked, Build, Congestion, CongestionControl, CongestionEvent, Sent, Window, cubic};
 use tailback_transport::{Segment, State, Tcp};
 use tailback_units::{Dur, Time};
 
@@ -98,7 +98,7 @@ fn acked(now: Time, advanced: u32, srtt: Dur) -> Acked {
 }
 
 fn plain() -> cubic::Cubic {
-    cubic::Params { hystart: false, ..Default::default() }.build(&Tcp::default(), Rng::named(1, "cc"))
+    cubic::Params { hystart: false, ..Default::default() }.build(&Tcp::default().setup(), Rng::named(1, "cc"))
 }
 
 #[test]
@@ -119,20 +119,20 @@ fn the_window_is_that_of_the_formulas_of_rfc_9438_through_losses_echoes_timeouts
                 let cwnd = window.cwnd;
                 match rng.below(4) {
                     0 => {
-                        control.on_congestion(&mut window, Congestion::Loss, now, flight);
+                        control.on_congestion(&mut window, &CongestionEvent::new(Congestion::Loss, now, flight));
                         window.cwnd = window.ssthresh;
                         rfc.reduce(f64::from(flight));
                         rfc.cwnd = rfc.ssthresh;
                         seen[0] += 1;
                     }
                     1 => {
-                        control.on_congestion(&mut window, Congestion::Ecn, now, flight);
+                        control.on_congestion(&mut window, &CongestionEvent::new(Congestion::Ecn, now, flight));
                         rfc.reduce(cwnd);
                         rfc.cwnd = (cwnd * 0.7).max(1.0);
                         seen[1] += 1;
                     }
                     2 if rfc.cwnd >= rfc.ssthresh => {
-                        control.on_congestion(&mut window, Congestion::Timeout, now, flight);
+                        control.on_congestion(&mut window, &CongestionEvent::new(Congestion::Timeout, now, flight));
                         window.cwnd = 1.0;
                         rfc.reduce(f64::from(flight));
                         rfc.cwnd = 1.0;
@@ -143,7 +143,7 @@ fn the_window_is_that_of_the_formulas_of_rfc_9438_through_losses_echoes_timeouts
                     3 => {
                         // A loss, half a round trip later found to be none.
                         let before = window;
-                        control.on_congestion(&mut window, Congestion::Loss, now, flight);
+                        control.on_congestion(&mut window, &CongestionEvent::new(Congestion::Loss, now, flight));
                         rfc.reduce(f64::from(flight));
                         now += srtt;
                         window = before;
@@ -173,7 +173,7 @@ fn the_window_is_that_of_the_formulas_of_rfc_9438_through_losses_echoes_timeouts
 fn far_below_the_curve_a_round_trip_of_acknowledgements_grows_the_window_by_half_at_most() {
     let mut control = plain();
     let mut window = Window { cwnd: 1_000.0, ssthresh: 1_000.0 };
-    control.on_congestion(&mut window, Congestion::Loss, Time::ZERO, 1_000);
+    control.on_congestion(&mut window, &CongestionEvent::new(Congestion::Loss, Time::ZERO, 1_000));
     window.cwnd = 10.0;
     window.ssthresh = 10.0;
     control.on_ack(&mut window, &acked(at(1), 1, MS(100)));
@@ -188,7 +188,7 @@ fn time_in_which_the_application_limits_does_not_count() {
     let grow = |idle: u64| {
         let mut control = plain();
         let mut window = Window { cwnd: 100.0, ssthresh: 100.0 };
-        control.on_congestion(&mut window, Congestion::Loss, Time::ZERO, 100);
+        control.on_congestion(&mut window, &CongestionEvent::new(Congestion::Loss, Time::ZERO, 100));
         window.cwnd = window.ssthresh;
         for i in 0..2_000 {
             if i == 1_000 {
@@ -208,12 +208,12 @@ fn idle_time_does_not_count() {
     let grow = |idle: u64| {
         let mut control = plain();
         let mut window = Window { cwnd: 100.0, ssthresh: 100.0 };
-        control.on_congestion(&mut window, Congestion::Loss, Time::ZERO, 100);
+        control.on_congestion(&mut window, &CongestionEvent::new(Congestion::Loss, Time::ZERO, 100));
         window.cwnd = window.ssthresh;
         for i in 0..2_000 {
             let shift = if i < 1_000 { 0 } else { idle };
             if i == 1_000 {
-                control.on_sent(at(1_000 + idle), true);
+                control.on_sent(&Sent { now: at(1_000 + idle), idle: true, was_marked: None });
             }
             control.on_ack(&mut window, &acked(at(i + shift + 1), 1, MS(100)));
         }
@@ -311,9 +311,9 @@ fn hystart_stays_in_slow_start_while_round_trips_do_not_lengthen() {
 fn growth_per_segment_is_twice_that_per_acknowledgement_where_each_is_for_two() {
     for (growth_per, step) in [(cubic::GrowthPer::Acknowledgement, 0.5), (cubic::GrowthPer::Segment, 1.0)] {
         let params = cubic::Params { hystart: false, growth_per, ..Default::default() };
-        let mut control = params.build(&Tcp::default(), Rng::named(1, "cc"));
+        let mut control = params.build(&Tcp::default().setup(), Rng::named(1, "cc"));
         let mut window = Window { cwnd: 1_000.0, ssthresh: 1_000.0 };
-        control.on_congestion(&mut window, Congestion::Loss, Time::ZERO, 1_000);
+        control.on_congestion(&mut window, &CongestionEvent::new(Congestion::Loss, Time::ZERO, 1_000));
         window = Window { cwnd: 100.0, ssthresh: 100.0 };
         control.on_ack(&mut window, &acked(at(1), 2, MS(100)));
         let before = window.cwnd;

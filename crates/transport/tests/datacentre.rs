@@ -7,7 +7,10 @@ use serde_json::json;
 use std::cell::Cell;
 use std::sync::Arc;
 use tailback_random::Rng;
-use tailback_transport::cc::{Acked, Build, Congestion, CongestionControl, Window, dcqcn, hpcc, swift, timely};
+use tailback_transport::cc::{
+    Acked, Build, Congestion, CongestionControl, CongestionEvent, Feedback, Sent, Timer, Window, dcqcn, hpcc, swift,
+    timely,
+};
 use tailback_transport::{Cc, EcnMode, Hop, Line, Rdma, Receiver, Sender, Tcp};
 use tailback_units::{Dur, Rate, Time};
 
@@ -44,6 +47,11 @@ fn acked(now: Time, rtt: Dur, ece: bool) -> Acked {
     }
 }
 
+/// An acknowledgement of one segment with telemetry.
+fn telemetry(hops: &[Hop]) -> Feedback<'_> {
+    Feedback { advanced: 1, ece: false, una: 1, next: 10, hops: Some(hops) }
+}
+
 fn shown(control: &impl CongestionControl, name: &str) -> f64 {
     let mut found = f64::NAN;
     control.probe(&mut |key, value| {
@@ -65,7 +73,7 @@ fn near(value: f64, expected: f64, relative: f64) {
 
 #[test]
 fn dcqcn_halves_the_gap_five_times_then_steps_and_its_estimate_decays() {
-    let mut control = dcqcn::Params::default().build(&known(), rng());
+    let mut control = dcqcn::Params::default().build(&known().setup(), rng());
     let mut window = window();
     control.on_ack(&mut window, &acked(at_us(0), BASE, true));
     // Equations 1: with an estimate of 1 the rate is halved.
@@ -75,13 +83,13 @@ fn dcqcn_halves_the_gap_five_times_then_steps_and_its_estimate_decays() {
     control.on_ack(&mut window, &acked(at_us(50), BASE, true));
     near(shown(&control, "rate"), LINE / 4.0, 1e-12);
     for step in 1..=5 {
-        control.pass(at_us(50 + 55 * step));
+        control.on_timer(at_us(50 + 55 * step), Timer::Control);
         let gap = LINE / 4.0 / f64::from(1u32 << step);
         near(shown(&control, "rate"), LINE / 2.0 - gap, 1e-12);
         near(shown(&control, "alpha"), tailback_random::maths::pow(255.0 / 256.0, f64::from(step as u32)), 1e-12);
     }
     let (rate, target) = (shown(&control, "rate"), shown(&control, "target"));
-    control.pass(at_us(50 + 55 * 6));
+    control.on_timer(at_us(50 + 55 * 6), Timer::Control);
     near(shown(&control, "target"), target + 40e6, 1e-12);
     near(shown(&control, "rate"), f64::midpoint(rate, target + 40e6), 1e-12);
 }
@@ -89,18 +97,20 @@ fn dcqcn_halves_the_gap_five_times_then_steps_and_its_estimate_decays() {
 #[test]
 fn dcqcn_steps_ten_times_as_fast_when_timer_and_bytes_have_both_passed_five_steps() {
     let params = dcqcn::Params { increase_bytes: tailback_units::Size(1000), ..dcqcn::Params::default() };
-    let mut control = params.build(&known(), rng());
+    let mut control = params.build(&known().setup(), rng());
     let mut window = window();
     control.on_ack(&mut window, &acked(at_us(0), BASE, true));
     control.on_ack(&mut window, &acked(at_us(1), BASE, true));
-    control.pass(at_us(1 + 55 * 6));
-    (0..5).for_each(|_| control.on_sent(at_us(340), false));
+    control.on_timer(at_us(1 + 55 * 6), Timer::Control);
+    for _ in 0..5 {
+        control.on_sent(&Sent { now: at_us(340), idle: false, was_marked: None });
+    }
     let before = shown(&control, "target");
-    control.on_sent(at_us(340), false);
+    control.on_sent(&Sent { now: at_us(340), idle: false, was_marked: None });
     // The sixth event of both: i = 1, R_HAI = 100 Mbit/s.
     near(shown(&control, "target") - before, 100e6, 1e-9);
-    control.pass(at_us(1 + 55 * 7));
-    control.on_sent(at_us(400), false);
+    control.on_timer(at_us(1 + 55 * 7), Timer::Control);
+    control.on_sent(&Sent { now: at_us(400), idle: false, was_marked: None });
     near(shown(&control, "target") - before, 400e6, 1e-9);
 }
 
@@ -138,7 +148,7 @@ fn complete(control: &mut timely::Timely, rtt_us: u64) {
 
 #[test]
 fn timely_follows_the_gradient_between_its_thresholds_and_ignores_it_beyond() {
-    let mut control = timely::Params::default().build(&known(), rng());
+    let mut control = timely::Params::default().build(&known().setup(), rng());
     complete(&mut control, 100);
     complete(&mut control, 110);
     // Difference 10 us, weight 0.875, by 20 us: gradient 0.4375; beta 0.8.
@@ -155,7 +165,7 @@ fn timely_follows_the_gradient_between_its_thresholds_and_ignores_it_beyond() {
 
 #[test]
 fn timely_steps_five_times_as_far_after_five_events_without_a_rising_round_trip() {
-    let mut control = timely::Params::default().build(&known(), rng());
+    let mut control = timely::Params::default().build(&known().setup(), rng());
     complete(&mut control, 100);
     complete(&mut control, 120);
     // The average difference is still above zero at first, but a fall of 100 us turns it.
@@ -179,7 +189,7 @@ fn timely_steps_five_times_as_far_after_five_events_without_a_rising_round_trip(
 #[test]
 fn patched_timely_weighs_its_step_and_its_error_by_the_gradient() {
     let params = timely::Params { variant: timely::Variant::Patched, ..timely::Params::default() };
-    let mut control = params.build(&known(), rng());
+    let mut control = params.build(&known().setup(), rng());
     complete(&mut control, 100);
     complete(&mut control, 102);
     // Difference 2 us, weight 0.875, by 20 us: gradient 0.0875, w = 2 · 0.0875 + 1/2; error 102/50 − 1; beta 0.008.
@@ -198,7 +208,7 @@ fn patched_timely_weighs_its_step_and_its_error_by_the_gradient() {
 #[test]
 fn timely_may_be_updated_once_in_a_round_trip() {
     let params = timely::Params { update: timely::Update::RoundTrip, ..timely::Params::default() };
-    let mut control = params.build(&known(), rng());
+    let mut control = params.build(&known().setup(), rng());
     let mut window = window();
     let mut told = |rtt: u64, round: bool| {
         control.on_ack(&mut window, &Acked { round, ..acked(at_us(0), Dur::from_us(rtt), false) });
@@ -218,33 +228,35 @@ fn hpcc_adds_what_its_target_leaves_free_shared_by_the_senders() {
         let line = Line { rate: Rate::mbit(rate), wire: 1000, hops: 4, base_rtt: Dur::from_us(13) };
         let tcp = Tcp { line: Some(line), ..known() };
         let params = hpcc::Params { flows: Some(flows), ..hpcc::Params::default() };
-        let mut control = params.build(&tcp, rng());
+        let mut control = params.build(&tcp.setup(), rng());
         let mut window = window();
-        control.begin(&mut window);
         // A link that sends nothing with a whole product waiting: U = 1, and W = 0.95 W_c + W_AI.
         let product = rate as f64 * 1e6 / 8.0 * 13e-6;
         let queue = product.round() as u32;
         for at in [0, 13] {
-            control.on_telemetry(&[Hop { port: 1, queue, at: at_us(at), busy: Dur::ZERO, rate: Rate::mbit(rate) }]);
+            control.on_feedback(
+                &mut window,
+                &telemetry(&[Hop { port: 1, queue, at: at_us(at), busy: Dur::ZERO, rate: Rate::mbit(rate) }]),
+            );
             control.on_ack(&mut window, &Acked { round: true, ..acked(at_us(at), Dur::from_us(13), false) });
         }
         near(1000.0 * shown(&control, "reference") - 0.95 * product, bytes, 1e-3);
     }
 }
 
-/// N equal HPCC senders at a link: each acknowledgement comes a round trip after its segment, and tells a
+/// N equal HPCC senders at a link: each acknowledgement comes a round trip after its segment, and reports a
 /// queue of what is more than a product in flight.
 #[test]
 fn hpcc_keeps_the_busiest_link_at_ninety_five_per_cent_and_its_queue_empty() {
     let senders = 4.0;
-    let mut control = hpcc::Params::default().build(&known(), rng());
+    let mut control = hpcc::Params::default().build(&known().setup(), rng());
     let mut window = window();
-    control.begin(&mut window);
+    window.cwnd = hpcc::Params::default().initial_window(&known().setup());
     let product = 10.0; // 1250 B at 10 Gbit/s take 1 us, and the base round trip 10 us.
     near(window.cwnd, product, 1e-12);
     let (mut now, mut busy) = (Time::ZERO, 0u64);
     let mut loads = Vec::new();
-    let mut pace = control.pacing_rate().unwrap();
+    let mut pace = control.pacing().rate.unwrap();
     for round in 0..400u32 {
         let in_flight = senders * pace * BASE.as_secs();
         let load = in_flight / product;
@@ -252,9 +264,9 @@ fn hpcc_keeps_the_busiest_link_at_ninety_five_per_cent_and_its_queue_empty() {
         now += BASE;
         busy += (load.min(1.0) * BASE.0 as f64) as u64;
         let idle = Hop { port: 1, queue: 0, at: now, busy: Dur(0), rate: Rate::mbit(10_000) };
-        control.on_telemetry(&[idle, Hop { port: 2, queue, busy: Dur(busy), ..idle }]);
+        control.on_feedback(&mut window, &telemetry(&[idle, Hop { port: 2, queue, busy: Dur(busy), ..idle }]));
         control.on_ack(&mut window, &Acked { round: true, ..acked(now, BASE, false) });
-        pace = control.pacing_rate().unwrap();
+        pace = control.pacing().rate.unwrap();
         if round >= 200 {
             loads.push(load);
         }
@@ -265,23 +277,22 @@ fn hpcc_keeps_the_busiest_link_at_ninety_five_per_cent_and_its_queue_empty() {
 }
 
 #[test]
-fn hpcc_waits_for_a_second_look_after_a_change_of_the_way() {
-    let mut control = hpcc::Params::default().build(&known(), rng());
+fn hpcc_needs_two_samples_after_a_change_of_path() {
+    let mut control = hpcc::Params::default().build(&known().setup(), rng());
     let mut window = window();
-    control.begin(&mut window);
     let hop = Hop { port: 1, queue: 1_000_000, at: at_us(1), busy: Dur(0), rate: Rate::mbit(10_000) };
     for (port, at, reacts) in [(1, 1, false), (1, 11, true), (2, 21, false), (2, 31, true)] {
-        let before = control.pacing_rate().unwrap();
-        control.on_telemetry(&[Hop { port, at: at_us(at), ..hop }]);
+        let before = control.pacing().rate.unwrap();
+        control.on_feedback(&mut window, &telemetry(&[Hop { port, at: at_us(at), ..hop }]));
         control.on_ack(&mut window, &Acked { round: true, ..acked(at_us(at), BASE, false) });
-        assert_eq!(control.pacing_rate().unwrap() < before, reacts, "port {port} at {at} us");
+        assert_eq!(control.pacing().rate.unwrap() < before, reacts, "port {port} at {at} us");
     }
 }
 
 #[test]
-fn swift_settles_where_the_delay_is_its_target() {
+fn swift_converges_to_its_target_delay() {
     let tcp = known();
-    let mut control = swift::Params::default().build(&tcp, rng());
+    let mut control = swift::Params::default().build(&tcp.setup(), rng());
     let mut window = window();
     let mut now = Time::ZERO;
     let mut ratios = Vec::new();
@@ -301,7 +312,7 @@ fn swift_settles_where_the_delay_is_its_target() {
 #[test]
 fn swift_cuts_by_the_excess_at_most_by_half_and_once_a_round_trip() {
     let tcp = known();
-    let mut control = swift::Params::default().build(&tcp, rng());
+    let mut control = swift::Params::default().build(&tcp.setup(), rng());
     let mut window = window();
     let target = shown(&control, "target");
     // 20 us, two hops, and scaling for a window of ten.
@@ -320,17 +331,17 @@ fn swift_cuts_by_the_excess_at_most_by_half_and_once_a_round_trip() {
 
 #[test]
 fn swift_below_one_segment_spaces_them_by_more_than_a_round_trip() {
-    let mut control = swift::Params::default().build(&known(), rng());
+    let mut control = swift::Params::default().build(&known().setup(), rng());
     let mut window = window();
     for round in 0..20 {
         control.on_ack(&mut window, &acked(at_us(10_000 * (round + 1)), Dur::from_ms(5), false));
     }
     near(shown(&control, "fraction"), 0.01, 1e-9);
-    assert_eq!((window.cwnd, control.interval()), (1.0, Dur::from_ms(500)));
+    assert_eq!((window.cwnd, control.pacing().interval), (1.0, Dur::from_ms(500)));
 }
 
 #[test]
-fn a_gap_makes_an_adapter_send_everything_again_from_there_and_the_receiver_keeps_nothing_beyond_it() {
+fn go_back_n_resends_all_segments_from_a_gap_and_the_receiver_discards_those_beyond_it() {
     let rdma = Rdma { window: Some(64), ..Rdma::default() };
     let tcp = Tcp { ecn: EcnMode::Off, ..rdma.connection() };
     let mut receiver = Receiver::new(&tcp);
@@ -358,7 +369,7 @@ fn a_gap_makes_an_adapter_send_everything_again_from_there_and_the_receiver_keep
 
 /// A queue that marks would drop what cannot be marked: flow control would not be lossless for what is sent again.
 #[test]
-fn an_adapter_s_repeated_segments_can_be_marked_like_all_others() {
+fn retransmissions_of_an_adapter_are_ecn_capable() {
     let (lost, again) = (Cell::new(false), Cell::new(0));
     let fate = |_: Time, segment: &tailback_transport::Segment| {
         assert_eq!(segment.ecn, tailback_transport::Ecn::Ect0, "{segment:?}");
@@ -374,7 +385,7 @@ fn an_adapter_s_repeated_segments_can_be_marked_like_all_others() {
 }
 
 #[test]
-fn without_congestion_control_an_adapter_sends_at_the_rate_of_its_line_or_as_far_as_its_window_goes() {
+fn without_congestion_control_an_adapter_is_limited_by_its_window_only() {
     for (window, outstanding) in [(None, 5_000), (Some(64), 64), (Some(4), 4)] {
         let rdma = Rdma { window, congestion_control: Cc::Fixed(Default::default()), ..Rdma::default() };
         let mut sender = Sender::new(&Arc::new(rdma.connection()), rng());
@@ -385,7 +396,7 @@ fn without_congestion_control_an_adapter_sends_at_the_rate_of_its_line_or_as_far
 }
 
 #[test]
-fn an_adapter_whose_every_segment_is_marked_goes_on_with_one_at_a_time_and_waits_for_no_timer() {
+fn an_adapter_whose_segments_are_all_marked_continues_with_a_window_of_one_without_timeouts() {
     let rdma = Rdma { congestion_control: Cc::Dctcp(Default::default()), ..Rdma::default() };
     let fate = |_: Time, _: &tailback_transport::Segment| Fate { marked: true, ..Fate::default() };
     let mut net = Net::new(rdma.connection(), Dur::from_us(5), fate, answer);
@@ -423,17 +434,17 @@ fn parameters_out_of_range_are_refused_by_name() {
         assert!(error.contains(&format!("congestion-control.{field}")), "{control}: {error}");
     }
     assert!(Rdma { acknowledge_every: 0, ..Rdma::default() }.check().is_err());
-    assert!(tcp(json!({ "congestion-control": { "kind": "hpcc" } })).congestion_control.telemetry());
+    assert!(tcp(json!({ "congestion-control": { "kind": "hpcc" } })).congestion_control.needs().telemetry);
 }
 
 #[test]
-fn swift_cuts_once_a_round_trip_for_losses_too_and_falls_to_its_least_window_at_the_fifth_expiry_in_a_row() {
-    let mut control = swift::Params::default().build(&known(), rng());
+fn swift_reduces_once_per_round_trip_for_losses_and_resets_at_the_fifth_consecutive_expiry() {
+    let mut control = swift::Params::default().build(&known().setup(), rng());
     let mut window = window();
     control.on_ack(&mut window, &acked(at_us(0), Dur::from_us(10), false));
     let start = window.cwnd;
     let mut lose = |at: u64, why| {
-        control.on_congestion(&mut window, why, at_us(at), 10);
+        control.on_congestion(&mut window, &CongestionEvent::new(why, at_us(at), 10));
         (shown(&control, "fraction"), window.cwnd)
     };
     near(lose(100, Congestion::Loss).0, start / 2.0, 1e-9);
@@ -447,10 +458,10 @@ fn swift_cuts_once_a_round_trip_for_losses_too_and_falls_to_its_least_window_at_
     // What is acknowledged ends the count.
     control.on_ack(&mut window, &acked(at_us(200), Dur::from_us(10), false));
     let after = shown(&control, "fraction");
-    control.on_congestion(&mut window, Congestion::Timeout, at_us(300), 10);
+    control.on_congestion(&mut window, &CongestionEvent::new(Congestion::Timeout, at_us(300), 10));
     near(shown(&control, "fraction"), after / 2.0, 1e-9);
 
-    let mut capped = swift::Params { most: Some(12.0), ..swift::Params::default() }.build(&known(), rng());
+    let mut capped = swift::Params { most: Some(12.0), ..swift::Params::default() }.build(&known().setup(), rng());
     for at in 0..200 {
         capped.on_ack(&mut window, &acked(at_us(at), Dur::from_us(10), false));
     }

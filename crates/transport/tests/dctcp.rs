@@ -7,12 +7,16 @@ use serde_json::json;
 use std::cell::RefCell;
 use std::rc::Rc;
 use tailback_random::Rng;
-use tailback_transport::cc::{Build, Congestion, CongestionControl, Window, dctcp};
+use tailback_transport::cc::{Build, Congestion, CongestionControl, CongestionEvent, Feedback, Window, dctcp};
 use tailback_transport::{Cc, EcnEcho, Segment, Tcp};
 use tailback_units::{Dur, Time};
 
 fn build() -> dctcp::Dctcp {
-    dctcp::Params::default().build(&Tcp::default(), Rng::named(1, "cc"))
+    dctcp::Params::default().build(&Tcp::default().setup(), Rng::named(1, "cc"))
+}
+
+fn feedback(ece: bool, una: u32, next: u32) -> Feedback<'static> {
+    Feedback { advanced: 1, ece, una, next, hops: None }
 }
 
 fn alpha(control: &dctcp::Dctcp) -> f64 {
@@ -22,8 +26,8 @@ fn alpha(control: &dctcp::Dctcp) -> f64 {
 }
 
 #[test]
-fn it_asks_for_the_accurate_echo() {
-    assert_eq!(Cc::Dctcp(dctcp::Params::default()).echo(), EcnEcho::Accurate);
+fn dctcp_needs_the_accurate_echo() {
+    assert_eq!(Cc::Dctcp(dctcp::Params::default()).needs().echo, EcnEcho::Accurate);
     assert_eq!(tcp(json!({ "congestion-control": { "kind": "dctcp" } })).echo(), EcnEcho::Accurate);
 }
 
@@ -32,12 +36,12 @@ fn alpha_is_an_average_over_windows_of_the_fraction_of_marked_segments() {
     let mut control = build();
     let mut window = Window { cwnd: 10.0, ssthresh: 10.0 };
     // The first window ends with the first segment, unmarked; then each has ten, three of them marked.
-    control.on_echo(&mut window, 1, false, 1, 10);
+    control.on_feedback(&mut window, &feedback(false, 1, 10));
     let mut expected = 15.0 / 16.0;
     for round in 0..50 {
         for i in 1..=10 {
             let una = 1 + 10 * round + i;
-            control.on_echo(&mut window, 1, i <= 3, una, una + 9);
+            control.on_feedback(&mut window, &feedback(i <= 3, una, una + 9));
         }
         expected = expected * 15.0 / 16.0 + 0.3 / 16.0;
         assert!((alpha(&control) - expected).abs() < 1e-12, "{} instead of {expected}", alpha(&control));
@@ -50,7 +54,7 @@ fn without_marks_alpha_decays_by_a_sixteenth_per_window() {
     let mut window = Window { cwnd: 1.0, ssthresh: 1.0 };
     for una in 1..=32 {
         // A window of one segment: each acknowledgement ends one.
-        control.on_echo(&mut window, 1, false, una, una);
+        control.on_feedback(&mut window, &feedback(false, una, una));
     }
     let mut expected = 1.0;
     for _ in 0..32 {
@@ -64,12 +68,12 @@ fn an_echo_cuts_by_half_of_alpha_and_a_loss_halves_whatever_alpha_is() {
     let mut control = build();
     let mut window = Window { cwnd: 100.0, ssthresh: 100.0 };
     for una in 1..=32 {
-        control.on_echo(&mut window, 1, false, una, una);
+        control.on_feedback(&mut window, &feedback(false, una, una));
     }
     let cut = 100.0 * (1.0 - alpha(&control) / 2.0);
-    control.on_congestion(&mut window, Congestion::Ecn, Time::ZERO, 98);
+    control.on_congestion(&mut window, &CongestionEvent::new(Congestion::Ecn, Time::ZERO, 98));
     assert_eq!((window.cwnd, window.ssthresh), (cut, cut));
-    control.on_congestion(&mut window, Congestion::Loss, Time::ZERO, 80);
+    control.on_congestion(&mut window, &CongestionEvent::new(Congestion::Loss, Time::ZERO, 80));
     assert_eq!(window.ssthresh, 40.0);
 }
 

@@ -22,7 +22,7 @@ fn reordered(recovery: Value) -> Statistics {
 }
 
 #[test]
-fn rack_tolerates_reordering_where_counting_takes_it_for_loss() {
+fn rack_tolerates_reordering_that_counting_considers_a_loss() {
     let rack = reordered(json!({ "kind": "sack" }));
     let count = reordered(json!({ "kind": "sack", "rack": false }));
     println!("rack {rack:?}\ncount {count:?}");
@@ -71,7 +71,7 @@ fn spike(detection: &str, recovery: &str) -> Statistics {
 }
 
 #[test]
-fn a_delay_spike_costs_a_window_unless_it_is_found_spurious() {
+fn a_delay_spike_reduces_the_window_unless_the_timeout_is_detected_as_spurious() {
     for recovery in ["newreno", "sack"] {
         let [off, f_rto, eifel] = ["off", "f-rto", "eifel"].map(|detection| spike(detection, recovery));
         println!("{recovery}: off {off:?}\nf-rto {f_rto:?}\neifel {eifel:?}");

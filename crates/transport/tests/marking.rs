@@ -73,7 +73,7 @@ fn marked_bytes_never_exceed_the_bucket_over_any_interval() {
 }
 
 #[test]
-fn a_plain_sender_gets_less_than_it_reserved_and_the_repairs_get_it() {
+fn reno_gets_less_than_its_reservation_and_rate_adaptive_windowing_gets_it() {
     let plain = rate(&sent(reserved("5kB", "whole", by_ack()), 0.3), true);
     let excess = rate(&sent(reserved("5kB", "excess", by_ack()), 0.3), true);
     let timed = rate(&sent(reserved("5kB", "whole", json!({ "kind": "timed" })), 0.3), true);
@@ -189,7 +189,7 @@ fn the_marked_window_survives_an_unmarked_loss_and_both_shrink_at_a_marked_one()
 }
 
 #[test]
-fn the_engine_marks_what_the_target_takes_and_nothing_once_best_effort_suffices() {
+fn packet_marking_marks_up_to_the_target_and_nothing_if_best_effort_suffices() {
     for (target, most) in [("500kbit/s", 0.02), ("3Mbit/s", 1.0)] {
         // A window of about 20 segments best effort: 1.6 Mbit/s.
         let log = sent(engine(target), 0.005);
@@ -206,7 +206,7 @@ fn the_engine_marks_what_the_target_takes_and_nothing_once_best_effort_suffices(
 }
 
 #[test]
-fn marking_is_turned_off_when_marked_segments_go_on_being_lost() {
+fn marking_is_turned_off_when_marked_segments_are_lost_repeatedly() {
     let mut rng = Rng::named(3, "loss");
     let fate = move |_: Time, _: &Segment| Fate { lost: rng.chance(0.05), ..Fate::default() };
     let mut net = Net::new(tcp(engine("20Mbit/s")), MS(50), fate, answer);

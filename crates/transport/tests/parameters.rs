@@ -1,4 +1,4 @@
-//! What a scenario may write, and what is refused with which advice.
+//! Parameters that are accepted and refused, with the advice of the error.
 
 use serde_json::{Value, json};
 use tailback_transport::{Cc, EcnEcho, Tcp};
@@ -10,14 +10,14 @@ fn read(document: Value) -> Result<Tcp, String> {
 }
 
 #[test]
-fn nothing_at_all_is_a_modern_tcp() {
+fn an_empty_document_gives_the_default_parameters() {
     let tcp = read(json!({})).expect("all is defaulted");
     assert_eq!(tcp, Tcp::default());
     assert_eq!((tcp.initial_window(), tcp.recovery.kind(), tcp.echo()), (10, "sack", EcnEcho::Classic));
 }
 
 #[test]
-fn what_is_written_out_reads_back_the_same() {
+fn serialised_parameters_decode_to_the_same_value() {
     let tcp = read(json!({
         "segment": "536B", "congestion-control": { "kind": "subtcp", "x": "20%", "back-off": "backoff" },
         "recovery": { "kind": "newreno", "impatient": false }, "initial-window": "rfc3390", "initial-ssthresh": 64,
@@ -47,14 +47,17 @@ fn the_rules_for_the_initial_window_are_those_of_their_rfcs() {
 }
 
 #[test]
-fn nonsense_is_refused_with_advice() {
+fn invalid_parameters_are_refused_with_advice() {
     for (document, advice) in [
         (json!({ "segment": "0B" }), "segment: 0B is out of range; write 1B to 65535B"),
         (json!({ "dup-thresh": 0 }), "dup-thresh: 0 is out of range; write 1 to 255"),
         (json!({ "initial-window": 0 }), "initial-window: 0 is out of range"),
         (json!({ "initial-window": "rfc1" }), "\"rfc3390\" or \"rfc6928\""),
         (json!({ "initial-window": -1 }), "-1 is negative"),
-        (json!({ "ecn-floor": "wait" }), "\"wait\" is no rule; write \"rfc3168\", \"backoff\", \"ns-2\" or \"none\""),
+        (
+            json!({ "ecn-floor": "wait" }),
+            "unknown value \"wait\"; write \"rfc3168\", \"backoff\", \"ns-2\" or \"none\"",
+        ),
         (json!({ "ecn-floor": true }), "write \"rfc3168\" (wait for the timer) or \"backoff\" (which `true` meant"),
         (json!({ "ecn-floor": false }), "write \"none\", which `false` meant"),
         (
@@ -70,7 +73,7 @@ fn nonsense_is_refused_with_advice() {
         (json!({ "timestamps": false, "spurious-timeout": "eifel" }), "`timestamps = true`"),
         (
             json!({ "dsack-undo": true, "recovery": { "kind": "newreno" } }),
-            "dsack-undo: recovery \"newreno\" hears of no duplicates; write \"sack\" or false",
+            "dsack-undo: recovery \"newreno\" has no reports of duplicates; write \"sack\" or false",
         ),
         (json!({ "window-validation": "rtt" }), "flight"),
         (json!({ "congestion-control": { "kind": "cubic", "growth-per": "byte" } }), "acknowledgement"),

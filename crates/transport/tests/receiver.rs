@@ -49,7 +49,7 @@ fn on_a_heartbeat_acknowledgements_of_all_connections_leave_at_the_same_times() 
     // Every second segment is acknowledged at once all the same.
     assert_eq!(other.on_segment(at(599), 1, 100, at(590), false, false).expect("the second").next, 2);
     assert_eq!(other.deadline(), Time::NEVER);
-    // At a beat itself the next one is meant, so that nothing is held back for longer than the timeout.
+    // At a heartbeat itself the next one applies, so that no acknowledgement is due for longer than the timeout.
     assert_eq!(arrives(&mut one, 800, 1), None);
     assert_eq!(one.deadline(), at(1000));
 }
@@ -66,7 +66,7 @@ fn a_gap_and_what_fills_it_are_acknowledged_at_once() {
 }
 
 #[test]
-fn the_block_touched_last_comes_first_and_the_others_by_age() {
+fn the_block_with_the_newest_arrival_is_first_and_the_others_follow_by_age() {
     let mut r = receiver(json!({}));
     let mut last = None;
     for seq in [2, 4, 6, 8] {
@@ -98,7 +98,7 @@ fn duplicates_are_reported_first_below_and_above() {
 }
 
 #[test]
-fn a_classic_echo_lasts_until_the_sender_answers() {
+fn a_classic_echo_repeats_until_cwr() {
     let mut r = receiver(json!({ "ecn": "classic", "delayed-ack": { "every": 1 } }));
     let mut next = 0;
     let mut echo = |ce, cwr| {
@@ -112,14 +112,14 @@ fn a_classic_echo_lasts_until_the_sender_answers() {
 }
 
 #[test]
-fn marks_mean_nothing_without_ecn() {
+fn without_ecn_marks_are_ignored() {
     let mut r = receiver(json!({ "delayed-ack": { "every": 1 } }));
     assert!(!r.on_segment(at(100), 0, 100, at(90), true, false).expect("acknowledged").ece);
 }
 
 /// RFC 8257 section 3.2, figure 1.
 #[test]
-fn an_accurate_echo_acknowledges_at_each_change_what_came_before_it() {
+fn a_change_of_an_accurate_echo_acknowledges_pending_segments_first() {
     let mut r = receiver(json!({ "ecn": "classic", "ecn-echo": "accurate" }));
     let mut send = |ms, seq, ce| r.on_segment(at(ms), seq, 100, at(ms - 10), ce, false).map(|a| (a.next, a.ece));
     assert_eq!(send(100, 0, false), None);
@@ -144,7 +144,7 @@ fn a_change_on_a_segment_out_of_order_gives_two_acknowledgements() {
 }
 
 #[test]
-fn a_syn_is_answered_and_ecn_agreed_when_both_want_it() {
+fn a_syn_ack_negotiates_ecn_if_both_ends_support_it() {
     for (ours, theirs, want) in [("classic", true, true), ("classic", false, false), ("off", true, false)] {
         let mut r = receiver(json!({ "ecn": ours }));
         let ack = r.on_segment(at(100), u32::MAX, 0, at(50), false, theirs).expect("a SYN is answered");
@@ -153,7 +153,7 @@ fn a_syn_is_answered_and_ecn_agreed_when_both_want_it() {
 }
 
 #[test]
-fn blocks_are_the_default_when_nothing_is_missing() {
+fn acknowledgements_have_no_blocks_without_gaps() {
     let mut r = receiver(json!({ "delayed-ack": { "every": 1 } }));
     assert_eq!(arrives(&mut r, 100, 0).expect("each").sack, [Block::default(); 3]);
 }

@@ -89,7 +89,7 @@ impl Script {
             "<" => {
                 self.nothing_unexpected();
                 let ack = self.ack(&rest);
-                self.sender.on_ack(self.now, &ack);
+                self.sender.on_ack(self.now, &ack, None);
                 self.pump();
             }
             "=" => rest.chunks(2).for_each(|pair| self.compare(pair[0], pair[1])),

@@ -43,14 +43,14 @@ impl<'a> Transports<'a> {
         document: &'a Document,
     ) -> Transports<'a> {
         let network = Network { links, routes, nodes, document };
-        let needs_line = tcp.as_ref().is_some_and(|tcp| tcp.congestion_control.needs_line());
+        let needs_line = tcp.as_ref().is_some_and(|tcp| tcp.congestion_control.needs().line);
         let common = tcp.as_ref().filter(|_| !needs_line).map(|tcp| Arc::new(tcp.clone()));
         let longest = tcp.as_ref().filter(|_| needs_line).zip(among).and_then(|(tcp, among)| {
             let pairs = among.from.iter().flat_map(|from| among.to.iter().map(|to| (*from, *to)));
             let lines = pairs.filter(|(from, to)| from != to).filter_map(|(from, to)| network.line(tcp, from, to));
             lines.max_by_key(|line| line.base_rtt)
         });
-        let shares = tcp.as_ref().is_some_and(|tcp| tcp.congestion_control.shares_base_rtt());
+        let shares = tcp.as_ref().is_some_and(|tcp| tcp.congestion_control.needs().shares_base_rtt);
         Transports { tcp, common, made: BTreeMap::new(), longest, shares, base_rtt: None, network }
     }
 

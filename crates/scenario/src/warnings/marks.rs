@@ -43,7 +43,7 @@ pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
             );
             continue;
         }
-        let wants = if tcp.congestion_control.needs_marks() {
+        let wants = if tcp.congestion_control.needs().marks {
             format!("\"{control}\" goes by marks")
         } else {
             "`ect = \"ect1\"` asks for L4S".to_owned()
@@ -51,7 +51,7 @@ pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
         let some = if without < all { format!(" for {without} of its {all} flows") } else { String::new() };
         let way: Vec<String> = ports.iter().take(6).map(|port| pass.places.port(*port)).collect();
         let more = if ports.len() > way.len() { ", …" } else { "" };
-        let key = if tcp.congestion_control.needs_marks() { "congestion-control" } else { "ect" };
+        let key = if tcp.congestion_control.needs().marks { "congestion-control" } else { "ect" };
         let kind = ports.iter().find_map(|port| Some((pass.places.queue(*port)?, port)));
         let place = kind.map_or_else(
             || "the discipline of a switch on the way".to_owned(),
@@ -71,7 +71,7 @@ pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
 
 /// Whether a connection can do its work only where packets are marked.
 fn wants_marks(tcp: &Tcp) -> bool {
-    tcp.congestion_control.needs_marks() || tcp.ecn != EcnMode::Off && tcp.ect == Ect::Ect1
+    tcp.congestion_control.needs().marks || tcp.ecn != EcnMode::Off && tcp.ect == Ect::Ect1
 }
 
 /// Whether packets may be marked at a port.

@@ -69,7 +69,7 @@ pub(super) fn groups(plan: &Plan, look_ahead: &[Dur]) -> Groups {
     }
     // Switches write into a record that is kept at the sender.
     for flow in &plan.flows {
-        if flow.transport.as_ref().is_some_and(|tcp| tcp.congestion_control.telemetry()) {
+        if flow.transport.as_ref().is_some_and(|tcp| tcp.congestion_control.needs().telemetry) {
             groups.join_all(ways(plan, flow.from, flow.to));
         }
     }

@@ -318,7 +318,7 @@ fn carries_feedback(plan: &Plan, own: Option<&SwitchPlan>, to: u16) -> bool {
 /// By node, whether its ports must tell when they transmit what: at a host whose connections take turns,
 /// and everywhere but at hosts if packets collect what switches write.
 fn shared_lines(plan: &Plan) -> Vec<bool> {
-    let collects = |f: &FlowPlan| f.transport.as_ref().is_some_and(|tcp| tcp.congestion_control.telemetry());
+    let collects = |f: &FlowPlan| f.transport.as_ref().is_some_and(|tcp| tcp.congestion_control.needs().telemetry);
     let any = plan.flows.iter().any(collects);
     let mut shared: Vec<bool> = plan.nodes.iter().map(|node| any && matches!(node.kind, NodeKind::Switch(_))).collect();
     for flow in plan.flows.iter().filter(|f| f.transport.as_ref().is_some_and(|tcp| tcp.takes_turns)) {

@@ -131,12 +131,8 @@ impl World {
             // It is for an earlier connection.
             return;
         }
-        if let Some(telemetry) = &mut self.telemetry
-            && let Some(hops) = telemetry.acknowledged(out.flow, ack.next)
-        {
-            out.sender.on_telemetry(hops);
-        }
-        out.sender.on_ack(self.now, &ack);
+        let hops = self.telemetry.as_mut().and_then(|telemetry| telemetry.acknowledged(out.flow, ack.next));
+        out.sender.on_ack(self.now, &ack, hops);
         let (flow, done) = (out.flow, out.sender.done());
         self.pump(connection);
         if done && self.applications.has(flow) {

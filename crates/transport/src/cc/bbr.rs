@@ -1,38 +1,42 @@
-//! BBR, version 1: paces at the measured bottleneck bandwidth and bounds what is outstanding by a
+//! BBR, version 1: paces at the measured bottleneck bandwidth and bounds the segments outstanding by a
 //! multiple of the bandwidth-delay product (Cardwell and others 2016,
 //! draft-cardwell-iccrg-bbr-congestion-control-00).
 
 use super::model::{self, HeldBack, MIN_PIPE, Repair, Rounds, Saved, WindowedMax};
-use super::{Acked, Build, Congestion, CongestionControl, Window};
-use crate::params::{Tcp, number};
+use super::{
+    Acked, Build, Congestion, CongestionControl, CongestionEvent, EchoResponse, Feedback, Pacing, Profile,
+    RecoveryWindow, Sent, SentCalls, Setup, Window,
+};
+use crate::check::number;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Dur, Time};
 
-/// BBRHighGain, 2/ln 2: the least gain that doubles the rate each round trip.
+/// BBRHighGain, 2/ln 2: the smallest gain that doubles the rate each round trip.
 const HIGH_GAIN: f64 = 2.885;
 /// Gain of the window outside Startup and Drain.
 const CWND_GAIN: f64 = 2.0;
-/// Pacing gains of ProbeBW, one per smallest round-trip time.
+/// Pacing gains of ProbeBW, one per smallest round-trip time (section 4.3.4.3).
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
-/// Startup ends when the bandwidth has grown by less than this factor in three rounds.
+/// Growth of the bandwidth below which a round counts as flat; Startup ends after [`FLAT_ROUNDS`] (section 4.3.2.2).
 const GROWTH: f64 = 1.25;
+/// Flat rounds at which Startup ends (section 4.3.2.2).
 const FLAT_ROUNDS: u32 = 3;
 
 /// BBR version 1 (2016): measures the bottleneck's bandwidth and the smallest round-trip time, paces
-/// at the one and keeps about twice their product outstanding. It answers neither loss nor marks but
-/// in recovery itself.
+/// at that bandwidth and keeps about twice their product outstanding. Loss changes the window in recovery only, and marks
+/// never.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
-    /// Rounds over which the greatest delivery rate is the bandwidth, 2 to 1000. Default 10.
+    /// Length of the maximum filter of the delivery rate, rounds, 2 to 1000. Default 10.
     pub bandwidth_window: u32,
-    /// Age at which the smallest round-trip time is measured anew, with 4 segments outstanding, 1 ms
+    /// Age of the smallest round-trip time at which ProbeRTT measures it anew, with 4 segments outstanding, 1 ms
     /// to 1000 s. Default 10 s.
     pub min_rtt_window: Dur,
-    /// Least duration of that, 1 ms to 10 s. Default 200 ms.
+    /// Least duration of ProbeRTT, 1 ms to 10 s. Default 200 ms.
     pub probe_rtt: Dur,
 }
 
@@ -43,7 +47,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Whether the parameters make sense.
+    /// Checks ranges.
     pub fn check(&self) -> Result<(), Invalid> {
         number("bandwidth-window", self.bandwidth_window, 2, 1000)?;
         if !(Dur::from_ms(1)..=Dur::from_secs(1_000)).contains(&self.min_rtt_window) {
@@ -61,12 +65,12 @@ impl Params {
 
 impl Build for Params {
     type Control = Bbr;
-    fn build(&self, tcp: &Tcp, rng: Rng) -> Bbr {
-        let initial = f64::from(tcp.initial_window());
+    fn build(&self, setup: &Setup, rng: Rng) -> Bbr {
+        let initial = f64::from(setup.initial_window);
         Bbr {
             params: self.clone(),
             rng,
-            bits: model::segment_bits(tcp),
+            bits: model::segment_bits(setup),
             initial,
             mode: Mode::Startup,
             pacing_gain: HIGH_GAIN,
@@ -99,15 +103,15 @@ enum Mode {
     ProbeRtt,
 }
 
-/// BBR at work.
+/// State of BBR version 1 in one sender.
 ///
-/// By the draft, with these readings: without offloading, `send_quantum` (section 4.2.2) only enters
-/// the three quanta of slack in the window; the samples of ProbeRTT are set aside here, not in the
-/// sampler; the repair of a timeout ends when all is acknowledged that was sent before it. The bound
-/// on long-term rate (policers) of Linux, which the draft leaves out, is left out. Echoes of
-/// congestion change nothing, as in Linux.
+/// Interpretations of the draft: without offloading, `send_quantum` (section 4.2.2) enters only
+/// the three quanta of slack in the window; the samples of ProbeRTT are ignored here, not in the
+/// sampler; recovery after a timeout ends when all that was sent before it is acknowledged. Linux's bound
+/// on the long-term rate (for policers) is not in the draft and not here. Echoes of
+/// congestion have no effect, as in Linux.
 ///
-/// The `mode` that it shows is 0 Startup, 1 Drain, 2 ProbeBW, 3 ProbeRTT.
+/// The `mode` of `probe` is 0 Startup, 1 Drain, 2 ProbeBW, 3 ProbeRTT.
 #[derive(Debug)]
 pub struct Bbr {
     params: Params,
@@ -126,29 +130,30 @@ pub struct Bbr {
     /// RTprop.
     min_rtt: Option<Dur>,
     min_rtt_at: Time,
-    /// Startup has filled the pipe.
+    /// `true` after Startup has filled the pipe.
     full: bool,
     full_bandwidth: f64,
     flat_rounds: u32,
+    /// Phase of ProbeBW, an index of [`CYCLE`].
     cycle: usize,
     cycle_at: Time,
-    /// When ProbeRTT may end, once little enough is outstanding.
+    /// Earliest end of ProbeRTT. `None`: more than 4 segments are outstanding still.
     probe_rtt_until: Option<Time>,
     probe_rtt_round: bool,
     idle_restart: bool,
-    /// The first round of fast recovery: one segment for each delivered.
+    /// `true` in the first round of fast recovery, in which one segment is sent for each delivered (packet conservation).
     conservation: bool,
     saved: Saved,
 }
 
 impl Bbr {
-    /// Segments to have outstanding at `gain` times the bandwidth-delay product.
+    /// Returns the segments outstanding at `gain` times the bandwidth-delay product (BBRInflight).
     fn inflight(&self, gain: f64) -> f64 {
         let Some(rtt) = self.min_rtt else { return self.initial };
         gain * self.bandwidth.get() * rtt.as_secs() + 3.0 * self.quantum()
     }
 
-    /// BBRSetSendQuantum.
+    /// Returns the send quantum, segments (BBRSetSendQuantum).
     fn quantum(&self) -> f64 {
         let rate = self.pacing_rate * self.bits;
         if rate < 1.2e6 {
@@ -236,12 +241,12 @@ impl Bbr {
     fn enter_probe_bw(&mut self, now: Time) {
         self.mode = Mode::ProbeBw;
         self.cwnd_gain = CWND_GAIN;
-        // Any phase but that which drains.
+        // A random phase, except the one of gain 0.75.
         self.cycle = CYCLE.len() - 1 - self.rng.below(7) as usize;
         self.advance_cycle(now);
     }
 
-    /// Whether the smallest round-trip time was too old.
+    /// Updates the smallest round-trip time; returns `true` if it had expired (BBRUpdateRTprop).
     fn update_min_rtt(&mut self, acked: &Acked) -> bool {
         let expired = self.min_rtt.is_some() && acked.now.since(self.min_rtt_at) > self.params.min_rtt_window;
         if let Some(rtt) = acked.rtt
@@ -307,9 +312,20 @@ impl Bbr {
 }
 
 impl CongestionControl for Bbr {
+    fn profile(&self) -> Profile {
+        Profile {
+            recovery: RecoveryWindow::Control,
+            echo: EchoResponse::Control,
+            sent: SentCalls::Each,
+            paces: true,
+            samples_rate: true,
+            ..Profile::default()
+        }
+    }
+
     fn on_ack(&mut self, window: &mut Window, acked: &Acked) {
         if self.min_rtt.is_none() && acked.min_rtt > Dur::ZERO {
-            // The first round trip is known: a rate for the initial window.
+            // The first round-trip time gives a rate for the initial window.
             self.min_rtt = Some(acked.min_rtt);
             self.min_rtt_at = acked.now;
             self.pacing_rate = HIGH_GAIN * self.initial / acked.srtt.as_secs();
@@ -332,9 +348,9 @@ impl CongestionControl for Bbr {
         self.set_window(window, acked);
     }
 
-    fn on_congestion(&mut self, window: &mut Window, why: Congestion, _: Time, _: u32) {
-        // Fast recovery is seen to begin by the acknowledgements.
-        if why == Congestion::Timeout {
+    fn on_congestion(&mut self, window: &mut Window, event: &CongestionEvent) {
+        // Fast recovery is followed by `Acked::recovering`.
+        if event.sign == Congestion::Timeout {
             self.saved.save(window, self.mode == Mode::ProbeRtt);
             self.saved.repair = Repair::TimedOut;
             self.conservation = false;
@@ -342,8 +358,8 @@ impl CongestionControl for Bbr {
         }
     }
 
-    fn on_echo(&mut self, window: &mut Window, _: u32, _: bool, una: u32, next: u32) {
-        self.saved.follow(window, una, next);
+    fn on_feedback(&mut self, window: &mut Window, feedback: &Feedback<'_>) {
+        self.saved.follow(window, feedback.una, feedback.next);
     }
 
     fn on_spurious(&mut self, window: &mut Window) {
@@ -352,29 +368,18 @@ impl CongestionControl for Bbr {
         self.saved.restore(window);
     }
 
-    fn on_sent(&mut self, _: Time, idle: bool) {
-        if idle && self.rounds.delivered > 0 {
+    fn on_sent(&mut self, sent: &Sent) -> bool {
+        if sent.idle && self.rounds.delivered > 0 {
             self.idle_restart = true;
             if self.mode == Mode::ProbeBw {
                 self.pace(1.0);
             }
         }
+        false
     }
 
-    fn pacing_rate(&self) -> Option<f64> {
-        Some(self.pacing_rate)
-    }
-
-    fn samples_rate(&self) -> bool {
-        true
-    }
-
-    fn controls_recovery(&self) -> bool {
-        true
-    }
-
-    fn handles_ecn(&self) -> bool {
-        true
+    fn pacing(&self) -> Pacing {
+        Pacing::at(self.pacing_rate)
     }
 
     fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {

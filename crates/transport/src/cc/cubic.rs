@@ -2,45 +2,45 @@
 
 use super::hystart::HyStart;
 use super::reno::Growth;
-use super::{Acked, Build, Congestion, CongestionControl, Window};
-use crate::params::{Tcp, factor, number};
+use super::{Acked, Build, Congestion, CongestionControl, CongestionEvent, Profile, Sent, SentCalls, Setup, Window};
+use crate::check::{factor, number};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
 use tailback_random::{Rng, maths};
 use tailback_units::{Fraction, Time};
 
-/// CUBIC: grows fast far from the window of the last loss and slowly near it, whatever the round-trip
-/// time, and at least as fast as Reno would (RFC 9438).
+/// CUBIC: the window grows fast far from that of the last loss and slowly near it, independent of the round-trip
+/// time, and at least as fast as Reno's (RFC 9438).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
-    /// C, how fast the window grows, segments per second cubed, above 0 and at most 1000. Default 0.4.
+    /// Scale C of the cubic function, segments per second cubed, above 0 and at most 1000. Default 0.4.
     pub c: f64,
-    /// What a loss leaves of the window, above 0 and below 1. Default 0.7.
+    /// Factor of the window at a loss, above 0 and below 1. Default 0.7.
     pub beta: Fraction,
-    /// What an echo of congestion leaves of the window, above 0 and below 1; 0.85 is the alternative
+    /// Factor of the window at an echo of congestion, above 0 and below 1; 0.85 is the alternative
     /// back-off of RFC 8511. Default 0.7.
     pub ecn_beta: Fraction,
-    /// Aim lower than the last loss when that came below the one before, so that newcomers get room.
-    /// Default true.
+    /// Lower the plateau further if the last loss came at a smaller window than the one before, so that new flows get
+    /// bandwidth. Default true.
     pub fast_convergence: bool,
-    /// Leave the first slow start when round trips lengthen (HyStart++, RFC 9406). Default true.
+    /// Leave the first slow start when the round-trip time rises (HyStart++, RFC 9406). Default true.
     pub hystart: bool,
-    /// What (target − cwnd) / cwnd is added for above the Reno-friendly region: each "acknowledgement" (RFC 9438 section
-    /// 4.4) or each "segment" that it acknowledges, as Linux does, which with delayed acknowledgements is twice as
-    /// fast where 1.5 windows per round trip are the most. Default "acknowledgement".
+    /// Unit of growth above the Reno-friendly region: (target − cwnd) / cwnd is added for each "acknowledgement" (RFC 9438
+    /// section 4.4) or for each "segment" acknowledged (Linux), which with delayed acknowledgements is twice as
+    /// fast, at most 1.5 windows per round trip. Default "acknowledgement".
     pub growth_per: GrowthPer,
-    /// Segments that one acknowledgement may count for in slow start without HyStart++, 1 to 1000.
+    /// Upper bound of the growth per acknowledgement in slow start without HyStart++, segments, 1 to 1000.
     /// Default 2.
     pub byte_counting: u32,
 }
 
-/// What the growth towards the curve is counted by.
+/// Unit of the growth towards the curve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum GrowthPer {
-    /// New acknowledgements, however many segments each acknowledges.
+    /// Acknowledgements of new segments, independent of their number of segments.
     #[default]
     Acknowledgement,
     /// Segments acknowledged.
@@ -62,7 +62,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Whether the parameters make sense.
+    /// Checks ranges.
     pub fn check(&self) -> Result<(), Invalid> {
         if !(self.c > 0.0 && self.c <= 1_000.0) {
             let advice = format!("{} is out of range; write a number above 0 and at most 1000", self.c);
@@ -76,7 +76,7 @@ impl Params {
 
 impl Build for Params {
     type Control = Cubic;
-    fn build(&self, tcp: &Tcp, _: Rng) -> Cubic {
+    fn build(&self, setup: &Setup, _: Rng) -> Cubic {
         Cubic {
             c: self.c,
             beta: self.beta.0,
@@ -87,19 +87,18 @@ impl Build for Params {
             undo: None,
             last: Time::ZERO,
             growth: Growth::new(self.byte_counting),
-            hystart: HyStart::new(tcp, self.hystart),
+            hystart: HyStart::new(setup, self.hystart),
         }
     }
 }
 
-/// CUBIC at work, by the letter of RFC 9438 where that leaves a choice:
+/// State of CUBIC in one sender. Choices where RFC 9438 leaves one:
 /// - Above the Reno-friendly region the window grows by (target − cwnd)/cwnd for each acknowledgement
-///   (sections 4.4 and 4.5), not for each segment as in Linux ([`GrowthPer`]); with delayed acknowledgements it then
+///   (sections 4.4 and 4.5), not for each segment as in Linux ([`GrowthPer`]); with delayed acknowledgements it
 ///   follows the curve about one round trip later, and at most half as fast.
-/// - In the Reno-friendly region the window *is* W_est (section 4.3), also in the rare case that this
-///   is less.
-/// - An echo of congestion is answered by the window, not FlightSize, which lacks the segments that
-///   the echo itself acknowledges (section 4.6 allows both).
+/// - In the Reno-friendly region the window *is* W_est (section 4.3), even if it shrinks by that.
+/// - An echo of congestion reduces the window, not FlightSize, which lacks the segments that the echo itself
+///   acknowledges (section 4.6 allows both).
 /// - At cwnd = ssthresh congestion avoidance begins.
 #[derive(Debug)]
 pub struct Cubic {
@@ -111,24 +110,24 @@ pub struct Cubic {
     curve: Curve,
     /// The curve before the last reduction (section 4.9).
     undo: Option<Curve>,
-    /// The last acknowledgement in congestion avoidance.
+    /// Time of the last acknowledgement in congestion avoidance.
     last: Time,
     growth: Growth,
     hystart: HyStart,
 }
 
-/// What congestion avoidance comes after; it says where its curve begins.
+/// Cause of the present stage of congestion avoidance, which decides where its curve begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum After {
     /// Slow start, without congestion.
     Nothing,
-    /// A reduction.
+    /// Reduction at a loss or an echo.
     Reduction,
-    /// A timeout and the slow start after it.
+    /// Timeout, and the slow start after it.
     Timeout,
 }
 
-/// The growth since the last reduction, in segments and seconds.
+/// State of the growth since the last reduction, in segments and seconds (names of RFC 9438 section 4.1).
 #[derive(Clone, Copy, Debug)]
 struct Curve {
     after: After,
@@ -136,34 +135,33 @@ struct Curve {
     cwnd_prior: f64,
     k: f64,
     w_est: f64,
-    /// t_epoch: the beginning of this stage of congestion avoidance, later by the time in which the
-    /// window was not needed.
+    /// Begin of this stage of congestion avoidance (t_epoch), plus the time during which the window did not limit.
     start: Option<Time>,
 }
 
-/// The cube root, of either sign.
+/// Returns the cube root, of either sign.
 fn cube_root(x: f64) -> f64 {
     maths::pow(x.abs(), 1.0 / 3.0).copysign(x)
 }
 
 impl Cubic {
-    /// W_cubic (figure 1).
+    /// Returns W_cubic at `t` seconds (figure 1).
     fn at(&self, t: f64) -> f64 {
         let from_plateau = t - self.curve.k;
         self.c * from_plateau * from_plateau * from_plateau + self.curve.w_max
     }
 
-    /// A stage of congestion avoidance begins at a window of `cwnd`.
+    /// Begins a stage of congestion avoidance at a window of `cwnd`.
     fn begin(&mut self, cwnd: f64, now: Time) {
         let curve = &mut self.curve;
         if curve.after == After::Nothing {
-            // Section 4.10: slow start has ended without a loss.
+            // Section 4.10: slow start ended without a loss.
             curve.cwnd_prior = cwnd;
         }
         if curve.after == After::Reduction {
             curve.k = cube_root((curve.w_max - cwnd) / self.c);
         } else {
-            // Section 4.8 and 4.10: the plateau is here.
+            // Sections 4.8 and 4.10: the plateau is at the present window.
             curve.k = 0.0;
             curve.w_max = cwnd;
         }
@@ -192,13 +190,13 @@ impl Cubic {
             let step = (target - window.cwnd) / window.cwnd;
             window.cwnd = match self.growth_per {
                 GrowthPer::Acknowledgement => window.cwnd + step,
-                // Not beyond the target, however many segments one acknowledgement is for.
+                // An acknowledgement of many segments does not overshoot the target.
                 GrowthPer::Segment => (window.cwnd + step * f64::from(acked.advanced)).min(target),
             };
         }
     }
 
-    /// Section 4.2: the curve stands still while the window is not what limits.
+    /// Stops the curve while the window does not limit the sender (section 4.2).
     fn pause(&mut self, now: Time) {
         if let Some(start) = &mut self.curve.start {
             *start += now.since(self.last);
@@ -207,6 +205,10 @@ impl Cubic {
 }
 
 impl CongestionControl for Cubic {
+    fn profile(&self) -> Profile {
+        Profile { sent: SentCalls::Each, ..Profile::default() }
+    }
+
     #[inline]
     fn on_ack(&mut self, window: &mut Window, acked: &Acked) {
         if acked.advanced == 0 {
@@ -214,7 +216,7 @@ impl CongestionControl for Cubic {
         }
         let slow_start = window.cwnd < window.ssthresh;
         if slow_start {
-            // After it a new stage of congestion avoidance begins, also when an idle time has led here.
+            // Congestion avoidance after it is a new stage, also when an idle time led to this slow start.
             self.curve.start = None;
         }
         if slow_start && self.hystart.active() {
@@ -229,10 +231,11 @@ impl CongestionControl for Cubic {
         self.last = acked.now;
     }
 
-    fn on_congestion(&mut self, window: &mut Window, why: Congestion, _: Time, in_flight: u32) {
+    fn on_congestion(&mut self, window: &mut Window, event: &CongestionEvent) {
         self.hystart.stop();
-        // Of timeouts in a row the first has the window to go back to.
-        if why != Congestion::Timeout || self.curve.after != After::Timeout {
+        let flight = f64::from(event.in_flight);
+        // Of consecutive timeouts the first has the curve to restore.
+        if event.sign != Congestion::Timeout || self.curve.after != After::Timeout {
             self.undo = Some(self.curve);
         }
         let cwnd = window.cwnd;
@@ -241,14 +244,14 @@ impl CongestionControl for Cubic {
         self.curve.cwnd_prior = cwnd;
         self.curve.start = None;
         self.curve.after = After::Reduction;
-        match why {
+        match event.sign {
             Congestion::Ecn => {
                 window.ssthresh = (cwnd * self.ecn_beta).max(2.0);
                 window.cwnd = (cwnd * self.ecn_beta).max(1.0);
             }
-            Congestion::Loss => window.ssthresh = (f64::from(in_flight) * self.beta).max(2.0),
+            Congestion::Loss => window.ssthresh = (flight * self.beta).max(2.0),
             Congestion::Timeout => {
-                window.ssthresh = (f64::from(in_flight) * self.beta).max(2.0);
+                window.ssthresh = (flight * self.beta).max(2.0);
                 self.curve.after = After::Timeout;
                 self.growth.timed_out();
             }
@@ -261,11 +264,12 @@ impl CongestionControl for Cubic {
         }
     }
 
-    fn on_sent(&mut self, now: Time, idle: bool) {
-        if idle {
-            self.pause(now);
-            self.last = now;
+    fn on_sent(&mut self, sent: &Sent) -> bool {
+        if sent.idle {
+            self.pause(sent.now);
+            self.last = sent.now;
         }
+        false
     }
 
     fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {

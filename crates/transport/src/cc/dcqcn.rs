@@ -1,37 +1,41 @@
-//! DCQCN: a rate that notifications of congestion cut and that time and bytes raise (Zhu and others,
+//! DCQCN: a rate that congestion notifications reduce and a timer and a byte counter raise (Zhu and others,
 //! *Congestion Control for Large-Scale RDMA Deployments*, SIGCOMM 2015).
 
-use super::{Acked, Build, Congestion, CongestionControl, Window};
+use super::{
+    Acked, Build, CongestionControl, CongestionEvent, EchoResponse, NO_WINDOW, Needs, Pacing, Profile, RecoveryWindow,
+    Sent, SentCalls, Setup, Timer, Window,
+};
+use crate::check::{duration, number, rate};
 use crate::line::Line;
-use crate::params::{EcnEcho, Tcp, duration, number, rate};
+use crate::wire::EcnEcho;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Dur, Fraction, Rate, Size, Time};
 
-/// DCQCN (SIGCOMM 2015): a sender's rate is cut when the receiver notifies it of marked segments, and
-/// grows by a timer and a byte counter, in five steps back to what it was and then beyond. It has no
-/// window and begins at line rate: for networks that lose nothing. Needs queues that mark, such as
-/// "red" of weight 1. The defaults are the paper's; Mellanox's and HPCC's authors' differ.
+/// DCQCN (SIGCOMM 2015): a sender's rate is reduced at congestion notifications of the receiver, and
+/// raised by a timer and a byte counter, in five steps back to the rate before the reduction and then beyond. It has no
+/// window and begins at line rate: for lossless networks. Needs queues that mark, such as
+/// "red" of weight 1. The defaults are the paper's; those of Mellanox and of HPCC's authors differ.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
-    /// g, the weight in the estimate of congestion, above 0 and at most 1. Default 1/256.
+    /// Weight g of a notification in the estimate of congestion, above 0 and at most 1. Default 1/256.
     pub g: Fraction,
     /// Least time between notifications from a receiver, 1 ns to 10 s. Default 50 us.
     pub notification_interval: Dur,
-    /// Time without a notification after which the estimate decays, 1 ns to 10 s. Default 55 us.
+    /// Time without a notification after which the estimate of congestion decays, 1 ns to 10 s. Default 55 us.
     pub alpha_interval: Dur,
     /// Period of the timer that raises the rate, 1 ns to 10 s. Default 55 us.
     pub increase_interval: Dur,
     /// Payload sent after which the byte counter raises the rate, 1 B to 1 GB. Default 10 MB.
     pub increase_bytes: Size,
-    /// F, steps of fast recovery, 1 to 1000. Default 5.
+    /// Number F of steps of fast recovery, 1 to 1000. Default 5.
     pub recovery_steps: u32,
     /// Step of additive increase. Default 40 Mbit/s.
     pub additive: Rate,
-    /// Step of hyper increase, times its number. Default 100 Mbit/s.
+    /// Step of hyper increase, multiplied by the number of the step. Default 100 Mbit/s.
     pub hyper: Rate,
     /// Smallest rate, above 0. Default 10 Mbit/s.
     pub least: Rate,
@@ -54,7 +58,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Whether the parameters make sense.
+    /// Checks ranges.
     pub fn check(&self) -> Result<(), Invalid> {
         if !(self.g.0 > 0.0 && self.g.0 <= 1.0) {
             let advice = format!("{} is out of range; write a number above 0 and at most 1", self.g);
@@ -76,12 +80,12 @@ impl Params {
 
 impl Build for Params {
     type Control = Dcqcn;
-    fn build(&self, tcp: &Tcp, _: Rng) -> Dcqcn {
-        let line = tcp.line();
+    fn build(&self, setup: &Setup, _: Rng) -> Dcqcn {
+        let line = setup.line;
         Dcqcn {
             params: self.clone(),
             line,
-            payload: u64::from(tcp.payload()),
+            payload: u64::from(setup.payload),
             current: line.rate.0 as f64,
             target: line.rate.0 as f64,
             alpha: 1.0,
@@ -92,48 +96,45 @@ impl Build for Params {
             bytes: 0,
         }
     }
-    fn echo(&self) -> EcnEcho {
-        EcnEcho::Accurate
+    fn initial_window(&self, _: &Setup) -> f64 {
+        NO_WINDOW
     }
-    fn notification(&self) -> Option<Dur> {
-        Some(self.notification_interval)
-    }
-    fn needs_line(&self) -> bool {
-        true
-    }
-    fn needs_marks(&self) -> bool {
-        true
+    fn needs(&self) -> Needs {
+        let notification = Some(self.notification_interval);
+        Needs { echo: EcnEcho::Accurate, notification, marks: true, line: true, ..Needs::default() }
     }
 }
 
-/// DCQCN at work: the reaction point. Rates in bit/s on the wire.
+/// State of DCQCN in one sender, the reaction point. Rates in bit/s on the wire.
 #[derive(Debug)]
 pub struct Dcqcn {
     params: Params,
     line: Line,
     payload: u64,
-    /// R_C and R_T.
+    /// Current rate R_C.
     current: f64,
+    /// Target rate R_T.
     target: f64,
     /// Estimate of congestion, 0 to 1.
     alpha: f64,
-    /// When the estimate decays next; never when it is (almost) zero.
+    /// Next decay of the estimate; [`Time::NEVER`] below [`NEGLIGIBLE`].
     decay_at: Time,
-    /// When the timer raises the rate next; never at line rate.
+    /// Next increase by the timer; [`Time::NEVER`] at line rate.
     raise_at: Time,
-    /// Events of the timer and of the byte counter since the last cut.
+    /// Events of the timer since the last reduction.
     times: u32,
+    /// Events of the byte counter since the last reduction.
     fills: u32,
-    /// Payload sent since the counter's last event.
+    /// Payload bytes sent since the last event of the byte counter.
     bytes: u64,
 }
 
-/// An estimate below this is taken for zero.
-const NONE: f64 = 1e-9;
+/// Estimate of congestion below which it no longer decays.
+const NEGLIGIBLE: f64 = 1e-9;
 
 impl Dcqcn {
-    /// Equations 1: a notification has come.
-    fn cut(&mut self, now: Time) {
+    /// Processes a notification (equations 1).
+    fn reduce(&mut self, now: Time) {
         self.target = self.current;
         self.current = (self.current * (1.0 - self.alpha / 2.0)).max(self.params.least.0 as f64);
         self.alpha = (1.0 - self.params.g.0) * self.alpha + self.params.g.0;
@@ -142,7 +143,7 @@ impl Dcqcn {
         (self.times, self.fills, self.bytes) = (0, 0, 0);
     }
 
-    /// Equations 3 and 4, and the steps of figure 7: fast recovery, additive or hyper increase.
+    /// Raises the rate by a step of fast recovery, additive or hyper increase (equations 3 and 4, figure 7).
     fn raise(&mut self) {
         let steps = self.params.recovery_steps;
         let (most, least) = (self.times.max(self.fills), self.times.min(self.fills));
@@ -159,47 +160,14 @@ impl Dcqcn {
             self.raise_at = Time::NEVER;
         }
     }
-}
 
-impl CongestionControl for Dcqcn {
-    fn begin(&mut self, window: &mut Window) {
-        window.cwnd = super::NO_WINDOW;
-    }
-
-    fn on_ack(&mut self, window: &mut Window, acked: &Acked) {
-        // A lost SYN has set it to one segment.
-        window.cwnd = super::NO_WINDOW;
-        self.pass(acked.now);
-        if acked.ece {
-            self.cut(acked.now);
-        }
-    }
-
-    fn on_congestion(&mut self, _: &mut Window, _: Congestion, _: Time, _: u32) {}
-
-    fn on_sent(&mut self, _: Time, _: bool) {
-        self.bytes += self.payload;
-        if self.bytes >= self.params.increase_bytes.0 && self.raise_at != Time::NEVER {
-            self.bytes = 0;
-            self.fills += 1;
-            self.raise();
-        }
-    }
-
-    fn pacing_rate(&self) -> Option<f64> {
-        Some(self.line.segments(self.current))
-    }
-
-    fn next_change(&self) -> Time {
-        self.decay_at.min(self.raise_at)
-    }
-
-    fn pass(&mut self, now: Time) {
+    /// Makes all events of the two timers until `now`.
+    fn advance(&mut self, now: Time) {
         while self.decay_at.min(self.raise_at) <= now {
             if self.decay_at <= self.raise_at {
                 self.alpha *= 1.0 - self.params.g.0;
                 self.decay_at =
-                    if self.alpha < NONE { Time::NEVER } else { self.decay_at + self.params.alpha_interval };
+                    if self.alpha < NEGLIGIBLE { Time::NEVER } else { self.decay_at + self.params.alpha_interval };
             } else {
                 self.times += 1;
                 self.raise_at += self.params.increase_interval;
@@ -207,13 +175,51 @@ impl CongestionControl for Dcqcn {
             }
         }
     }
+}
 
-    fn controls_recovery(&self) -> bool {
-        true
+impl CongestionControl for Dcqcn {
+    fn profile(&self) -> Profile {
+        Profile {
+            recovery: RecoveryWindow::Control,
+            echo: EchoResponse::Control,
+            sent: SentCalls::Each,
+            paces: true,
+            ..Profile::default()
+        }
     }
-    fn handles_ecn(&self) -> bool {
-        true
+
+    fn on_ack(&mut self, window: &mut Window, acked: &Acked) {
+        // A lost SYN has set it to one segment.
+        window.cwnd = NO_WINDOW;
+        self.advance(acked.now);
+        if acked.ece {
+            self.reduce(acked.now);
+        }
     }
+
+    fn on_congestion(&mut self, _: &mut Window, _: &CongestionEvent) {}
+
+    fn on_sent(&mut self, _: &Sent) -> bool {
+        self.bytes += self.payload;
+        if self.bytes >= self.params.increase_bytes.0 && self.raise_at != Time::NEVER {
+            self.bytes = 0;
+            self.fills += 1;
+            self.raise();
+        }
+        false
+    }
+
+    fn on_timer(&mut self, now: Time, timer: Timer) {
+        if timer == Timer::Control {
+            self.advance(now);
+        }
+    }
+
+    fn pacing(&self) -> Pacing {
+        let changes_at = self.decay_at.min(self.raise_at);
+        Pacing { changes_at, ..Pacing::at(self.line.segments(self.current)) }
+    }
+
     fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
         f("rate", self.current);
         f("target", self.target);

@@ -1,30 +1,34 @@
 //! DCTCP: a reduction in proportion to the fraction of marked segments (RFC 8257).
 
 use super::reno::Growth;
-use super::{Acked, BackOff, Build, Congestion, CongestionControl, Window};
-use crate::params::{EcnEcho, Tcp, number};
+use super::{
+    Acked, BackOff, Build, Congestion, CongestionControl, CongestionEvent, EchoResponse, Feedback, Needs, Profile,
+    Setup, Window,
+};
+use crate::check::number;
 use crate::seq::before;
+use crate::wire::EcnEcho;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
 use tailback_random::Rng;
-use tailback_units::{Fraction, Time};
+use tailback_units::Fraction;
 
-/// DCTCP: cuts the window by half the fraction of segments that were marked, for queues that mark
-/// above a threshold (RFC 8257). Needs `ecn`; the receiver then echoes each mark ("accurate").
+/// DCTCP: the window is reduced by half the fraction of marked segments, for queues that mark above a
+/// threshold (RFC 8257). Needs `ecn`; the receiver then echoes each mark ("accurate").
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
-    /// g, the weight of the last window in the estimate of the marked fraction, above 0 and at most 1.
+    /// Weight g of the last window in the estimate of the marked fraction, above 0 and at most 1.
     /// Default 1/16.
     pub g: Fraction,
-    /// Estimate of the marked fraction at the start, 0 to 1: 1 answers the first mark as Reno does.
+    /// Initial estimate of the marked fraction, 0 to 1; with 1 the first mark halves the window, as in Reno.
     /// Default 1.
     pub initial_alpha: Fraction,
-    /// Segments that one acknowledgement may count for in slow start, 1 to 1000. Default 2.
+    /// Upper bound of the growth per acknowledgement in slow start, segments, 1 to 1000. Default 2.
     pub byte_counting: u32,
-    /// Smallest window that an echo leaves, segments, 1 or 2. Linux has 2: with every segment marked it sends two in a round
-    /// trip, and `ecn-floor` has no say. With 1, RFC 3168's, `ecn-floor` says what happens there. Default 2.
+    /// Smallest window after an echo, segments, 1 or 2. With 2, as in Linux, a sender whose segments are all marked sends two
+    /// per round trip, and `ecn-floor` has no effect. With 1, as in RFC 3168, `ecn-floor` applies. Default 2.
     pub least_window: u32,
 }
 
@@ -35,7 +39,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Whether the parameters make sense.
+    /// Checks ranges.
     pub fn check(&self) -> Result<(), Invalid> {
         if !(self.g.0 > 0.0 && self.g.0 <= 1.0) {
             let advice = format!("{} is out of range; write a number above 0 and at most 1", self.g);
@@ -52,7 +56,7 @@ impl Params {
 
 impl Build for Params {
     type Control = Dctcp;
-    fn build(&self, _: &Tcp, _: Rng) -> Dctcp {
+    fn build(&self, _: &Setup, _: Rng) -> Dctcp {
         Dctcp {
             g: self.g.0,
             alpha: self.initial_alpha.0,
@@ -63,34 +67,43 @@ impl Build for Params {
             growth: Growth::new(self.byte_counting),
         }
     }
-    fn echo(&self) -> EcnEcho {
-        EcnEcho::Accurate
-    }
-    fn needs_marks(&self) -> bool {
-        true
+    fn needs(&self) -> Needs {
+        Needs { echo: EcnEcho::Accurate, marks: true, ..Needs::default() }
     }
 }
 
-/// DCTCP at work.
+/// State of DCTCP in one sender.
 ///
-/// RFC 8257 section 3.3 leaves open when in a window the reduction comes. Here, as in Linux, the
-/// first echo brings it, with the estimate of the windows before, and no second one follows until
-/// what was outstanding is acknowledged. Growth and the answer to loss are Reno's.
+/// RFC 8257 section 3.3 leaves open when within a window the reduction is made. Here, as in Linux, it is made
+/// at the first echo, by the estimate of the windows before, and not again until all that was outstanding is
+/// acknowledged. Growth and the response to loss are Reno's.
 #[derive(Debug)]
 pub struct Dctcp {
     g: f64,
+    /// Estimate of the marked fraction, 0 to 1.
     alpha: f64,
-    /// Segments acknowledged in this observation window, and with an echo.
+    /// Segments acknowledged in this observation window.
     acked: u32,
+    /// Of these, with an echo.
     marked: u32,
-    /// The observation window ends when what comes after this segment is acknowledged.
+    /// Segment whose acknowledgement, with that of a later one, ends the observation window.
     window_end: u32,
-    /// Smallest window that an echo leaves.
+    /// Smallest window after an echo, segments.
     least: u8,
     growth: Growth,
 }
 
 impl CongestionControl for Dctcp {
+    fn profile(&self) -> Profile {
+        Profile {
+            // RFC 8257 section 3.5: the response to loss is that of conventional TCP, whatever a mark has taken.
+            echo: EchoResponse::ThenLoss,
+            // With a smallest window of 2, as in Linux, a window of one segment comes only from a timeout.
+            below_one: (self.least > 1).then_some(BackOff::None),
+            ..Profile::default()
+        }
+    }
+
     #[inline]
     fn on_ack(&mut self, window: &mut Window, acked: &Acked) {
         if !acked.window_limited || acked.advanced == 0 {
@@ -103,50 +116,36 @@ impl CongestionControl for Dctcp {
         }
     }
 
-    fn on_congestion(&mut self, window: &mut Window, why: Congestion, _: Time, in_flight: u32) {
-        match why {
+    fn on_congestion(&mut self, window: &mut Window, event: &CongestionEvent) {
+        match event.sign {
             Congestion::Ecn => {
                 let reduced = window.cwnd * (1.0 - self.alpha / 2.0);
                 window.ssthresh = reduced.max(2.0);
-                // One of one segment, after a timeout, stays: no echo opens a window.
+                // A window of one segment, after a timeout, stays: an echo never opens a window.
                 window.cwnd = reduced.max(f64::from(self.least)).min(window.cwnd);
             }
             Congestion::Loss | Congestion::Timeout => {
-                window.ssthresh = (f64::from(in_flight) / 2.0).max(2.0);
-                if why == Congestion::Timeout {
+                window.ssthresh = (f64::from(event.in_flight) / 2.0).max(2.0);
+                if event.sign == Congestion::Timeout {
                     self.growth.timed_out();
                 }
             }
         }
     }
 
-    /// RFC 8257 section 3.5: conventional TCP's answer to loss, whatever a mark has taken of the window.
-    fn loss_counts_after_echo(&self) -> bool {
-        true
-    }
-
-    /// With Linux' floor nothing is below it; else the scenario says.
-    fn back_off(&self) -> Option<BackOff> {
-        (self.least > 1).then_some(BackOff::None)
-    }
-
     #[inline]
-    fn on_echo(&mut self, _: &mut Window, acked: u32, ece: bool, una: u32, next: u32) {
-        self.acked += acked;
-        if ece {
-            self.marked += acked;
+    fn on_feedback(&mut self, _: &mut Window, feedback: &Feedback<'_>) {
+        self.acked += feedback.advanced;
+        if feedback.ece {
+            self.marked += feedback.advanced;
         }
-        if before(self.window_end, una) && self.acked > 0 {
+        if before(self.window_end, feedback.una) && self.acked > 0 {
             let fraction = f64::from(self.marked) / f64::from(self.acked);
             self.alpha = self.alpha * (1.0 - self.g) + self.g * fraction;
-            self.window_end = next;
+            self.window_end = feedback.next;
             self.acked = 0;
             self.marked = 0;
         }
-    }
-
-    fn is_plain(&self) -> bool {
-        true
     }
 
     fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {

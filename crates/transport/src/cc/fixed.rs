@@ -1,22 +1,20 @@
-//! No congestion control: a window that stays as it is.
+//! A window without congestion control.
 
-use super::{Acked, Build, Congestion, CongestionControl, Window};
-use crate::params::Tcp;
+use super::{Acked, Build, CongestionControl, CongestionEvent, Profile, RecoveryWindow, Setup, Window};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
 use tailback_random::Rng;
-use tailback_units::Time;
 
-/// No congestion control, as before 1988: the window stays at `initial-window` whatever is lost or
-/// marked, also after a timeout. Flow control and retransmission are all that is left of TCP; with
-/// `timers.max-rto` equal to `timers.min-rto` there is no back-off of the timer either.
+/// No congestion control, as before 1988: the window stays at `initial-window` at losses, marks and
+/// timeouts. Flow control and retransmission remain; with `timers.max-rto` equal to `timers.min-rto` the timer does
+/// not back off either.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {}
 
 impl Params {
-    /// There is nothing to check.
+    /// Accepts: there are no parameters.
     pub fn check(&self) -> Result<(), Invalid> {
         Ok(())
     }
@@ -24,24 +22,24 @@ impl Params {
 
 impl Build for Params {
     type Control = Fixed;
-    fn build(&self, tcp: &Tcp, _: Rng) -> Fixed {
-        Fixed { segments: tcp.initial_window() }
+    fn build(&self, setup: &Setup, _: Rng) -> Fixed {
+        Fixed { segments: setup.initial_window }
     }
 }
 
-/// A window that stays as it is, at work.
+/// A constant window.
 #[derive(Debug)]
 pub struct Fixed {
     segments: u32,
 }
 
 impl CongestionControl for Fixed {
+    fn profile(&self) -> Profile {
+        Profile { recovery: RecoveryWindow::Control, ..Profile::default() }
+    }
     fn on_ack(&mut self, window: &mut Window, _: &Acked) {
         // A lost SYN has set it to one segment.
         window.cwnd = f64::from(self.segments);
     }
-    fn on_congestion(&mut self, _: &mut Window, _: Congestion, _: Time, _: u32) {}
-    fn controls_recovery(&self) -> bool {
-        true
-    }
+    fn on_congestion(&mut self, _: &mut Window, _: &CongestionEvent) {}
 }

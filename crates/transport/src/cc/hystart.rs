@@ -1,7 +1,6 @@
-//! HyStart++: leaving the first slow start when round trips lengthen, before losses come (RFC 9406).
+//! HyStart++: end of the first slow start at a rise of the round-trip time, before losses (RFC 9406).
 
-use super::{Acked, Window};
-use crate::params::Tcp;
+use super::{Acked, Setup, Window};
 use tailback_units::Dur;
 
 /// MIN_RTT_THRESH of RFC 9406 section 4.3: smaller increases of the round-trip time are noise.
@@ -10,36 +9,40 @@ const MIN_RTT_THRESH: Dur = Dur::from_ms(4);
 const MAX_RTT_THRESH: Dur = Dur::from_ms(16);
 /// MIN_RTT_DIVISOR.
 const MIN_RTT_DIVISOR: u64 = 8;
-/// N_RTT_SAMPLE: samples that a round must have before it is judged.
+/// N_RTT_SAMPLE: samples of a round before its minimum is compared.
 const N_RTT_SAMPLE: u32 = 8;
-/// CSS_GROWTH_DIVISOR: how much slower conservative slow start grows.
+/// CSS_GROWTH_DIVISOR: divisor of the growth in conservative slow start.
 const CSS_GROWTH_DIVISOR: f64 = 4.0;
 /// CSS_ROUNDS: rounds of conservative slow start before congestion avoidance.
 const CSS_ROUNDS: u32 = 5;
-/// L: segments that one acknowledgement may count for when the sender does not pace.
+/// L: upper bound of the growth per acknowledgement, segments, if the sender does not pace.
 const L: u32 = 8;
 
-/// "infinity" of the RFC.
+/// Round-trip time without a sample ("infinity" of the RFC).
 const NONE: Dur = Dur(u64::MAX);
 
-/// Slow start for any control that grows by acknowledgements. Only the first slow start is watched,
+/// Slow start of a control that grows by acknowledgements. Only the first slow start is watched,
 /// as RFC 9406 section 4.3 advises; the control calls [`HyStart::stop`] at the first congestion.
 #[derive(Debug)]
 pub(crate) struct HyStart {
+    /// Upper bound of the growth per acknowledgement, segments.
     limit: u32,
+    /// lastRoundMinRTT.
     last_min: Dur,
+    /// currentRoundMinRTT.
     current_min: Dur,
+    /// Samples in this round.
     samples: u32,
-    /// In conservative slow start: the round-trip time at its beginning, and rounds since.
+    /// Round-trip time at the begin of conservative slow start and rounds since. `None`: standard slow start.
     conservative: Option<(Dur, u32)>,
     active: bool,
 }
 
 impl HyStart {
-    /// For a sender of `tcp`, inactive if not `wanted`.
-    pub(crate) fn new(tcp: &Tcp, wanted: bool) -> HyStart {
+    /// Returns the state for a sender, inactive if not `wanted`.
+    pub(crate) fn new(setup: &Setup, wanted: bool) -> HyStart {
         HyStart {
-            limit: if tcp.pacing { u32::MAX } else { L },
+            limit: if setup.pacing { u32::MAX } else { L },
             last_min: NONE,
             current_min: NONE,
             samples: 0,
@@ -48,18 +51,18 @@ impl HyStart {
         }
     }
 
-    /// Whether it governs slow start.
+    /// Returns `true` while it governs slow start.
     #[inline]
     pub(crate) fn active(&self) -> bool {
         self.active
     }
 
-    /// Congestion has been seen: slow start is an ordinary one from now on.
+    /// Returns to standard slow start, at the first congestion.
     pub(crate) fn stop(&mut self) {
         self.active = false;
     }
 
-    /// An acknowledgement in slow start: grows the window, or ends slow start by setting the threshold.
+    /// Processes an acknowledgement in slow start: grows the window, or ends slow start by setting the threshold.
     pub(crate) fn on_ack(&mut self, window: &mut Window, acked: &Acked) {
         if acked.round && self.end_round() {
             window.ssthresh = window.cwnd;
@@ -77,12 +80,12 @@ impl HyStart {
         }
     }
 
-    /// Whether conservative slow start has lasted long enough.
+    /// Begins a round; returns `true` at the end of conservative slow start.
     fn end_round(&mut self) -> bool {
         self.last_min = self.current_min;
         self.current_min = NONE;
         self.samples = 0;
-        // The round in which it began counts, however short the rest of it was.
+        // The round in which it began counts as a whole one.
         let Some((_, rounds)) = &mut self.conservative else { return false };
         *rounds += 1;
         *rounds >= CSS_ROUNDS
@@ -110,7 +113,7 @@ mod tests {
     use super::*;
     use tailback_units::Time;
 
-    /// A round of ten acknowledgements of one segment each, all of round-trip time `ms`.
+    /// Processes a round of ten acknowledgements of one segment each, all of round-trip time `ms`.
     fn round(hystart: &mut HyStart, window: &mut Window, ms: u64) {
         for i in 0..10 {
             let rtt = Dur::from_ms(ms);
@@ -135,11 +138,21 @@ mod tests {
     }
 
     fn start() -> (HyStart, Window) {
-        (HyStart::new(&Tcp::default(), true), Window { cwnd: 10.0, ssthresh: f64::INFINITY })
+        let setup = Setup {
+            payload: 1460,
+            header: 40,
+            initial_window: 10,
+            initial_ssthresh: None,
+            max_rto: Dur::from_secs(60),
+            pacing: false,
+            selective: true,
+            line: Default::default(),
+        };
+        (HyStart::new(&setup, true), Window { cwnd: 10.0, ssthresh: f64::INFINITY })
     }
 
     #[test]
-    fn an_eighth_more_but_at_least_4_ms_and_at_most_16_ms_begins_conservative_slow_start() {
+    fn conservative_slow_start_begins_at_a_rise_of_an_eighth_bounded_by_4_ms_and_16_ms() {
         for (before, after, begins) in
             [(80, 89, false), (80, 90, true), (8, 11, false), (8, 12, true), (400, 415, false), (400, 416, true)]
         {
@@ -151,10 +164,10 @@ mod tests {
     }
 
     #[test]
-    fn conservative_slow_start_grows_by_a_quarter_and_ends_after_five_rounds_the_one_it_began_in_included() {
+    fn conservative_slow_start_grows_by_a_quarter_and_ends_after_five_rounds() {
         let (mut hystart, mut window) = start();
         round(&mut hystart, &mut window, 80);
-        // The eighth sample decides; the last two acknowledgements count a quarter.
+        // It begins at the eighth sample; the last two acknowledgements count a quarter.
         round(&mut hystart, &mut window, 100);
         assert_eq!(window.cwnd, 10.0 + 10.0 + 8.0 + 0.5);
         for _ in 0..4 {
@@ -169,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn slow_start_goes_on_when_round_trips_shorten_again() {
+    fn standard_slow_start_resumes_when_the_round_trip_time_falls() {
         let (mut hystart, mut window) = start();
         for ms in [80, 100] {
             round(&mut hystart, &mut window, ms);

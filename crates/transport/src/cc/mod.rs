@@ -1,7 +1,11 @@
-//! Congestion control: how the window grows, and how it shrinks.
+//! Congestion control: how the window grows and shrinks.
 //!
-//! Loss detection and recovery are the sender's work, done once for all. A congestion control sees
-//! what was acknowledged and sets the [`Window`]; windows are in segments.
+//! The sender finds and repairs losses, the same way for all controls. A congestion control reads what was
+//! acknowledged and sets the [`Window`], in segments.
+//!
+//! A control is one file here: `Params` with [`Build`], and the state with [`CongestionControl`]; it is listed in
+//! `registry.rs`. [`CongestionControl::on_ack`] and [`CongestionControl::on_congestion`] are required, all else has a
+//! default.
 
 pub mod bbr;
 pub mod bbr3;
@@ -18,228 +22,347 @@ pub mod subtcp;
 pub mod swift;
 pub mod timely;
 
-use crate::line::Hop;
-use crate::params::{EcnEcho, Tcp};
+use crate::line::{Hop, Line};
+use crate::wire::EcnEcho;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_random::Rng;
 use tailback_units::{Dur, Time};
 
-/// What a congestion control sets.
+/// The parameters of a connection that congestion controls read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Setup {
+    /// Payload of a full segment, bytes, 1 to 65535.
+    pub payload: u16,
+    /// Headers of a segment, TCP and IP, bytes.
+    pub header: u16,
+    /// Window before the first acknowledgement, segments, at least 1.
+    pub initial_window: u32,
+    /// Slow-start threshold at the start, segments; `None`: infinite.
+    pub initial_ssthresh: Option<u32>,
+    /// Largest retransmission timeout.
+    pub max_rto: Dur,
+    /// `true` if the sender paces at a multiple of the window per round trip.
+    pub pacing: bool,
+    /// `true` if acknowledgements are selective, so that several losses per round trip are seen.
+    pub selective: bool,
+    /// The host's link and the idle path.
+    pub line: Line,
+}
+
+impl Setup {
+    /// Bytes of a full segment with its headers.
+    pub(crate) fn full(&self) -> u32 {
+        u32::from(self.payload) + u32::from(self.header)
+    }
+}
+
+/// Parameters of a congestion control, from which its state is built.
+pub trait Build {
+    /// State of the control in one sender.
+    type Control;
+    /// Returns the state for a sender; `rng` is a stream of its own.
+    fn build(&self, setup: &Setup, rng: Rng) -> Self::Control;
+    /// Returns the window before the first acknowledgement, segments, above 0.
+    fn initial_window(&self, setup: &Setup) -> f64 {
+        setup.initial_window.into()
+    }
+    /// Returns what the receiver, the host and the switches have to provide.
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
+}
+
+/// Requirements of a congestion control on the receiver, the host and the network.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// Echo of congestion experienced.
+    pub echo: EcnEcho,
+    /// Least time between congestion notifications, which the receiver sends in place of echoes: it acknowledges a marked
+    /// segment at once with ECE set, and no other. `None`: echoes.
+    pub notification: Option<Dur>,
+    /// `true` if switches write telemetry into the packets ([`Feedback::hops`]).
+    pub telemetry: bool,
+    /// `true` if the control works only with queues that mark.
+    pub marks: bool,
+    /// `true` if the control reads [`Setup::line`].
+    pub line: bool,
+    /// `true` if [`Line::base_rtt`] is the longest of the flow group's paths, `false` if that of the flow's own.
+    pub shares_base_rtt: bool,
+}
+
+/// The window that a congestion control sets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Window {
-    /// Congestion window, segments, above 0. What is sent is its integer part, at least 1.
+    /// Congestion window, segments, above 0. Its integer part may be outstanding, at least 1.
     pub cwnd: f64,
     /// Slow-start threshold, segments.
     pub ssthresh: f64,
 }
 
-/// What a congestion control is told of an acknowledgement that delivered something.
+/// Window of a control that limits by rate only: never reached.
+pub(crate) const NO_WINDOW: f64 = 1e9;
+
+/// Pacing set by a congestion control.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pacing {
+    /// Pacing rate, segments per second. `None`: segments leave as soon as the window allows.
+    pub rate: Option<f64>,
+    /// Least time from one segment to the next, and least retransmission timeout, at less than one segment per round trip;
+    /// zero: no limit.
+    pub interval: Dur,
+    /// Instant of the next change of these by time alone, at which [`CongestionControl::on_timer`] is due; [`Time::NEVER`]
+    /// if there is none.
+    pub changes_at: Time,
+}
+
+impl Pacing {
+    /// Pacing at `rate` segments per second, which only acknowledgements and congestion change.
+    pub fn at(rate: f64) -> Pacing {
+        Pacing { rate: Some(rate), ..Pacing::default() }
+    }
+}
+
+impl Default for Pacing {
+    /// No pacing.
+    fn default() -> Pacing {
+        Pacing { rate: None, interval: Dur::ZERO, changes_at: Time::NEVER }
+    }
+}
+
+/// Capabilities of a congestion control. They are constant, and the sender reads them once, when it is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Profile {
+    /// Owner of the window during loss recovery.
+    pub recovery: RecoveryWindow,
+    /// Response to an echo of congestion.
+    pub echo: EchoResponse,
+    /// Calls of [`CongestionControl::on_sent`].
+    pub sent: SentCalls,
+    /// `true` if each expiry of the retransmission timer is reported as congestion, `false` if only the first for a segment
+    /// (RFC 5681 section 3.1).
+    pub every_expiry: bool,
+    /// `true` if the sender calls [`CongestionControl::pacing`].
+    pub paces: bool,
+    /// `true` if acknowledgements carry a delivery rate ([`Acked::rate`]).
+    pub samples_rate: bool,
+    /// Response to congestion at a window of one segment. `None`: the connection's `ecn-floor`.
+    pub below_one: Option<BackOff>,
+}
+
+impl Profile {
+    /// Returns `true` if feedback, acknowledgements and congestion are all that the control is called for.
+    pub(crate) fn is_plain(&self) -> bool {
+        let calls = self.paces || self.samples_rate || self.sent != SentCalls::Never;
+        !calls && self.recovery != RecoveryWindow::Control && self.echo != EchoResponse::Control
+    }
+}
+
+/// Owner of the congestion window during loss recovery and after a timeout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum RecoveryWindow {
+    /// The sender: fast recovery or proportional rate reduction, and `ssthresh` at the end.
+    #[default]
+    Sender,
+    /// The control at the loss, in [`CongestionControl::on_congestion`]; the sender keeps that window (ns-2). Without
+    /// proportional rate reduction only.
+    AtLoss,
+    /// The control, which is then called for acknowledgements in recovery, too (BBR).
+    Control,
+}
+
+/// Response to an echo of congestion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum EchoResponse {
+    /// One reduction per window, for an echo or a loss (RFC 3168 section 6.1.2).
+    #[default]
+    OncePerWindow,
+    /// The same, but a loss after an echo reduces the window once more (RFC 8257 section 3.5).
+    ThenLoss,
+    /// No reduction by the sender: the control responds by itself.
+    Control,
+}
+
+/// Calls of [`CongestionControl::on_sent`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum SentCalls {
+    /// No calls.
+    #[default]
+    Never,
+    /// One for each segment.
+    Each,
+    /// One for each segment; the result decides if the segment is marked.
+    Marks,
+}
+
+/// Response of a sender to congestion at a window of one segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BackOff {
+    /// No response: one segment per round trip is the lower bound.
+    None,
+    /// An echo at a window of one segment restarts the retransmission timer and holds the next segment until it
+    /// expires (RFC 3168 section 6.1.2).
+    #[serde(rename = "rfc3168")]
+    Rfc3168,
+    /// As "rfc3168", and each consecutive echo doubles the timeout.
+    #[serde(rename = "backoff")]
+    Backoff,
+    /// As "backoff", for windows below two segments (ns-2.35).
+    #[serde(rename = "ns-2")]
+    Ns2,
+    /// The congestion control spaces segments further apart than a round trip.
+    #[default]
+    Interval,
+}
+
+/// Content of an acknowledgement as it arrives, before losses are looked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Feedback<'a> {
+    /// Segments newly acknowledged, cumulatively; 0 for a duplicate.
+    pub advanced: u32,
+    /// `true` if it echoes congestion experienced.
+    pub ece: bool,
+    /// First segment not acknowledged, after it.
+    pub una: u32,
+    /// First segment never transmitted.
+    pub next: u32,
+    /// Telemetry that switches wrote into segment `una - 1`. `None`: the flow collects no telemetry.
+    pub hops: Option<&'a [Hop]>,
+}
+
+/// Result of an acknowledgement that delivered at least one segment.
 #[derive(Clone, Copy, Debug)]
 pub struct Acked {
-    /// When it came.
+    /// Its arrival.
     pub now: Time,
     /// Segments newly acknowledged, cumulatively or selectively, at least 1.
     pub delivered: u32,
     /// Of these, cumulatively.
     pub advanced: u32,
-    /// Round-trip time of the newest segment that it acknowledges, if that was sent only once.
+    /// Round-trip time of the newest segment that it acknowledges. `None`: that segment was sent more than once.
     pub rtt: Option<Dur>,
     /// Smoothed round-trip time; zero before the first sample.
     pub srtt: Dur,
     /// Smallest round-trip time so far; zero before the first sample.
     pub min_rtt: Dur,
-    /// Segments outstanding (sent, neither acknowledged nor taken for lost) before it came.
+    /// Segments outstanding (sent, neither acknowledged nor considered lost) before it.
     pub in_flight_before: u32,
-    /// The same after it.
+    /// Segments outstanding after it.
     pub in_flight: u32,
-    /// Whether the window, not the application or the receiver, has limited the sender.
+    /// `true` if the window, not the application or the receiver, limits the sender.
     pub window_limited: bool,
-    /// Whether it echoes congestion experienced.
+    /// `true` if it echoes congestion experienced.
     pub ece: bool,
-    /// Whether loss recovery is under way (after this acknowledgement was taken in).
+    /// `true` during loss recovery (after this acknowledgement has been processed).
     pub recovering: bool,
-    /// Whether a round trip has ended: it acknowledges a segment sent after the last round's end.
+    /// `true` if it ends a round trip: it acknowledges a segment sent after the last round's end.
     pub round: bool,
-    /// Segments newly taken for lost since the last call.
+    /// Segments newly considered lost since the last call.
     pub lost: u32,
-    /// Delivery rate, where [`CongestionControl::samples_rate`] asks for it.
+    /// Sample of the delivery rate; `None` without [`Profile::samples_rate`], or if the interval is too short.
     pub rate: Option<RateSample>,
 }
 
 /// A sample of the delivery rate (draft-cheng-iccrg-delivery-rate-estimation).
 #[derive(Clone, Copy, Debug)]
 pub struct RateSample {
-    /// Segments delivered over `interval`.
+    /// Segments delivered in `interval`.
     pub delivered: u32,
     /// The longer of the send and the acknowledgement interval.
     pub interval: Dur,
     /// Segments delivered since the start when the sampled segment was sent.
     pub prior_delivered: u64,
-    /// Segments delivered since the start by now.
+    /// Segments delivered since the start until now.
     pub total_delivered: u64,
     /// Segments outstanding when the sampled segment was sent, itself included.
     pub sent_in_flight: u32,
-    /// Segments taken for lost since the sampled segment was sent.
+    /// Segments considered lost since the sampled segment was sent.
     pub lost: u32,
-    /// Whether the sampled segment was sent while the application had too little to send.
+    /// `true` if the sampled segment was sent while the application had too little to send.
     pub app_limited: bool,
 }
 
-/// Why a window is reduced.
+/// A sign of congestion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Congestion {
     /// Loss, seen from duplicate or selective acknowledgements: recovery begins.
     Loss,
-    /// An echo of congestion experienced, at most once a window.
+    /// An echo of congestion experienced, at most once per window.
     Ecn,
-    /// The retransmission timer expired, or with "tahoe" a loss was seen. The sender sets the window
-    /// to one segment afterwards.
+    /// Expiry of the retransmission timer, or a loss with "tahoe". Afterwards the sender sets the window to one
+    /// segment.
     Timeout,
 }
 
-/// Parameters of a congestion control, which become the control at work.
-pub trait Build {
-    /// The control at work.
-    type Control;
-    /// The control of one sender of `tcp`; `rng` is its own stream, if it needs one.
-    fn build(&self, tcp: &Tcp, rng: Rng) -> Self::Control;
-    /// The echo of congestion that it needs from the receiver.
-    fn echo(&self) -> EcnEcho {
-        EcnEcho::Classic
-    }
-    /// Least time between notifications of congestion that the receiver sends in place of echoes, if the
-    /// control wants those: the acknowledgement of a marked segment leaves at once with an echo, and
-    /// others have none.
-    fn notification(&self) -> Option<Dur> {
-        None
-    }
-    /// Whether switches write into its packets ([`CongestionControl::on_telemetry`]).
-    fn telemetry(&self) -> bool {
-        false
-    }
-    /// Whether marks are what it goes by, so that it can do its work only over queues that mark.
-    fn needs_marks(&self) -> bool {
-        false
-    }
-    /// Whether it asks [`Tcp::line`].
-    fn needs_line(&self) -> bool {
-        false
-    }
-    /// Whether [`Tcp::line`] should have the longest round trip of all ways of its group of flows, not its own way's.
-    fn shares_base_rtt(&self) -> bool {
-        false
+/// A sign of congestion, and the state of the sender at that time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CongestionEvent {
+    /// The sign.
+    pub sign: Congestion,
+    /// Its time.
+    pub now: Time,
+    /// FlightSize of RFC 5681, segments: those outstanding, without those of limited transmit.
+    pub in_flight: u32,
+    /// `true` if the lost segment was marked; `false` without [`SentCalls::Marks`].
+    pub marked: bool,
+}
+
+impl CongestionEvent {
+    /// A sign at `now` with `in_flight` segments outstanding, not of a marked segment.
+    pub fn new(sign: Congestion, now: Time, in_flight: u32) -> CongestionEvent {
+        CongestionEvent { sign, now, in_flight, marked: false }
     }
 }
 
-/// What a sender does when the network asks for less than one segment per round trip.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum BackOff {
-    /// Nothing: one segment per round trip is the least.
-    None,
-    /// An echo at a window of one segment starts the timer again and holds the next segment until it
-    /// expires (RFC 3168 section 6.1.2).
-    #[serde(rename = "rfc3168")]
-    Rfc3168,
-    /// The same, and each echo in a row doubles the timeout.
-    #[serde(rename = "backoff")]
-    Backoff,
-    /// The same for windows of less than two segments, whose half is none (ns-2.35).
-    #[serde(rename = "ns-2")]
-    Ns2,
-    /// The control spaces segments by [`CongestionControl::interval`].
-    #[default]
-    Interval,
+/// A transmission of a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// Its time.
+    pub now: Time,
+    /// `true` if no segment was outstanding before it.
+    pub idle: bool,
+    /// With [`SentCalls::Marks`], `true` if the segment was marked when it was sent before. `None`: it is sent for the first
+    /// time.
+    pub was_marked: Option<bool>,
 }
 
-/// A window that never limits: of controls that have a rate only.
-pub(crate) const NO_WINDOW: f64 = 1e9;
+/// A timer of the sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timer {
+    /// That of the control itself, at [`Pacing::changes_at`].
+    Control,
+    /// The retransmission timer, after this timeout: each expiry, after [`CongestionControl::on_congestion`].
+    Retransmission(Dur),
+}
 
 /// A congestion control.
 pub trait CongestionControl {
-    /// A connection begins: may set another window than `initial-window`.
-    fn begin(&mut self, _window: &mut Window) {}
-    /// What the switches have written into the segment that the acknowledgement is for; comes before it.
-    fn on_telemetry(&mut self, _hops: &[Hop]) {}
-    /// When its rate (or what it depends on) next changes by the passing of time; never, if it does not.
-    fn next_change(&self) -> Time {
-        Time::NEVER
+    /// Returns the capabilities, which are constant.
+    fn profile(&self) -> Profile {
+        Profile::default()
     }
-    /// Time has passed up to `now`; afterwards the next change is later.
-    fn pass(&mut self, _now: Time) {}
-    /// An acknowledgement delivered something outside recovery, or (if it `controls_recovery`) at any time.
+    /// Processes the content of any acknowledgement, duplicates included, before the sender looks for losses and responds to
+    /// the echo.
+    fn on_feedback(&mut self, _window: &mut Window, _feedback: &Feedback<'_>) {}
+    /// Processes an acknowledgement that delivered something, outside recovery, or with [`RecoveryWindow::Control`] at any
+    /// time.
     fn on_ack(&mut self, window: &mut Window, acked: &Acked);
-    /// Congestion: sets `window.ssthresh`; for [`Congestion::Ecn`] also `window.cwnd`. During
-    /// recovery the sender keeps the window by itself (fast recovery or PRR) and sets it to
-    /// `ssthresh` at the end. `in_flight` is FlightSize of RFC 5681: the segments outstanding
-    /// when congestion was seen, without those of limited transmit.
-    fn on_congestion(&mut self, window: &mut Window, why: Congestion, now: Time, in_flight: u32);
-    /// Every acknowledgement, first of all, also in recovery, also duplicates: what an echo says (DCTCP's fraction).
-    fn on_echo(&mut self, _window: &mut Window, _acked: u32, _ece: bool, _una: u32, _next: u32) {}
-    /// The last reduction was spurious: restores what it had before (after RFC 4015; RFC 9438 section 4.9).
-    /// The sender has already put back `cwnd` and `ssthresh`.
+    /// Sets `window.ssthresh`; for [`Congestion::Ecn`] also `window.cwnd`.
+    fn on_congestion(&mut self, window: &mut Window, event: &CongestionEvent);
+    /// Restores the state before the last reduction, which was spurious (RFC 4015; RFC 9438 section 4.9). The sender has
+    /// restored `cwnd` and `ssthresh` already.
     fn on_spurious(&mut self, _window: &mut Window) {}
-    /// A segment is transmitted; `idle` when nothing was outstanding.
-    fn on_sent(&mut self, _now: Time, _idle: bool) {}
-    /// Rate at which to pace, segments per second; none sends as soon as the window allows.
-    fn pacing_rate(&self) -> Option<f64> {
-        None
-    }
-    /// Whether it wants [`Acked::rate`].
-    fn samples_rate(&self) -> bool {
+    /// Processes a transmission, and returns `true` if the segment is to be marked ([`SentCalls`]).
+    fn on_sent(&mut self, _sent: &Sent) -> bool {
         false
     }
-    /// Whether it sets the window during recovery and after a timeout, too (BBR).
-    fn controls_recovery(&self) -> bool {
-        false
+    /// Processes the expiry of a timer.
+    fn on_timer(&mut self, _now: Time, _timer: Timer) {}
+    /// Returns the pacing as of the last call ([`Profile::paces`]).
+    fn pacing(&self) -> Pacing {
+        Pacing::default()
     }
-    /// Whether [`Congestion::Loss`] sets the window, too, and each expiry of the timer counts, not only
-    /// the first for a segment.
-    fn halves_window(&self) -> bool {
-        false
-    }
-    /// Whether each expiry of the timer counts, not only the first for a segment.
-    fn hears_each_expiry(&self) -> bool {
-        self.halves_window()
-    }
-    /// Whether it does its own reductions on ECE (DCTCP), so that the sender does none.
-    fn handles_ecn(&self) -> bool {
-        false
-    }
-    /// Whether a loss counts although an echo has reduced the window less than a window ago. For a
-    /// control that echoes halve it does not: once per window (RFC 3168 section 6.1.2).
-    fn loss_counts_after_echo(&self) -> bool {
-        false
-    }
-    /// What happens below a window of one segment; none leaves it to the scenario (`ecn-floor`).
-    fn back_off(&self) -> Option<BackOff> {
-        None
-    }
-    /// Smallest time from one segment to the next, and of the retransmission timer, where less than
-    /// one segment per round trip is wanted; zero for none.
-    fn interval(&self) -> Dur {
-        Dur::ZERO
-    }
-    /// The retransmission timer has expired after `rto`, also when it did before for the same
-    /// segment; comes after [`CongestionControl::on_congestion`].
-    fn on_expiry(&mut self, _rto: Dur) {}
-    /// Whether it says which segments are marked, and is told of the losses of marked ones.
-    fn marks(&self) -> bool {
-        false
-    }
-    /// Whether the segment that is being sent is marked; `again` says whether it was when it was sent
-    /// before, if it was.
-    fn mark(&mut self, _now: Time, _again: Option<bool>) -> bool {
-        true
-    }
-    /// A loss is about to be told of, that of a marked segment or that of an unmarked one.
-    fn on_loss_of(&mut self, _marked: bool) {}
-    /// Whether all that it needs is to be told of acknowledgements, echoes and congestion: what it says of pace,
-    /// interval, rate, marks, recovery and ECN is always what is said by default, so that nobody need ask for each segment.
-    fn is_plain(&self) -> bool {
-        false
-    }
-    /// Shows its state for time series.
+    /// Calls `f` with each variable of the state, for time series.
     fn probe(&self, _f: &mut dyn FnMut(&'static str, f64)) {}
 }

@@ -1,26 +1,27 @@
-//! What BBR's versions share in measuring the path: rounds, a windowed maximum, when to distrust a
-//! sample of the delivery rate.
+//! Path model shared by the versions of BBR: rounds, a windowed maximum filter, validity of delivery-rate
+//! samples, and the window saved during recovery.
 
-use super::{Acked, RateSample, Window};
-use crate::params::Tcp;
+use super::{Acked, RateSample, Setup, Window};
 use crate::seq::before;
 
-/// MinPipeCwnd: segments that keep a connection with delayed acknowledgements going.
+/// MinPipeCwnd: smallest window with which a connection with delayed acknowledgements does not stall, segments.
 pub(crate) const MIN_PIPE: f64 = 4.0;
 
-/// The greatest value within a window of time: Kathleen Nichols's estimator, which keeps the best
-/// three samples and looks at nothing until the next comes.
+/// Windowed maximum filter (Kathleen Nichols's estimator): keeps the best three samples and changes
+/// at a new sample only.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct WindowedMax {
+    /// Time and value, in descending order of values and ascending order of times.
     best: [(u64, f64); 3],
 }
 
 impl WindowedMax {
+    /// Returns the maximum; 0 before the first sample.
     pub(crate) fn get(&self) -> f64 {
         self.best[0].1
     }
 
-    /// Takes in `value`, measured at `time`; samples older than `window` are forgotten.
+    /// Adds `value`, measured at `time`, and removes samples older than `window`.
     pub(crate) fn update(&mut self, window: u64, time: u64, value: f64) {
         let new = (time, value);
         let best = &mut self.best;
@@ -49,19 +50,21 @@ impl WindowedMax {
     }
 }
 
-/// Round trips, told by segments: one ends when a segment is delivered that was sent after its start.
+/// Counter of round trips: one ends at the delivery of a segment that was sent after its start.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Rounds {
     /// Segments delivered since the start.
     pub delivered: u64,
     /// Rounds since the start.
     pub count: u64,
-    /// Whether this acknowledgement has ended one.
+    /// `true` if this acknowledgement has started a round.
     pub start: bool,
+    /// Value of `delivered` at the start of the round.
     next: u64,
 }
 
 impl Rounds {
+    /// Processes the sample of an acknowledgement, if it has one.
     pub(crate) fn update(&mut self, sample: Option<&RateSample>) {
         self.start = false;
         let Some(sample) = sample else { return };
@@ -72,71 +75,75 @@ impl Rounds {
             self.start = true;
         }
     }
-    /// A round begins now.
+    /// Begins a round now, without counting it.
     pub(crate) fn restart(&mut self) {
         self.next = self.delivered;
     }
 }
 
-/// The delivery rate of a sample, segments per second.
+/// Returns the delivery rate of a sample, segments per second.
 pub(crate) fn rate(sample: &RateSample) -> f64 {
     f64::from(sample.delivered) / sample.interval.as_secs()
 }
 
-/// Segments that the control itself has held back (ProbeRTT): their rate says nothing of the path.
+/// Range of deliveries limited by the control itself (ProbeRTT), whose rate is not that of the path.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct HeldBack {
+    /// First delivery of the range.
     from: u64,
+    /// Last delivery of the range. `None`: there was no ProbeRTT.
     to: Option<u64>,
 }
 
 impl HeldBack {
-    /// Holding back begins when `delivered` have been delivered.
+    /// Begins a range after `delivered` segments.
     pub(crate) fn begin(&mut self, delivered: u64) {
         *self = HeldBack { from: delivered, to: Some(delivered) };
     }
-    /// It goes on, `in_flight` being outstanding.
+    /// Extends it to the `in_flight` segments that are outstanding.
     pub(crate) fn extend(&mut self, delivered: u64, in_flight: u32) {
         self.to = Some(delivered + u64::from(in_flight));
     }
-    /// Whether the sample is limited by the application or by this.
+    /// Returns `true` if the sample is limited by the application or by the control.
     pub(crate) fn limits(&self, sample: &RateSample) -> bool {
         let held = self.to.is_some_and(|to| (self.from..=to).contains(&sample.prior_delivered));
         sample.app_limited || held
     }
 }
 
-/// The sender's loss recovery, as far as a control that sets the window in it must know.
+/// State of the sender's loss recovery, for a control that sets the window in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Repair {
-    /// None.
+    /// No recovery.
     #[default]
     None,
     /// Fast recovery.
     Fast,
-    /// A timeout, and nothing acknowledged since.
+    /// Timeout, without an acknowledgement since.
     TimedOut,
-    /// The repair after a timeout, which ends when this segment is reached.
+    /// Recovery after a timeout, until this segment is acknowledged.
     Until(u32),
 }
 
-/// Saves the window before a repair or ProbeRTT, and puts it back.
+/// Window before recovery or ProbeRTT, restored after it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Saved {
     pub repair: Repair,
+    /// Segments.
     cwnd: f64,
 }
 
 impl Saved {
-    /// `disturbed` if the window is not one of normal operation.
+    /// Saves the window; `disturbed` if it is not one of normal operation, so that a larger one saved before stays.
     pub(crate) fn save(&mut self, window: &Window, disturbed: bool) {
         let disturbed = disturbed || self.repair != Repair::None;
         self.cwnd = if disturbed { self.cwnd.max(window.cwnd) } else { window.cwnd };
     }
+    /// Restores the saved window, if the present one is smaller.
     pub(crate) fn restore(&self, window: &mut Window) {
         window.cwnd = window.cwnd.max(self.cwnd);
     }
-    /// Follows the repair of a timeout by what is acknowledged up to `una`, of `next` sent.
+    /// Follows the recovery after a timeout, with all before `una` acknowledged and all before `next` sent.
     pub(crate) fn follow(&mut self, window: &mut Window, una: u32, next: u32) {
         if self.repair == Repair::TimedOut {
             self.repair = Repair::Until(next);
@@ -148,7 +155,7 @@ impl Saved {
             self.restore(window);
         }
     }
-    /// Follows fast recovery; true if it begins with this acknowledgement.
+    /// Follows fast recovery; returns `true` if it begins with this acknowledgement.
     pub(crate) fn follow_fast(&mut self, window: &mut Window, acked: &Acked, disturbed: bool) -> bool {
         match (self.repair, acked.recovering) {
             (Repair::Fast, false) => {
@@ -166,9 +173,9 @@ impl Saved {
     }
 }
 
-/// Payload of `tcp` in bits.
-pub(crate) fn segment_bits(tcp: &Tcp) -> f64 {
-    tcp.segment.0 as f64 * 8.0
+/// Returns the payload of a full segment in bits.
+pub(crate) fn segment_bits(setup: &Setup) -> f64 {
+    f64::from(setup.payload) * 8.0
 }
 
 #[cfg(test)]
@@ -176,14 +183,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_windowed_maximum_forgets_what_is_older_than_the_window_and_nothing_greater_that_is_not() {
+    fn the_windowed_maximum_is_that_of_the_samples_within_the_window() {
         let mut max = WindowedMax::default();
         let values = [5.0, 9.0, 3.0, 4.0, 7.0, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
         for (time, value) in values.into_iter().enumerate() {
             max.update(8, time as u64, value);
             let recent = &values[time.saturating_sub(8)..=time];
             let exact = recent.iter().copied().fold(0.0, f64::max);
-            // Three samples are kept: the estimate is a value of the window, the greatest one at first.
+            // With three samples kept the estimate is a value of the window, and at first its greatest.
             assert!(max.get() <= exact, "at {time}");
             assert!(time > 9 || max.get() == exact, "at {time}: {}", max.get());
         }
@@ -191,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn segments_sent_while_holding_back_are_limited_and_those_before_and_after_are_not() {
+    fn samples_of_segments_sent_in_probe_rtt_are_limited_and_those_before_and_after_are_not() {
         let mut held = HeldBack::default();
         let sample = |prior_delivered| RateSample {
             delivered: 1,

@@ -1,8 +1,10 @@
-//! The packet marking engine inside the sender (Feng, Kandlur, Saha and Shin, ICNP 1998; IEEE/ACM
-//! ToN 7(5), 1999): a marked and a best-effort window that grow and shrink side by side.
+//! Packet marking engine in the sender (Feng, Kandlur, Saha and Shin, ICNP 1998; IEEE/ACM
+//! ToN 7(5), 1999): a marked and a best-effort window that grow and shrink in parallel.
 
-use super::{Acked, Build, Congestion, CongestionControl, Window};
-use crate::params::{Tcp, number};
+use super::{
+    Acked, Build, Congestion, CongestionControl, CongestionEvent, Feedback, Profile, Sent, SentCalls, Setup, Window,
+};
+use crate::check::number;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_diffserv::SlidingWindow;
@@ -10,27 +12,27 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Time};
 
-/// Source-integrated packet marking: the window is the sum of a marked and a best-effort one, and a
-/// segment is marked with the first one's share. The marked window grows while less than `target`
-/// is observed and shrinks otherwise; the best-effort window is that of any Reno. The loss of an
-/// unmarked segment halves the best-effort window only, that of a marked one both.
+/// Source-integrated packet marking: the window is the sum of a marked and a best-effort window, and a
+/// segment is marked with the probability of the marked window's share. The marked window grows while the observed rate
+/// is below `target` and shrinks otherwise; the best-effort window is Reno's. The loss of an
+/// unmarked segment halves the best-effort window, that of a marked one both.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
-    /// Rate to reach, headers included, marked and unmarked together. Above 0.
+    /// Target rate, headers included, marked and unmarked segments together. Above 0.
     pub target: Rate,
     /// Window of the time-sliding-window estimate of the rate, 1ms to 1h: one to three round trips.
     /// Default 300ms.
     #[serde(default = "default_window")]
     pub window: Dur,
-    /// Over-subscription is looked for in intervals of this length, 1ms to 1h. Default 5s.
+    /// Interval of the check for over-subscription, 1ms to 1h. Default 5s.
     #[serde(default = "default_patience")]
     pub patience: Dur,
-    /// After so many of these in a row with the target missed, and a loss of a marked segment or
-    /// next to nothing (less than a tenth) left to mark, marking is turned off; 1 to 1000. Default 3.
+    /// Consecutive intervals after which marking is turned off, if in each the target was missed and a marked segment was lost
+    /// or more than nine tenths of the window were marked; 1 to 1000. Default 3.
     #[serde(default = "default_strikes")]
     pub strikes: u32,
-    /// How long it then stays off, 1ms to 1h. Default 60s.
+    /// Time for which marking then stays off, 1ms to 1h. Default 60s.
     #[serde(default = "default_rest")]
     pub rest: Dur,
 }
@@ -49,10 +51,10 @@ fn default_rest() -> Dur {
 }
 
 impl Params {
-    /// Whether the parameters make sense.
+    /// Checks ranges.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.target == Rate(0) {
-            return Err(Invalid::new("target", "nothing is to be reached; write a rate above 0"));
+            return Err(Invalid::new("target", "the rate is zero; write a rate above 0"));
         }
         for (field, time) in [("window", self.window), ("patience", self.patience), ("rest", self.rest)] {
             if time < Dur::from_ms(1) || time > Dur::from_secs(3600) {
@@ -65,19 +67,18 @@ impl Params {
 
 impl Build for Params {
     type Control = PacketMarking;
-    fn build(&self, tcp: &Tcp, rng: Rng) -> PacketMarking {
-        let half = f64::from(tcp.initial_window()) / 2.0;
-        let ssthresh = tcp.initial_ssthresh.map_or(f64::INFINITY, |s| f64::from(s) / 2.0);
+    fn build(&self, setup: &Setup, rng: Rng) -> PacketMarking {
+        let half = f64::from(setup.initial_window) / 2.0;
+        let ssthresh = setup.initial_ssthresh.map_or(f64::INFINITY, |s| f64::from(s) / 2.0);
         PacketMarking {
             rng,
             target: self.target.0 as f64 / 8.0,
-            segment: tcp.segment.0 as u32 + tcp.header.0 as u32,
+            segment: setup.full(),
             observed: SlidingWindow::new(self.window, Rate(0)),
             unobserved: 0,
             marked: Part { window: half, ssthresh },
             plain: Part { window: half, ssthresh },
             prior: None,
-            marked_lost: false,
             halved: false,
             halves: false,
             over: Oversubscription {
@@ -101,9 +102,9 @@ struct Part {
 }
 
 impl Part {
-    /// Growth for an acknowledgement: `share` in slow start, else a segment per round trip of `cwnd`.
+    /// Grows for an acknowledgement: by `share` in slow start, else by one segment per round trip of `cwnd`.
     fn grow(&mut self, share: f64, advanced: f64, cwnd: f64) {
-        // A share of nothing would never grow.
+        // A window of zero has a share of zero and would never grow in slow start.
         let slow_start = self.window < self.ssthresh && self.window >= 1.0;
         self.window += if slow_start { share * advanced.min(2.0) } else { advanced / cwnd };
     }
@@ -113,8 +114,8 @@ impl Part {
     }
 }
 
-/// Finds that more is promised than the network has: marked segments go on being lost, or all are
-/// marked in vain.
+/// Detector of over-subscription: marked segments are lost repeatedly, or the target is missed although nearly all segments
+/// are marked.
 #[derive(Debug)]
 struct Oversubscription {
     patience: Dur,
@@ -122,15 +123,17 @@ struct Oversubscription {
     rest: Dur,
     /// End of the present interval.
     due: Time,
+    /// Consecutive intervals with signs of over-subscription.
     strikes: u32,
-    /// Whether a marked segment was lost in the present interval.
+    /// `true` if a marked segment was lost in the present interval.
     lost: bool,
+    /// End of the time without marking.
     off_until: Time,
 }
 
 impl Oversubscription {
-    /// Whether marking is off from now on, which it was not. `missed`: the target, by a tenth or more;
-    /// `share` of the window is marked.
+    /// Returns `true` if marking is turned off now. `missed`: the rate is below 0.9 times the target;
+    /// `share`: the marked part of the window.
     fn look(&mut self, now: Time, missed: bool, share: f64) -> bool {
         if now < self.due {
             return false;
@@ -147,7 +150,7 @@ impl Oversubscription {
     }
 }
 
-/// The engine at work.
+/// State of packet marking in one sender.
 #[derive(Debug)]
 pub struct PacketMarking {
     rng: Rng,
@@ -156,17 +159,15 @@ pub struct PacketMarking {
     /// Bytes of a full segment, headers included.
     segment: u32,
     observed: SlidingWindow,
-    /// Segments acknowledged that the estimate has not seen: an echo tells no time.
+    /// Segments acknowledged that the estimate does not contain yet ([`Feedback`] has no time).
     unobserved: u32,
     marked: Part,
     plain: Part,
-    /// Both before the last reduction.
+    /// The marked and the best-effort window before the last reduction. `None`: there was none, or it was undone.
     prior: Option<(Part, Part)>,
-    /// Whether the loss that is being told of is that of a marked segment.
-    marked_lost: bool,
-    /// Whether the present recovery has halved the marked window.
+    /// `true` if the present recovery has halved the marked window.
     halved: bool,
-    /// Whether it will, since it repairs a marked segment, too.
+    /// `true` if it will at its end, since it has repaired a marked segment, too.
     halves: bool,
     over: Oversubscription,
 }
@@ -175,12 +176,12 @@ impl PacketMarking {
     fn sum(&self) -> f64 {
         self.marked.window + self.plain.window
     }
-    /// The rate observed by `now`, bytes per second.
+    /// Returns the rate observed by `now`, bytes per second.
     fn observe(&mut self, now: Time) -> f64 {
         let segments = std::mem::take(&mut self.unobserved);
         if segments > 0 { self.observed.arrive(now, segments * self.segment) } else { self.observed.at(now) }
     }
-    /// Takes over what the sender has made of the window: recovery and timeouts scale both parts.
+    /// Scales both parts to the window that the sender has set in recovery or at a timeout.
     fn follow(&mut self, cwnd: f64) {
         let sum = self.sum();
         if sum > 0.0 && (sum - cwnd).abs() > 1e-9 {
@@ -191,6 +192,10 @@ impl PacketMarking {
 }
 
 impl CongestionControl for PacketMarking {
+    fn profile(&self) -> Profile {
+        Profile { sent: SentCalls::Marks, ..Profile::default() }
+    }
+
     fn on_ack(&mut self, window: &mut Window, acked: &Acked) {
         self.follow(window.cwnd);
         self.halved = false;
@@ -213,7 +218,7 @@ impl CongestionControl for PacketMarking {
                 self.marked.grow(share, advanced, cwnd);
             } else {
                 self.marked.window = f64::max(0.0, self.marked.window - advanced / cwnd);
-                // Slow start was to find the target. Without it each shortfall would be overshot.
+                // Slow start has found the target. In later shortfalls it would overshoot.
                 self.marked.ssthresh = self.marked.ssthresh.min(self.marked.window);
             }
             self.plain.grow(1.0 - share, advanced, cwnd);
@@ -221,26 +226,26 @@ impl CongestionControl for PacketMarking {
         window.cwnd = self.sum().max(1.0);
     }
 
-    fn on_congestion(&mut self, window: &mut Window, why: Congestion, _: Time, in_flight: u32) {
+    fn on_congestion(&mut self, window: &mut Window, event: &CongestionEvent) {
         self.follow(window.cwnd);
         self.prior = Some((self.marked, self.plain));
         // FlightSize for a sender that did not fill its window (RFC 5681).
-        let filled = f64::min(1.0, (f64::from(in_flight) + 1.0) / window.cwnd);
+        let filled = f64::min(1.0, (f64::from(event.in_flight) + 1.0) / window.cwnd);
         self.marked.window *= filled;
         self.plain.window *= filled;
         self.plain.halve();
-        if std::mem::take(&mut self.marked_lost) && why != Congestion::Ecn {
+        if event.marked {
             self.marked.halve();
             self.halved = true;
         }
         window.ssthresh = self.sum().max(2.0);
-        if why == Congestion::Ecn {
+        if event.sign == Congestion::Ecn {
             window.cwnd = self.sum().max(1.0);
         }
     }
 
-    fn on_echo(&mut self, _: &mut Window, acked: u32, _: bool, _: u32, _: u32) {
-        self.unobserved += acked;
+    fn on_feedback(&mut self, _: &mut Window, feedback: &Feedback<'_>) {
+        self.unobserved += feedback.advanced;
     }
 
     fn on_spurious(&mut self, _: &mut Window) {
@@ -249,22 +254,14 @@ impl CongestionControl for PacketMarking {
         }
     }
 
-    fn marks(&self) -> bool {
-        true
-    }
-
-    fn mark(&mut self, now: Time, again: Option<bool>) -> bool {
-        self.observe(now);
-        if again == Some(true) {
+    fn on_sent(&mut self, sent: &Sent) -> bool {
+        self.observe(sent.now);
+        if sent.was_marked == Some(true) {
             self.over.lost = true;
             self.halves = !self.halved;
         }
         let sum = self.sum();
-        now >= self.over.off_until && sum > 0.0 && self.rng.chance(self.marked.window / sum)
-    }
-
-    fn on_loss_of(&mut self, marked: bool) {
-        self.marked_lost = marked;
+        sent.now >= self.over.off_until && sum > 0.0 && self.rng.chance(self.marked.window / sum)
     }
 
     fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {

@@ -1,37 +1,37 @@
 //! Additive increase, multiplicative decrease (Jacobson 1988, RFC 5681).
 
 use super::hystart::HyStart;
-use super::{Acked, Build, Congestion, CongestionControl, Window};
-use crate::params::{Tcp, factor, number};
+use super::{Acked, Build, Congestion, CongestionControl, CongestionEvent, Profile, RecoveryWindow, Setup, Window};
+use crate::check::{factor, number};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
 use tailback_random::Rng;
-use tailback_units::{Fraction, Time};
+use tailback_units::Fraction;
 
-/// Reno: one segment more per round trip, half the window at a loss (RFC 5681).
+/// Reno: the window grows by one segment per round trip and is halved at a loss (RFC 5681).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
-    /// What a loss leaves of the window, above 0 and below 1. Default 0.5.
+    /// Factor of the window at a loss, above 0 and below 1. Default 0.5.
     pub beta: Fraction,
-    /// What an echo of congestion leaves of the window, above 0 and below 1; 0.8 is the
-    /// alternative back-off of RFC 8511. Default 0.5.
+    /// Factor of the window at an echo of congestion, above 0 and below 1; 0.8 is the alternative
+    /// back-off of RFC 8511. Default 0.5.
     pub ecn_beta: Fraction,
-    /// Segments that one acknowledgement may count for in slow start, 1 to 1000: 1 is RFC 5681, 2
-    /// RFC 3465. After a timeout it is 1; in congestion avoidance 1 counts acknowledgements and
-    /// more counts segments. Default 2.
+    /// Upper bound of the growth per acknowledgement in slow start, segments, 1 to 1000: 1 is RFC 5681, 2
+    /// RFC 3465. After a timeout it is 1. In congestion avoidance 1 counts acknowledgements, a larger
+    /// value segments. Default 2.
     pub byte_counting: u32,
-    /// What a loss reduces: "flight" is FlightSize, once for each segment that times out, and the
-    /// window is the threshold (RFC 5681); "window" is the congestion window, at each expiry, and the
-    /// threshold is whole segments while the window keeps its fraction (ns-2). Default "flight".
+    /// Base of the reduction at a loss: "flight" is FlightSize, once for each segment that times out, and the
+    /// window becomes the threshold (RFC 5681); "window" is the congestion window, at each expiry, and the
+    /// threshold is rounded down to whole segments while the window keeps its fraction (ns-2). Default "flight".
     pub reduction: Reduction,
-    /// Leave the first slow start when round trips lengthen (HyStart++, RFC 9406, which is for any
-    /// slow start of this kind); it then counts up to 8 segments per acknowledgement. Default false.
+    /// Leave the first slow start when the round-trip time rises (HyStart++, RFC 9406); it then counts up to 8
+    /// segments per acknowledgement. Default false.
     pub hystart: bool,
 }
 
-/// What a loss reduces.
+/// Base of the reduction at a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reduction {
@@ -50,7 +50,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Whether the parameters make sense.
+    /// Checks ranges.
     pub fn check(&self) -> Result<(), Invalid> {
         factor("beta", self.beta.0)?;
         factor("ecn-beta", self.ecn_beta.0)?;
@@ -60,55 +60,60 @@ impl Params {
 
 impl Build for Params {
     type Control = Reno;
-    fn build(&self, tcp: &Tcp, _: Rng) -> Reno {
-        let own = || Own {
+    fn build(&self, setup: &Setup, _: Rng) -> Reno {
+        let tuned = || Tuned {
             beta: self.beta.0,
             ecn_beta: self.ecn_beta.0,
-            hystart: self.hystart.then(|| HyStart::new(tcp, true)),
+            hystart: self.hystart.then(|| HyStart::new(setup, true)),
         };
-        let usual = self.beta.0 == HALF && self.ecn_beta.0 == HALF && !self.hystart;
+        let default = self.beta.0 == HALF && self.ecn_beta.0 == HALF && !self.hystart;
         Reno {
             growth: Growth::new(self.byte_counting),
-            window: self.reduction == Reduction::Window,
-            own: (!usual).then(|| Box::new(own())),
+            by_window: self.reduction == Reduction::Window,
+            tuned: (!default).then(|| Box::new(tuned())),
         }
     }
 }
 
-/// Reno at work.
+/// State of Reno in one sender.
 #[derive(Debug)]
 pub struct Reno {
     growth: Growth,
-    /// Whether losses reduce the window instead of FlightSize.
-    window: bool,
-    /// None leaves half a window and has no other end of slow start, as most do.
-    own: Option<Box<Own>>,
+    /// `true` if losses reduce the window, `false` if FlightSize.
+    by_window: bool,
+    /// Parameters other than the defaults. `None`: factors of [`HALF`] and no HyStart++.
+    tuned: Option<Box<Tuned>>,
 }
 
 const _: () = assert!(size_of::<Reno>() <= 16);
 
-/// What a loss and an echo leave of the window, as a rule.
+/// Default factor of the window at a loss and at an echo.
 const HALF: f64 = 0.5;
 
-/// What is not as with most.
+/// Parameters other than the defaults, boxed so that the common case stays at 16 bytes.
 #[derive(Debug)]
-struct Own {
+struct Tuned {
     beta: f64,
     ecn_beta: f64,
-    /// Until the first congestion or the end of the first slow start.
+    /// `None` after the first congestion or the end of the first slow start.
     hystart: Option<HyStart>,
 }
 
 impl CongestionControl for Reno {
+    fn profile(&self) -> Profile {
+        let recovery = if self.by_window { RecoveryWindow::AtLoss } else { RecoveryWindow::Sender };
+        Profile { recovery, every_expiry: self.by_window, ..Profile::default() }
+    }
+
     #[inline]
     fn on_ack(&mut self, window: &mut Window, acked: &Acked) {
-        if let Some(own) = &mut self.own
-            && let Some(hystart) = &mut own.hystart
+        if let Some(tuned) = &mut self.tuned
+            && let Some(hystart) = &mut tuned.hystart
         {
             if hystart.active() && window.cwnd < window.ssthresh && acked.advanced > 0 {
                 return hystart.on_ack(window, acked);
             }
-            own.hystart = None;
+            tuned.hystart = None;
         }
         if !acked.window_limited || acked.advanced == 0 {
             return;
@@ -120,44 +125,37 @@ impl CongestionControl for Reno {
         }
     }
 
-    fn on_congestion(&mut self, window: &mut Window, why: Congestion, _: Time, in_flight: u32) {
-        let [beta, ecn_beta] = match &mut self.own {
-            Some(own) => {
-                own.hystart = None;
-                [own.beta, own.ecn_beta]
+    fn on_congestion(&mut self, window: &mut Window, event: &CongestionEvent) {
+        let [beta, ecn_beta] = match &mut self.tuned {
+            Some(tuned) => {
+                tuned.hystart = None;
+                [tuned.beta, tuned.ecn_beta]
             }
             None => [HALF; 2],
         };
-        let ecn = why == Congestion::Ecn;
+        let ecn = event.sign == Congestion::Ecn;
         let kept = window.cwnd * if ecn { ecn_beta } else { beta };
         // RFC 5681 equation 4: FlightSize, not the window, for a sender that did not fill it.
-        window.ssthresh = match (ecn, self.window) {
+        window.ssthresh = match (ecn, self.by_window) {
             (_, true) => kept.floor().max(2.0),
             (true, false) => kept.max(2.0),
-            (false, false) => (f64::from(in_flight) * beta).max(2.0),
+            (false, false) => (f64::from(event.in_flight) * beta).max(2.0),
         };
-        if ecn || self.window {
+        if ecn || self.by_window {
             window.cwnd = kept.max(1.0);
         }
-        if why == Congestion::Timeout {
+        if event.sign == Congestion::Timeout {
             self.growth.timed_out();
         }
     }
-
-    fn halves_window(&self) -> bool {
-        self.window
-    }
-
-    fn is_plain(&self) -> bool {
-        true
-    }
 }
 
-/// How acknowledgements count towards growth (RFC 5681, RFC 3465).
+/// Growth of the window by acknowledgements (RFC 5681, RFC 3465).
 #[derive(Debug)]
 pub(crate) struct Growth {
-    /// At most 1000.
+    /// Upper bound of the growth per acknowledgement in slow start, segments, at most 1000.
     limit: u16,
+    /// `true` from a timeout to the end of the slow start after it.
     after_timeout: bool,
 }
 
@@ -165,11 +163,11 @@ impl Growth {
     pub(crate) fn new(limit: u32) -> Growth {
         Growth { limit: limit.try_into().unwrap_or(u16::MAX), after_timeout: false }
     }
-    /// A timeout has happened.
+    /// Processes a timeout.
     pub(crate) fn timed_out(&mut self) {
         self.after_timeout = true;
     }
-    /// One segment per segment acknowledged, up to the limit.
+    /// Grows the window by the segments acknowledged, up to the limit.
     #[inline]
     pub(crate) fn slow_start(&mut self, window: &mut Window, advanced: u32) {
         // After a timeout one acknowledgement may cover what had arrived long before (RFC 3465 section 2.3).
@@ -179,7 +177,7 @@ impl Growth {
             self.after_timeout = false;
         }
     }
-    /// What an acknowledgement counts for in congestion avoidance.
+    /// Returns the segments that an acknowledgement counts for in congestion avoidance.
     #[inline]
     pub(crate) fn counted(&self, advanced: u32) -> f64 {
         if self.limit == 1 { 1.0 } else { f64::from(advanced) }

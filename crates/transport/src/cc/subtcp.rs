@@ -1,8 +1,10 @@
-//! SubTCP: growth that many sources in sum survive (Feng, Kandlur, Saha and Shin 1997).
+//! SubTCP: growth by fractions of a segment, for many flows with small windows (Feng, Kandlur, Saha and Shin 1997).
 
 use super::reno::Growth;
-use super::{Acked, BackOff, Build, Congestion, CongestionControl, Window};
-use crate::params::{Tcp, number};
+use super::{
+    Acked, BackOff, Build, Congestion, CongestionControl, CongestionEvent, Pacing, Profile, Setup, Timer, Window,
+};
+use crate::check::number;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -10,20 +12,19 @@ use tailback_random::Rng;
 use tailback_units::{Dur, Fraction, Time};
 
 /// SubTCP: in congestion avoidance the window grows by min(1, x·cwnd) segments per round trip, so
-/// that small windows grow by a fraction and the sum over many of them does too. Slow start and
-/// halving are Reno's.
+/// that the sum of many small windows grows by the factor 1 + x at most. Slow start and reductions are Reno's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
-    /// Largest relative growth per round trip, above 0 and at most 1; from a window of 1/x on it is
-    /// Reno. Default "10%".
+    /// Largest relative growth per round trip, above 0 and at most 1; windows above 1/x grow as Reno's.
+    /// Default "10%".
     pub x: Fraction,
-    /// What happens below one segment per round trip. "none", "rfc3168", "backoff" and "ns-2" are those of
-    /// `ecn-floor`. "interval": the time between segments doubles with each timeout, and each echo at a window
-    /// of one, and shrinks by 1 + x with each unmarked acknowledgement until a round trip. Default "interval".
+    /// Response to congestion at one segment per round trip. "none", "rfc3168", "backoff" and "ns-2" are those of
+    /// `ecn-floor`. "interval": the time between segments doubles with each timeout, and with each echo at a window
+    /// of one, and shrinks by 1 + x with each unmarked acknowledgement down to a round trip. Default "interval".
     pub back_off: BackOff,
-    /// Smallest slow-start threshold, segments, 1 or 2. RFC 5681 has 2, which doubles a window of 1
-    /// in one round trip whatever x says. Default 1.
+    /// Smallest slow-start threshold, segments, 1 or 2. With 2, as in RFC 5681, a window of 1 doubles
+    /// in one round trip for any x. Default 1.
     pub least_ssthresh: u32,
 }
 
@@ -34,7 +35,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Whether the parameters make sense.
+    /// Checks ranges.
     pub fn check(&self) -> Result<(), Invalid> {
         if !(self.x.0 > 0.0 && self.x.0 <= 1.0) {
             let advice = format!("{} is out of range; write a number above 0 and at most 1", self.x);
@@ -46,12 +47,12 @@ impl Params {
 
 impl Build for Params {
     type Control = SubTcp;
-    fn build(&self, tcp: &Tcp, _: Rng) -> SubTcp {
+    fn build(&self, setup: &Setup, _: Rng) -> SubTcp {
         SubTcp {
             x: self.x.0,
             interval: Dur::ZERO,
             srtt: Dur::ZERO,
-            longest: tcp.timers.max_rto,
+            longest: setup.max_rto,
             least_ssthresh: self.least_ssthresh as u8,
             back_off: self.back_off,
             growth: Growth::new(1),
@@ -59,15 +60,15 @@ impl Build for Params {
     }
 }
 
-/// SubTCP at work.
+/// State of SubTCP in one sender.
 ///
 /// Its back-off has no published formula; "interval" treats the time between segments as the
 /// inverse of a window below one: it doubles where a window halves, and shrinks by 1 + x where a
-/// window grows by it.
+/// window grows by that.
 #[derive(Debug)]
 pub struct SubTcp {
     x: f64,
-    /// Time between segments; zero in the regime of windows.
+    /// Time between segments; zero at windows of one segment and more.
     interval: Dur,
     srtt: Dur,
     longest: Dur,
@@ -85,6 +86,10 @@ impl SubTcp {
 }
 
 impl CongestionControl for SubTcp {
+    fn profile(&self) -> Profile {
+        Profile { paces: true, below_one: Some(self.back_off), ..Profile::default() }
+    }
+
     #[inline]
     fn on_ack(&mut self, window: &mut Window, acked: &Acked) {
         self.srtt = acked.srtt;
@@ -105,9 +110,9 @@ impl CongestionControl for SubTcp {
         }
     }
 
-    fn on_congestion(&mut self, window: &mut Window, why: Congestion, _: Time, in_flight: u32) {
+    fn on_congestion(&mut self, window: &mut Window, event: &CongestionEvent) {
         let least = f64::from(self.least_ssthresh);
-        match why {
+        match event.sign {
             Congestion::Ecn => {
                 if window.cwnd <= 1.0 {
                     self.double(self.srtt);
@@ -116,25 +121,23 @@ impl CongestionControl for SubTcp {
                 window.cwnd = (window.cwnd / 2.0).max(1.0);
             }
             Congestion::Loss | Congestion::Timeout => {
-                window.ssthresh = (f64::from(in_flight) / 2.0).max(least);
-                if why == Congestion::Timeout {
+                window.ssthresh = (f64::from(event.in_flight) / 2.0).max(least);
+                if event.sign == Congestion::Timeout {
                     self.growth.timed_out();
                 }
             }
         }
     }
 
-    fn back_off(&self) -> Option<BackOff> {
-        Some(self.back_off)
-    }
-
     #[inline]
-    fn interval(&self) -> Dur {
-        self.interval
+    fn pacing(&self) -> Pacing {
+        Pacing { interval: self.interval, ..Pacing::default() }
     }
 
-    fn on_expiry(&mut self, rto: Dur) {
-        self.double(rto);
+    fn on_timer(&mut self, _: Time, timer: Timer) {
+        if let Timer::Retransmission(rto) = timer {
+            self.double(rto);
+        }
     }
 
     fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {

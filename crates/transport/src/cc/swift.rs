@@ -1,46 +1,49 @@
 //! Swift: a window that keeps the delay at a target (Kumar and others, *Swift: Delay is Simple and
 //! Effective for Congestion Control in the Datacenter*, SIGCOMM 2020).
 
-use super::{Acked, Build, Congestion, CongestionControl, Window};
-use crate::params::{Tcp, duration, factor, number};
+use super::{
+    Acked, Build, Congestion, CongestionControl, CongestionEvent, EchoResponse, Needs, Pacing, Profile, RecoveryWindow,
+    Setup, Window,
+};
+use crate::check::{duration, factor, number};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Dur, Time};
 
-/// Swift (SIGCOMM 2020): the window grows by a segment per round trip while the delay is below a target
-/// and shrinks in proportion to the excess above it, once a round trip; windows below a segment space
-/// segments further apart than a round trip. The target grows with the hops and, so that small windows
-/// are fair to each other, with one over the root of the window. Of the paper's two windows this is the
-/// fabric's: hosts here take no time. The paper gives no numbers for the delays; these are csg-htsim's: a base delay of
-/// 20 us, a hop's share of it and a range of flow scaling of five times that.
+/// Swift (SIGCOMM 2020): the window grows by one segment per round trip while the delay is below a target
+/// and shrinks in proportion to the excess above it, once per round trip; at windows below one segment the time between
+/// segments exceeds a round trip. The target grows with the number of hops and, for fairness between small windows,
+/// with the inverse square root of the window. Of the paper's two windows this is the
+/// fabric's: hosts have no delay here. The paper gives no values for the delays; these are csg-htsim's: a base delay of
+/// 20 us, a delay per hop derived from it, and flow scaling up to five times the base delay.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
-    /// The target for a way of no hops and a large window, 1 ns to 10 s. Default 20 us.
+    /// Target delay for a path of no hops and a large window, 1 ns to 10 s. Default 20 us.
     pub base: Dur,
-    /// What each link on the way adds, at most 10 s. Default 3.05 us, `base`/6.55.
+    /// Addition to the target per link of the path, at most 10 s. Default 3.05 us, `base`/6.55.
     pub per_hop: Dur,
-    /// The most that scaling by flows adds, at most 10 s. Default 100 us, 5 · `base`.
+    /// Largest addition to the target by flow scaling, at most 10 s. Default 100 us, 5 · `base`.
     pub flow_scaling: Dur,
-    /// Window at and below which it adds the most, segments, above 0. Default 0.1.
+    /// Window at and below which flow scaling adds `flow-scaling`, segments, above 0. Default 0.1.
     pub scaling_from: f64,
-    /// Window at and above which it adds nothing, segments, above `scaling-from`. Default 100.
+    /// Window at and above which flow scaling adds nothing, segments, above `scaling-from`. Default 100.
     pub scaling_to: f64,
-    /// Segments that the window grows by per round trip, above 0 and at most 100. Default 1.
+    /// Growth of the window per round trip, segments, above 0 and at most 100. Default 1.
     pub additive: f64,
-    /// The decrease for a delay of many targets, above 0 and below 1. Default 0.8.
+    /// Factor beta of the relative excess delay in the decrease, above 0 and below 1. Default 0.8.
     pub beta: f64,
-    /// The largest decrease, above 0 and below 1. Default 0.5.
+    /// Largest decrease (max_mdf), above 0 and below 1. Default 0.5.
     pub max_decrease: f64,
-    /// The smallest window, segments, above 0 and below 1. Default 0.01.
+    /// Smallest window, segments, above 0 and below 1. Default 0.01.
     pub least: f64,
-    /// The largest window, segments, at least 1. Absent, there is none.
+    /// Largest window, segments, at least 1. Default: no upper bound.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub most: Option<f64>,
-    /// RETX_RESET_THRESHOLD: expiries of the timer in a row, without an acknowledgement of something new, at which the window
-    /// falls to `least`, 1 to 1000. Default 5, as in csg-htsim; the paper names no number.
+    /// Consecutive expiries of the retransmission timer, without an acknowledgement of new segments, at which the window
+    /// falls to `least` (RETX_RESET_THRESHOLD), 1 to 1000. Default 5, as in csg-htsim; the paper gives no value.
     pub reset_after: u32,
 }
 
@@ -63,7 +66,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Whether the parameters make sense.
+    /// Checks ranges.
     pub fn check(&self) -> Result<(), Invalid> {
         duration("base", self.base)?;
         for (field, time) in [("per-hop", self.per_hop), ("flow-scaling", self.flow_scaling)] {
@@ -91,50 +94,51 @@ impl Params {
 
 impl Build for Params {
     type Control = Swift;
-    fn build(&self, tcp: &Tcp, _: Rng) -> Swift {
+    fn build(&self, setup: &Setup, _: Rng) -> Swift {
         let root = |window: f64| 1.0 / window.sqrt();
         let alpha = self.flow_scaling.as_secs() / (root(self.scaling_from) - root(self.scaling_to));
         Swift {
             alpha,
             offset: alpha * root(self.scaling_to),
-            fixed: self.base.as_secs() + f64::from(tcp.line().hops) * self.per_hop.as_secs(),
-            cwnd: f64::from(tcp.initial_window()),
+            fixed: self.base.as_secs() + f64::from(setup.line.hops) * self.per_hop.as_secs(),
+            cwnd: f64::from(setup.initial_window),
             cut_at: None,
             srtt: Dur::ZERO,
             expiries: 0,
             params: self.clone(),
         }
     }
-    fn needs_line(&self) -> bool {
-        true
+    fn needs(&self) -> Needs {
+        Needs { line: true, ..Needs::default() }
     }
 }
 
-/// Swift at work.
+/// State of Swift in one sender.
 #[derive(Debug)]
 pub struct Swift {
     params: Params,
-    /// Coefficients of scaling by flows: alpha/√cwnd − offset, seconds.
+    /// Coefficient of flow scaling, alpha/√cwnd − `offset`, seconds.
     alpha: f64,
+    /// Constant of flow scaling, seconds.
     offset: f64,
-    /// The target without it, seconds.
+    /// Target without flow scaling, seconds.
     fixed: f64,
-    /// Segments; may be below 1.
+    /// Congestion window, segments; may be below 1.
     cwnd: f64,
-    /// When it was last cut.
+    /// Time of the last decrease. `None`: there was none.
     cut_at: Option<Time>,
     srtt: Dur,
-    /// Expiries of the timer since something new was acknowledged.
+    /// Expiries of the retransmission timer since new segments were acknowledged.
     expiries: u32,
 }
 
 impl Swift {
-    /// The target delay of section 3.5, seconds.
+    /// Returns the target delay of section 3.5, seconds.
     fn target(&self) -> f64 {
         let scaling = self.alpha * (1.0 / self.cwnd.sqrt()) - self.offset;
         self.fixed + scaling.clamp(0.0, self.params.flow_scaling.as_secs())
     }
-    /// canDecrease: a round trip has passed since the last cut.
+    /// Returns `true` if a round trip has passed since the last decrease (canDecrease).
     fn may_cut(&self, now: Time) -> bool {
         self.cut_at.is_none_or(|at| now.since(at) >= self.srtt)
     }
@@ -145,7 +149,17 @@ impl Swift {
 }
 
 impl CongestionControl for Swift {
-    /// Algorithm 1 of the paper.
+    fn profile(&self) -> Profile {
+        Profile {
+            recovery: RecoveryWindow::Control,
+            echo: EchoResponse::Control,
+            every_expiry: true,
+            paces: true,
+            ..Profile::default()
+        }
+    }
+
+    /// Sets the window (algorithm 1).
     fn on_ack(&mut self, window: &mut Window, acked: &Acked) {
         self.srtt = acked.srtt;
         self.expiries = 0;
@@ -163,39 +177,29 @@ impl CongestionControl for Swift {
         }
     }
 
-    /// Algorithm 1's retransmission timeout and fast recovery.
-    fn on_congestion(&mut self, window: &mut Window, why: Congestion, now: Time, _: u32) {
-        if why == Congestion::Timeout {
+    /// Reduces the window at a retransmission timeout or fast recovery (algorithm 1).
+    fn on_congestion(&mut self, window: &mut Window, event: &CongestionEvent) {
+        if event.sign == Congestion::Timeout {
             self.expiries += 1;
         }
         if self.expiries >= self.params.reset_after {
             self.set(window, self.params.least);
-        } else if self.may_cut(now) {
+        } else if self.may_cut(event.now) {
             self.set(window, self.cwnd * (1.0 - self.params.max_decrease));
         } else {
             return;
         }
-        self.cut_at = Some(now);
+        self.cut_at = Some(event.now);
     }
 
-    /// Each expiry of the timer counts.
-    fn hears_each_expiry(&self) -> bool {
-        true
-    }
-
-    /// Pacing below a window of one segment.
-    fn interval(&self) -> Dur {
+    /// Returns the time between segments at a window below one.
+    fn pacing(&self) -> Pacing {
         if self.cwnd >= 1.0 {
-            return Dur::ZERO;
+            return Pacing::default();
         }
-        Dur::from_secs_f64(self.srtt.as_secs() / self.cwnd)
+        Pacing { interval: Dur::from_secs_f64(self.srtt.as_secs() / self.cwnd), ..Pacing::default() }
     }
-    fn controls_recovery(&self) -> bool {
-        true
-    }
-    fn handles_ecn(&self) -> bool {
-        true
-    }
+
     fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
         f("target", self.target());
         f("fraction", self.cwnd);

@@ -1,85 +1,88 @@
 //! TIMELY: a rate that follows the gradient of the round-trip time (Mittal and others, *TIMELY:
-//! RTT-based Congestion Control for the Datacenter*, SIGCOMM 2015), and the same with a place to settle (Zhu and others,
-//! *ECN or Delay: Lessons Learnt from Analysis of DCQCN and TIMELY*, CoNEXT 2016).
+//! RTT-based Congestion Control for the Datacenter*, SIGCOMM 2015), and the variant with a unique fixed point (Zhu and
+//! others, *ECN or Delay: Lessons Learnt from Analysis of DCQCN and TIMELY*, CoNEXT 2016).
 
-use super::{Acked, Build, Congestion, CongestionControl, Window};
+use super::{
+    Acked, Build, CongestionControl, CongestionEvent, EchoResponse, NO_WINDOW, Needs, Pacing, Profile, RecoveryWindow,
+    Setup, Window,
+};
+use crate::check::{duration, factor, number, rate};
 use crate::line::Line;
-use crate::params::{Tcp, duration, factor, number, rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
 use tailback_random::Rng;
-use tailback_units::{Dur, Fraction, Rate, Size, Time};
+use tailback_units::{Dur, Fraction, Rate, Size};
 
-/// TIMELY (SIGCOMM 2015): a sender's rate grows by steps while the round-trip time falls or is short
-/// and shrinks in proportion to its gradient while it rises, once for each `chunk` acknowledged. It has
-/// no window and begins at line rate: for networks that lose nothing. Its senders do not even out: between `low` and `high`
-/// a slow one's samples are far apart, so that their differences and its cuts are large, and one or two take nearly all.
-/// `variant = "patched"` has one fixed point, and there all are equal.
+/// TIMELY (SIGCOMM 2015): a sender's rate grows by steps while the round-trip time falls or is below `low`,
+/// and shrinks in proportion to its gradient while it rises, once per `chunk` acknowledged. It has
+/// no window and begins at line rate: for lossless networks. It does not converge to fair shares: between `low` and `high`
+/// the samples of a slow sender are far apart, so that their differences and its reductions are large, and one or two senders
+/// take nearly all bandwidth. `variant = "patched"` has one fixed point, with equal rates.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
-    /// What is done between `low` and `high`. Default "gradient", the paper's.
+    /// Control law between `low` and `high`. Default "gradient", the paper's.
     pub variant: Variant,
-    /// When the rate is set: at each "chunk" acknowledged (the paper), or once in a "round-trip" (as the simulation of
-    /// HPCC's authors has it). Default "chunk".
+    /// Interval of updates of the rate: each "chunk" acknowledged (the paper), or a "round-trip" (the simulation of
+    /// HPCC's authors). Default "chunk".
     pub update: Update,
     /// Payload of a completion event, 1 B to 1 GB. Default 16 kB.
     pub chunk: Size,
-    /// alpha, the weight of a new difference in the average, above 0 and below 1. Default 0.875.
+    /// Weight alpha of a new difference in the average, above 0 and below 1. Default 0.875.
     pub weight: f64,
-    /// beta, the multiplicative decrease, above 0 and below 1. Absent, 0.8, or 0.008 if "patched": each paper's.
+    /// Multiplicative decrease beta, above 0 and below 1. Default 0.8, and 0.008 if "patched", as in the papers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub beta: Option<f64>,
     /// Round-trip time below which the rate always grows, 1 ns to 10 s. Default 50 us.
     pub low: Dur,
     /// Round-trip time above which the rate always shrinks, `low` to 10 s. Default 500 us.
     pub high: Dur,
-    /// RTT_ref of the "patched" variant, the round-trip time at which it neither errs up nor down, `low` to `high`.
-    /// Absent, `low`, as the paper's q' = C T_low.
+    /// Reference round-trip time RTT_ref of the "patched" variant, at which its error is zero, `low` to `high`.
+    /// Default `low`, as the paper's q' = C T_low.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reference: Option<Dur>,
-    /// By what differences are divided to make a gradient, 1 ns to 10 s. Default 20 us.
+    /// Divisor of differences for the normalised gradient, 1 ns to 10 s. Default 20 us.
     pub min_rtt: Dur,
-    /// delta, the additive increase. Default 10 Mbit/s.
+    /// Additive increase delta. Default 10 Mbit/s.
     pub additive: Rate,
-    /// Completion events in a row without a rising round-trip time after which five steps are made at
-    /// once, 1 to 1000. Default 5.
+    /// Consecutive completion events without a rising round-trip time from which on the increase is
+    /// five-fold, 1 to 1000. Default 5.
     pub hyper_after: u32,
     /// Smallest rate, above 0. Default 10 Mbit/s.
     pub least: Rate,
-    /// Rate at the start, as a fraction of the line's, above 0 and at most 1. Default 1.
+    /// Initial rate, as a fraction of the line's, above 0 and at most 1. Default 1.
     pub start: Fraction,
 }
 
-/// What TIMELY does between its thresholds.
+/// Control law of TIMELY between its thresholds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Variant {
-    /// Follows the gradient alone (algorithm 1 of the paper of 2015). Every rate is a fixed point when the gradient is 0.
+    /// The gradient alone (algorithm 1 of the paper of 2015). Every rate is a fixed point when the gradient is 0.
     #[default]
     Gradient,
     /// Patched TIMELY (Zhu and others 2016, algorithm 2): R ← δ (1 − w) + R (1 − β w e), with the error e = RTT/RTT_ref − 1
     /// and the weight w of the gradient g: 0 up to −1/4, 2 g + 1/2, 1 from 1/4 on. No hyperactive increase. N senders
-    /// settle at equal rates and RTT = RTT_ref (1 + N δ/(β C)).
+    /// converge to equal rates and RTT = RTT_ref (1 + N δ/(β C)).
     Patched,
 }
 
-/// How often TIMELY sets its rate.
+/// Interval of updates of TIMELY's rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Update {
-    /// With each chunk that has been acknowledged.
+    /// A chunk acknowledged.
     #[default]
     Chunk,
-    /// With the first sample after a segment has been acknowledged that was sent after the last time.
+    /// A round trip: the first sample after the acknowledgement of a segment sent after the last update.
     RoundTrip,
 }
 
-/// beta of the two papers.
+/// Default of beta in the two papers.
 const BETA: [f64; 2] = [0.8, 0.008];
 
-/// N of the paper: the steps of hyperactive increase.
+/// Steps N of hyperactive increase in the paper.
 const HYPER: f64 = 5.0;
 
 impl Default for Params {
@@ -103,7 +106,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Whether the parameters make sense.
+    /// Checks ranges.
     pub fn check(&self) -> Result<(), Invalid> {
         if !(1..=1_000_000_000).contains(&self.chunk.0) {
             return Err(Invalid::new("chunk", format!("{} is out of range; write 1B to 1GB", self.chunk)));
@@ -118,8 +121,7 @@ impl Params {
         }
         match (self.variant, self.reference) {
             (Variant::Gradient, Some(_)) => {
-                let advice =
-                    "nothing but the \"patched\" variant has one; leave it out, or write variant = \"patched\"";
+                let advice = "the \"gradient\" variant has no reference; remove it, or write variant = \"patched\"";
                 return Err(Invalid::new("reference", advice));
             }
             (Variant::Patched, Some(at)) if at < self.low || at > self.high => {
@@ -142,13 +144,13 @@ impl Params {
 
 impl Build for Params {
     type Control = Timely;
-    fn build(&self, tcp: &Tcp, _: Rng) -> Timely {
-        let line = tcp.line();
+    fn build(&self, setup: &Setup, _: Rng) -> Timely {
+        let line = setup.line;
         Timely {
             beta: self.beta.unwrap_or(BETA[usize::from(self.variant == Variant::Patched)]),
             params: self.clone(),
             line,
-            payload: u64::from(tcp.payload()),
+            payload: u64::from(setup.payload),
             rate: line.rate.0 as f64 * self.start.0,
             acked: 0,
             due: false,
@@ -157,12 +159,15 @@ impl Build for Params {
             falling: 0,
         }
     }
-    fn needs_line(&self) -> bool {
-        true
+    fn initial_window(&self, _: &Setup) -> f64 {
+        NO_WINDOW
+    }
+    fn needs(&self) -> Needs {
+        Needs { line: true, ..Needs::default() }
     }
 }
 
-/// TIMELY at work. Rates in bit/s on the wire.
+/// State of TIMELY in one sender. Rates in bit/s on the wire.
 #[derive(Debug)]
 pub struct Timely {
     params: Params,
@@ -170,20 +175,21 @@ pub struct Timely {
     line: Line,
     payload: u64,
     rate: f64,
-    /// Payload acknowledged since the last completion event.
+    /// Payload bytes acknowledged since the last completion event.
     acked: u64,
-    /// Whether a round trip has ended since that event.
+    /// `true` if a round trip has ended since that event.
     due: bool,
-    /// Round-trip time at that event, seconds.
+    /// Round-trip time at that event, seconds. `None`: there was no event.
     before: Option<f64>,
-    /// Average of the differences, seconds.
+    /// Moving average of the differences, seconds.
     difference: f64,
-    /// Events in a row at which it did not rise.
+    /// Consecutive events without a rise of the round-trip time.
     falling: u32,
 }
 
 impl Timely {
-    /// Algorithm 1 of the paper, or algorithm 2 of the second.
+    /// Processes a completion event with a round-trip time in seconds (algorithm 1 of the paper of 2015, or algorithm 2 of that
+    /// of 2016).
     fn complete(&mut self, rtt: f64) {
         let p = &self.params;
         let Some(before) = self.before.replace(rtt) else { return };
@@ -201,24 +207,24 @@ impl Timely {
             let error = rtt / p.reference.unwrap_or(p.low).as_secs() - 1.0;
             self.rate = step * (1.0 - weight) + self.rate * (1.0 - self.beta * weight * error);
         } else if rising {
-            // Above 1 it would ask for a rate below what any round-trip time does.
+            // A gradient above 1 would reduce the rate by more than beta.
             self.rate *= 1.0 - self.beta * gradient.min(1.0);
         } else {
             self.rate += if self.falling >= p.hyper_after { HYPER * step } else { step };
         }
-        // A line slower than the least rate is the least rate: the sender then never slows down.
+        // The least rate is at most that of the line.
         let line = self.line.rate.0 as f64;
         self.rate = self.rate.clamp((p.least.0 as f64).min(line), line);
     }
 }
 
 impl CongestionControl for Timely {
-    fn begin(&mut self, window: &mut Window) {
-        window.cwnd = super::NO_WINDOW;
+    fn profile(&self) -> Profile {
+        Profile { recovery: RecoveryWindow::Control, echo: EchoResponse::Control, paces: true, ..Profile::default() }
     }
     fn on_ack(&mut self, window: &mut Window, acked: &Acked) {
         // A lost SYN has set it to one segment.
-        window.cwnd = super::NO_WINDOW;
+        window.cwnd = NO_WINDOW;
         self.acked += u64::from(acked.delivered) * self.payload;
         self.due |= acked.round;
         let due = match self.params.update {
@@ -232,15 +238,9 @@ impl CongestionControl for Timely {
             self.complete(rtt.as_secs());
         }
     }
-    fn on_congestion(&mut self, _: &mut Window, _: Congestion, _: Time, _: u32) {}
-    fn pacing_rate(&self) -> Option<f64> {
-        Some(self.line.segments(self.rate))
-    }
-    fn controls_recovery(&self) -> bool {
-        true
-    }
-    fn handles_ecn(&self) -> bool {
-        true
+    fn on_congestion(&mut self, _: &mut Window, _: &CongestionEvent) {}
+    fn pacing(&self) -> Pacing {
+        Pacing::at(self.line.segments(self.rate))
     }
     fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
         f("rate", self.rate);

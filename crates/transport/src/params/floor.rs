@@ -1,4 +1,4 @@
-//! What a sender does when echoes of congestion reach it at a window of one segment.
+//! Response of a sender to an echo of congestion at a window of one segment.
 
 use crate::cc::BackOff;
 use core::fmt;
@@ -6,30 +6,30 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 
-/// The answer to an echo of congestion at a window of one segment, which cannot be halved.
+/// Response to an echo of congestion at a window of one segment, which cannot be halved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub enum EcnFloor {
-    /// The retransmission timer is started again, and the next segment is sent when it expires; its length
-    /// stays as it is (RFC 3168 section 6.1.2). The least is one segment per timeout.
+    /// The retransmission timer is restarted, and the next segment is sent when it expires; the timeout
+    /// does not change (RFC 3168 section 6.1.2). The lower bound is one segment per timeout.
     #[default]
     #[serde(rename = "rfc3168")]
     Rfc3168,
-    /// The same, and each echo in a row doubles the timeout, as expiries do, up to `max-rto`. The section
-    /// does not say so; it can be read into its neighbourhood (RFC 6298 section 5.5).
+    /// As "rfc3168", and each consecutive echo doubles the timeout, as an expiry does, up to `max-rto`. RFC 3168
+    /// does not require this; RFC 6298 section 5.5 has it for expiries.
     #[serde(rename = "backoff")]
     Backoff,
-    /// ns-2.35's: halving may take the window below one segment, of which nothing can be sent until the
-    /// timer expires, so that a window of less than two waits like one of one; echoes in a row at one double the
+    /// As in ns-2.35: halving may take the window below one segment, and then no segment is sent until the
+    /// timer expires, so that a window below two waits as one of one does; consecutive echoes at one double the
     /// timeout.
     #[serde(rename = "ns-2")]
     Ns2,
-    /// The next segment goes out at once: one per round trip is the least.
+    /// The next segment is sent at once: the lower bound is one segment per round trip.
     #[serde(rename = "none")]
     None,
 }
 
 impl EcnFloor {
-    /// What happens below a window of one segment, where the congestion control leaves it open.
+    /// Returns the response, for congestion controls without one of their own.
     pub(crate) fn back_off(self) -> BackOff {
         match self {
             EcnFloor::Rfc3168 => BackOff::Rfc3168,
@@ -47,14 +47,14 @@ impl Visitor<'_> for FloorVisitor {
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("\"rfc3168\", \"backoff\", \"ns-2\" or \"none\"")
     }
-    /// Two of the rules were once booleans.
+    /// Refuses the booleans of earlier versions.
     fn visit_bool<E: de::Error>(self, waits: bool) -> Result<EcnFloor, E> {
         let cure = if waits {
-            "write \"rfc3168\" (wait for the timer) or \"backoff\" (which `true` meant: each echo in a row doubles it, too)"
+            "write \"rfc3168\" (wait for the timer) or \"backoff\" (which `true` meant: each consecutive echo doubles it, too)"
         } else {
             "write \"none\", which `false` meant"
         };
-        Err(E::custom(format!("{waits} is no rule any more; {cure}; the fourth rule is \"ns-2\"")))
+        Err(E::custom(format!("{waits} is no longer a value; {cure}; the fourth value is \"ns-2\"")))
     }
     fn visit_str<E: de::Error>(self, text: &str) -> Result<EcnFloor, E> {
         match text {
@@ -62,7 +62,9 @@ impl Visitor<'_> for FloorVisitor {
             "backoff" => Ok(EcnFloor::Backoff),
             "ns-2" => Ok(EcnFloor::Ns2),
             "none" => Ok(EcnFloor::None),
-            _ => Err(E::custom(format!("\"{text}\" is no rule; write \"rfc3168\", \"backoff\", \"ns-2\" or \"none\""))),
+            _ => Err(E::custom(format!(
+                "unknown value \"{text}\"; write \"rfc3168\", \"backoff\", \"ns-2\" or \"none\""
+            ))),
         }
     }
 }

@@ -1,35 +1,35 @@
-//! When limited transmit sends.
+//! Limited transmit.
 
 use core::fmt;
 use schemars::JsonSchema;
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::{Deserialize as DeriveDeserialize, Serialize};
 
-/// Limited transmit: true, false or "always".
+/// Use of limited transmit: true, false or "always".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum LimitedTransmit {
-    /// Whether the first two duplicate acknowledgements before a loss is certain each let a new
-    /// segment out (RFC 3042).
+    /// `true` if a new segment is sent on each of the first two duplicate acknowledgements before a loss is
+    /// detected (RFC 3042).
     Sends(bool),
-    /// Otherwise.
+    /// Further use.
     When(WhenLimited),
 }
 
-/// When else duplicates let segments out.
+/// Use of limited transmit beyond RFC 3042.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, DeriveDeserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WhenLimited {
-    /// Also after a timeout, where the next segment is one that is sent again (ns-2's `singledup_`).
+    /// Also during recovery from a timeout, where the next segment is a retransmission (ns-2's `singledup_`).
     Always,
 }
 
 impl LimitedTransmit {
-    /// Whether it sends before a loss is certain.
+    /// Returns `true` if it is used before a loss is detected.
     pub(crate) fn when_open(self) -> bool {
         self != LimitedTransmit::Sends(false)
     }
-    /// Whether it sends after a timeout.
+    /// Returns `true` if it is used after a timeout.
     pub(crate) fn after_timeout(self) -> bool {
         matches!(self, LimitedTransmit::When(WhenLimited::Always))
     }
@@ -48,7 +48,7 @@ impl Visitor<'_> for LimitedVisitor {
     fn visit_str<E: de::Error>(self, text: &str) -> Result<LimitedTransmit, E> {
         match text {
             "always" => Ok(LimitedTransmit::When(WhenLimited::Always)),
-            _ => Err(E::custom(format!("\"{text}\" is no rule; write true, false or \"always\""))),
+            _ => Err(E::custom(format!("unknown value \"{text}\"; write true, false or \"always\""))),
         }
     }
 }

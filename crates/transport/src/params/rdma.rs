@@ -1,41 +1,44 @@
-//! RDMA over a network that is made to lose nothing (RoCEv2), as a scenario writes it.
+//! Parameters of RDMA over a lossless network (RoCEv2).
 
-use super::{
-    DelayedAck, EcnFloor, EcnMode, GoBackN, InitialWindow, LimitedTransmit, Recovery, SpuriousTimeout, Tcp, Timers,
-    duration, number,
-};
+use super::floor::EcnFloor;
+use super::limited::LimitedTransmit;
+use super::recovery::{GoBackN, Recovery};
+use super::tcp::{EcnMode, SpuriousTimeout, Tcp};
+use super::timers::{DelayedAck, Timers};
+use super::window::InitialWindow;
 use crate::cc::dcqcn;
+use crate::check::{duration, number};
 use crate::registry::Cc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
 use tailback_units::{Dur, Size};
 
-/// A reliable connection between network adapters, as RoCEv2 has them: no handshake, go-back-N, ECN-capable
-/// segments. The adapter takes segments of its connections in turn and only as fast as its link sends them,
-/// so that they wait in the connections and not in its queue.
+/// A reliable connection between network adapters, as in RoCEv2: no handshake, go-back-N, ECN-capable
+/// segments. The adapter takes segments from its connections in turn, and only as fast as its link transmits them,
+/// so that they wait in the connections, not in its queue.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Rdma {
-    /// Payload of a full segment, 1 B to 65535 B; headers come on top. Default 1000 B, as in the papers'
+    /// Payload of a full segment, without headers, 1 B to 65535 B. Default 1000 B, as in the papers'
     /// simulations.
     pub segment: Size,
-    /// Headers of a segment and of an acknowledgement, IP, UDP and RDMA, 0 B to 1000 B; framing comes on
-    /// top. Default 48 B.
+    /// Headers of a segment and of an acknowledgement, IP, UDP and RDMA, without framing, 0 B to 1000 B.
+    /// Default 48 B.
     pub header: Size,
-    /// How fast to send; "fixed" leaves that to the network: `window` segments are outstanding, or as many as it takes.
+    /// Congestion control; with "fixed" only `window` and flow control by the network limit the sender.
     /// Default "dcqcn".
     pub congestion_control: Cc,
-    /// Acknowledge every so many segments, 1 (each) to 1000. Default 1.
+    /// Number of segments per acknowledgement, 1 to 1000. Default 1.
     pub acknowledge_every: u32,
-    /// Time without an acknowledgement after which all is sent again, 1 us to 10 s. Default 4 ms.
+    /// Time without an acknowledgement after which all outstanding segments are sent again, 1 us to 10 s. Default 4 ms.
     pub timeout: Dur,
-    /// Most segments outstanding, 1 to 2^30. Default none.
+    /// Upper bound of the segments outstanding, 1 to 2^30. Default: unlimited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<u32>,
 }
 
-/// Largest window that an initial one can be: a second of 8 Gbit/s in segments of 1000 B.
+/// Upper bound of the initial window: one second of 8 Gbit/s in segments of 1000 B.
 const MOST: u32 = 1_000_000;
 
 impl Default for Rdma {
@@ -52,7 +55,7 @@ impl Default for Rdma {
 }
 
 impl Rdma {
-    /// Whether the parameters make sense together.
+    /// Checks ranges, and combinations of parameters.
     pub fn check(&self) -> Result<(), Invalid> {
         number("acknowledge-every", self.acknowledge_every, 1, 1000)?;
         duration("timeout", self.timeout)?;
@@ -62,7 +65,7 @@ impl Rdma {
         self.connection().check()
     }
 
-    /// Segments that may leave before the first acknowledgement: without congestion control all that may ever.
+    /// Returns the window before the first acknowledgement, segments; without congestion control the constant window.
     fn initial_window(&self) -> u32 {
         match self.congestion_control {
             Cc::Fixed(_) => self.window.unwrap_or(MOST).min(MOST),
@@ -70,7 +73,7 @@ impl Rdma {
         }
     }
 
-    /// The connection that it is.
+    /// Returns the connection that these parameters stand for.
     pub fn connection(&self) -> Tcp {
         Tcp {
             segment: self.segment,
@@ -91,10 +94,10 @@ impl Rdma {
                 ..Timers::default()
             },
             ecn: EcnMode::Classic,
-            // An adapter sets ECT in all it sends, and a queue that marks must not drop what it repeats: RFC 3168 section
-            // 6.1.5 is about TCP, for which a repeated packet may be the forged one of an attack.
+            // An adapter sets ECT in all packets, and a queue that marks must not drop retransmissions. RFC 3168 section
+            // 6.1.5 forbids ECT there for TCP, where a retransmission may be forged by an attacker.
             ecn_retransmissions: true,
-            // RFC 3168's wait for the timer at one segment is TCP's: an adapter answers marks by its window alone.
+            // RFC 3168's wait for the timer at one segment is TCP's: an adapter responds to marks by its window alone.
             ecn_floor: EcnFloor::None,
             handshake: false,
             spurious_timeout: SpuriousTimeout::Off,

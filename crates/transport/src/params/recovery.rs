@@ -1,11 +1,11 @@
-//! How losses are found and repaired.
+//! Parameters of loss detection and recovery.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
 
 tailback_document::kinds! {
-    /// How losses are found and repaired.
+    /// Loss detection and recovery.
     pub enum Recovery {
         "tahoe" => Tahoe(Tahoe),
         "reno" => Reno(Reno),
@@ -21,37 +21,37 @@ impl Default for Recovery {
     }
 }
 
-/// The receiver keeps nothing that is out of order, and the sender goes back to the first segment that is
-/// missing: what network adapters do that count on a network without losses.
+/// Go-back-N: the receiver discards segments out of order, and the sender resumes at the first segment that is
+/// missing, as network adapters for lossless networks do.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct GoBackN {}
 
 impl GoBackN {
-    /// Nothing can be wrong.
+    /// Accepts: there are no parameters.
     pub fn check(&self) -> Result<(), Invalid> {
         Ok(())
     }
 }
 
-/// Fast retransmit without fast recovery: a loss sets the window to one segment and sending starts
-/// again at the lost one (Jacobson 1988).
+/// Fast retransmit without fast recovery: a loss sets the window to one segment, and the sender resumes
+/// at the lost segment (Jacobson 1988).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Tahoe {}
 
-/// Fast recovery that ends with the first new acknowledgement (RFC 5681): several losses in a
-/// window usually need the timer.
+/// Fast recovery that ends with the first new acknowledgement (RFC 5681): several losses per
+/// window usually end in a timeout.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Reno {
-    /// Reduce once for all that was sent before a fast retransmit, so that a second loss there needs
-    /// the timer, as with ns-2's `bugFix_`; false lets three more duplicates halve the window again,
-    /// as RFC 5681 does. Default true.
+    /// Reduce the window once for all segments sent before a fast retransmit, so that a second loss among them ends in
+    /// a timeout, as with ns-2's `bugFix_`; with false three more duplicates halve the window again,
+    /// as in RFC 5681. Default true.
     pub careful: bool,
 }
 
-/// Fast recovery that repairs one loss per round trip until all that was sent before it is
+/// Fast recovery that repairs one loss per round trip until all segments sent before it are
 /// acknowledged (RFC 6582).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
@@ -59,50 +59,50 @@ pub struct NewReno {
     /// Restart the retransmission timer at the first partial acknowledgement only, so that a window
     /// with many losses ends in a timeout; false ("slow but steady") restarts it at each. Default true.
     pub impatient: bool,
-    /// Shrink the window by what a partial acknowledgement acknowledges, less one segment. Default true.
+    /// Shrink the window at a partial acknowledgement by the segments that it acknowledges, less one. Default true.
     pub deflation: bool,
-    /// The window when recovery ends: "flight" is min(ssthresh, FlightSize + 1), which sends no burst
-    /// (RFC 6582 section 3.2 step 3, choice 1), "ssthresh" its choice 2, "open" what deflation has
-    /// left, opened by this acknowledgement as by any other (ns-2). Default "flight".
+    /// Window at the end of recovery: "flight" is min(ssthresh, FlightSize + 1), which avoids a burst
+    /// (RFC 6582 section 3.2 step 3, choice 1), "ssthresh" is choice 2 there, "open" the window after
+    /// deflation, which this acknowledgement opens as any other (ns-2). Default "flight".
     pub exit: Exit,
 }
 
-/// The window at the end of NewReno's recovery.
+/// Window at the end of NewReno's recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Exit {
-    /// The smaller of the threshold and one segment more than is outstanding.
+    /// Minimum of the threshold and the segments outstanding plus one.
     #[default]
     Flight,
     /// The threshold.
     Ssthresh,
-    /// As deflation has left it; the acknowledgement that ends recovery opens it (ns-2, 4.4BSD).
+    /// The window after deflation, which the acknowledgement that ends recovery opens (ns-2, 4.4BSD).
     Open,
 }
 
-/// Selective acknowledgements: all holes are known and repaired at once (RFC 2018, RFC 6675).
+/// Selective acknowledgements: all losses of a window are known and repaired in one round trip (RFC 2018, RFC 6675).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Sack {
-    /// Proportional rate reduction (RFC 9937): spread the reduction over the round trip; false sets
+    /// Proportional rate reduction (RFC 9937): spread the reduction over a round trip; false sets
     /// the window at once. Default true.
     pub prr: bool,
-    /// Find losses by time instead of by count (RACK, RFC 8985); finds lost retransmissions, too,
+    /// Detect losses by time instead of by count (RACK, RFC 8985), which detects lost retransmissions, too,
     /// and tolerates reordering. Default true.
     pub rack: bool,
-    /// Probe for a lost tail after two round trips (TLP, RFC 8985 section 7); needs `rack`. Default true.
+    /// Tail loss probe after two round trips (TLP, RFC 8985 section 7); needs `rack`. Default true.
     pub tlp: bool,
-    /// Segments in the network during recovery: "rfc6675" leaves out those taken for lost and
+    /// Estimate of the segments in the network during recovery: "rfc6675" excludes those considered lost and
     /// repairs these first; "count" falls by one with each acknowledgement (two with a partial one),
     /// rises with each transmission, and repairs every hole (Fall and Floyd 1996, ns-2's `Sack1`).
-    /// "count" goes without `prr` and `rack`. Default "rfc6675".
+    /// "count" needs `prr = false` and `rack = false`. Default "rfc6675".
     pub pipe: Pipe,
-    /// Forget at a timeout what was selectively acknowledged, and send everything again, as RFC 2018
-    /// section 8 advises and ns-2 does; false keeps it (RFC 6675 section 5.1). Default false.
+    /// Discard selective acknowledgements at a timeout and send all outstanding segments again, as RFC 2018
+    /// section 8 advises and ns-2 does; false keeps them (RFC 6675 section 5.1). Default false.
     pub forget: bool,
 }
 
-/// How segments in the network are counted.
+/// Estimate of the segments in the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pipe {
@@ -130,25 +130,25 @@ impl Default for Sack {
 }
 
 impl Tahoe {
-    /// Has nothing to refuse.
+    /// Accepts all values.
     pub fn check(&self) -> Result<(), Invalid> {
         Ok(())
     }
 }
 impl Reno {
-    /// Has nothing to refuse.
+    /// Accepts all values.
     pub fn check(&self) -> Result<(), Invalid> {
         Ok(())
     }
 }
 impl NewReno {
-    /// Has nothing to refuse.
+    /// Accepts all values.
     pub fn check(&self) -> Result<(), Invalid> {
         Ok(())
     }
 }
 impl Sack {
-    /// Whether the parameters make sense together; `tlp` without `rack` does nothing.
+    /// Checks combinations of parameters; `tlp` without `rack` has no effect.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.pipe == Pipe::Count && (self.prr || self.rack) {
             return Err(Invalid::new(

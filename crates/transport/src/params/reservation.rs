@@ -1,13 +1,13 @@
-//! A sender that holds a reservation.
+//! Parameters of a sender with a reservation.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::{Checked, Invalid};
 use tailback_units::{Dur, Rate, Size};
 
-/// A reserved rate, as with the controlled-load service (RFC 2211): the sender has a token bucket,
-/// sends what conforms to it marked (green) and the rest unmarked (yellow), as best effort (Feng,
-/// Kandlur, Saha and Shin, NOSSDAV 1997). With Reno windows only, and without pacing.
+/// A reserved rate, as in the controlled-load service (RFC 2211): the sender has a token bucket,
+/// sends conforming segments marked (green) and the others unmarked (yellow), as best effort (Feng,
+/// Kandlur, Saha and Shin, NOSSDAV 1997). Needs congestion control "reno", without pacing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Reservation {
@@ -15,29 +15,29 @@ pub struct Reservation {
     pub rate: Rate,
     /// Depth of the token bucket, at least one full segment with its `header`, at most 1 TB.
     pub burst: Size,
-    /// Which part of the window a loss reduces: the "whole", as with any TCP, or the "excess" over
-    /// what the reservation carries in a round trip, which is then the least window at any time
+    /// Part of the window that a loss reduces: the "whole", as in any TCP, or the "excess" over
+    /// rate · round-trip time, which is then the smallest window at any time
     /// (rate-adaptive windowing). Default "whole".
     #[serde(default)]
     pub window: ReservedWindow,
-    /// What makes a segment leave. Default { kind = "acknowledgement" }.
+    /// Trigger of transmissions. Default { kind = "acknowledgement" }.
     #[serde(default)]
     pub transmission: Transmission,
 }
 
-/// Which part of the window a loss reduces.
+/// Part of the window that a loss reduces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReservedWindow {
-    /// All of it.
+    /// The whole window.
     #[default]
     Whole,
-    /// What is above rate · round-trip time. A loss of a marked segment reduces all of it.
+    /// The part above rate · round-trip time. The loss of a marked segment reduces the whole window.
     Excess,
 }
 
 tailback_document::kinds! {
-    /// What makes a segment of a sender with a reservation leave.
+    /// Trigger of transmissions of a sender with a reservation.
     pub enum Transmission {
         "acknowledgement" => Acknowledgement(Acknowledgement),
         "delayed" => Delayed(Delayed),
@@ -51,20 +51,20 @@ impl Default for Transmission {
     }
 }
 
-/// The window alone, as acknowledgements open it: without tokens a segment leaves unmarked at once.
+/// Transmissions are triggered by acknowledgements only: without tokens a segment leaves unmarked at once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Acknowledgement {}
 
 impl Acknowledgement {
-    /// Nothing can be wrong.
+    /// Accepts: there are no parameters.
     pub fn check(&self) -> Result<(), Invalid> {
         Ok(())
     }
 }
 
-/// A segment that the window allows and for which there are no tokens waits for them, but no longer
-/// than a time that is drawn uniformly; then it leaves unmarked.
+/// A segment that the window allows and for which there are no tokens waits for them, at most for
+/// a uniformly random time; then it leaves unmarked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Delayed {
@@ -79,18 +79,18 @@ impl Default for Delayed {
 }
 
 impl Delayed {
-    /// There is a wait.
+    /// Checks ranges.
     pub fn check(&self) -> Result<(), Invalid> {
         some_time("most", self.most)
     }
 }
 
-/// A timer ticks besides: as long as there are tokens, new segments leave marked, whatever the
-/// window says.
+/// In addition to acknowledgements a periodic timer triggers transmissions: while there are tokens, new segments leave marked,
+/// independent of the window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Timed {
-    /// Time between ticks, above 0s; the timers of BSD had 200ms and 500ms. Their phase is drawn.
+    /// Period of the timer, above 0s; the timers of BSD had 200ms and 500ms. Its phase is random.
     /// Default 10ms.
     pub tick: Dur,
 }
@@ -102,7 +102,7 @@ impl Default for Timed {
 }
 
 impl Timed {
-    /// There is a time between ticks.
+    /// Checks ranges.
     pub fn check(&self) -> Result<(), Invalid> {
         some_time("tick", self.tick)
     }
@@ -116,10 +116,10 @@ fn some_time(field: &str, time: Dur) -> Result<(), Invalid> {
 }
 
 impl Reservation {
-    /// There is a rate, and the bucket holds a full segment of `bytes`, headers included.
+    /// Checks ranges; `bytes` is the length of a full segment, headers included.
     pub(super) fn check(&self, bytes: u64) -> Result<(), Invalid> {
         if self.rate == Rate(0) {
-            return Err(Invalid::new("rate", "nothing is reserved; write a rate above 0, or remove the reservation"));
+            return Err(Invalid::new("rate", "the rate is zero; write a rate above 0, or remove the reservation"));
         }
         if self.burst.0 < bytes || self.burst.0 > 1_000_000_000_000 {
             let message = format!("{} is out of range; write from {} (a full segment) to 1TB", self.burst, Size(bytes));

@@ -1,23 +1,23 @@
-//! The retransmission timer and delayed acknowledgements.
+//! Parameters of the retransmission timer and of delayed acknowledgements.
 
-use super::number;
+use crate::check::{number, time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
 use tailback_units::Dur;
 
-/// The retransmission timer (RFC 6298): SRTT + max(granularity, 4·RTTVAR), not below `min-rto`,
+/// Retransmission timer (RFC 6298): SRTT + max(granularity, 4·RTTVAR), at least `min-rto`,
 /// doubled with each expiry up to `max-rto`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Timers {
-    /// G of RFC 6298, the least that 4·RTTVAR counts for, 1 ns to 10 s (Linux: 200 ms); with a "coarse" clock the length
-    /// of a tick. Default 1 ms.
+    /// Granularity G of RFC 6298, the lower bound of the term 4·RTTVAR, 1 ns to 10 s (Linux: 200 ms); with a "coarse" clock the
+    /// length of a tick. Default 1 ms.
     pub granularity: Dur,
-    /// "fine" measures round trips exactly; "coarse" counts them in whole ticks of `granularity` in
+    /// Clock of round-trip times: "fine" measures exactly; "coarse" counts whole ticks of `granularity` in
     /// scaled integers, as BSD and ns-2 do. Default "fine".
     pub clock: Clock,
-    /// Smallest timeout, before doubling (RFC 6298: 1 s, ns-2: 200 ms; Linux's 200 ms come on top of SRTT, see
+    /// Smallest timeout, before doubling (RFC 6298: 1 s, ns-2: 200 ms; Linux adds its 200 ms to SRTT, see
     /// `granularity`). Default 200 ms.
     pub min_rto: Dur,
     /// Timeout before the first measurement (RFC 6298: 1 s, RFC 2988: 3 s). Default 1 s.
@@ -26,41 +26,41 @@ pub struct Timers {
     pub max_rto: Dur,
 }
 
-/// How round trips are measured.
+/// Clock of round-trip times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Clock {
-    /// Exactly.
+    /// Exact times.
     #[default]
     Fine,
-    /// In ticks: the sample is the number of ticks that passed (to the nearest with timestamps), at
+    /// Ticks: the sample is the number of ticks that passed (rounded to the nearest with timestamps), at
     /// least 1; the timeout is at least 2 ticks.
     Coarse,
 }
 
-/// When the receiver acknowledges (RFC 5681 section 4.2). Segments out of order, and those that
+/// Delayed acknowledgements (RFC 5681 section 4.2). Segments out of order, and those that
 /// fill a gap, are acknowledged at once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct DelayedAck {
-    /// Acknowledge every so many segments, 1 (each) to 1000. Default 2.
+    /// Number of segments per acknowledgement, 1 to 1000. Default 2.
     pub every: u32,
-    /// Acknowledge at the latest after this time, 1 us to 10 s (RFC 5681: up to 500 ms; ns-2: 100 ms).
+    /// Upper bound of the delay of an acknowledgement, 1 us to 10 s (RFC 5681: up to 500 ms; ns-2: 100 ms).
     /// Default 40 ms.
     pub timeout: Dur,
-    /// What the timeout counts from: "segment" or "heartbeat". Default "segment".
+    /// Begin of the timeout: "segment", the arrival, or "heartbeat", multiples of `timeout`. Default "segment".
     pub clock: AckClock,
 }
 
-/// When an acknowledgement that is held back leaves, if no segment releases it before.
+/// Begin of the timeout of a delayed acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AckClock {
-    /// `timeout` after its segment arrived: each connection has a timer of its own.
+    /// The arrival of the segment: each connection has its own timer.
     #[default]
     Segment,
-    /// At the next whole multiple of `timeout`, counted from the start of the run, so that those of all
-    /// connections leave together and wait half of it on average. BSD has one such heartbeat per
+    /// The last whole multiple of `timeout` since the start of the run, so that those of all
+    /// connections leave together, after half of `timeout` on average. BSD has one such heartbeat per
     /// host, of 200 ms: `tcp_fasttimo` (Wright and Stevens, TCP/IP Illustrated 2, section 25.4).
     Heartbeat,
 }
@@ -83,12 +83,12 @@ impl Default for DelayedAck {
 }
 
 impl Timers {
-    /// Whether the parameters make sense together.
+    /// Checks ranges, and that no timeout is above `max-rto`.
     pub fn check(&self) -> Result<(), Invalid> {
-        duration("granularity", self.granularity, Dur::from_ns(1), Dur::from_secs(10))?;
-        duration("min-rto", self.min_rto, Dur::from_us(1), Dur::from_secs(3600))?;
-        duration("initial-rto", self.initial_rto, Dur::from_us(1), Dur::from_secs(3600))?;
-        duration("max-rto", self.max_rto, Dur::from_us(1), Dur::from_secs(24 * 3600))?;
+        time("granularity", self.granularity, Dur::from_ns(1), Dur::from_secs(10))?;
+        time("min-rto", self.min_rto, Dur::from_us(1), Dur::from_secs(3600))?;
+        time("initial-rto", self.initial_rto, Dur::from_us(1), Dur::from_secs(3600))?;
+        time("max-rto", self.max_rto, Dur::from_us(1), Dur::from_secs(24 * 3600))?;
         for (name, least) in [("min-rto", self.min_rto), ("initial-rto", self.initial_rto)] {
             if self.max_rto < least {
                 let advice = format!("{} is below `{name}`; write at least {least}", self.max_rto);
@@ -100,16 +100,9 @@ impl Timers {
 }
 
 impl DelayedAck {
-    /// Whether the parameters make sense together.
+    /// Checks ranges.
     pub fn check(&self) -> Result<(), Invalid> {
         number("every", self.every, 1, 1000)?;
-        duration("timeout", self.timeout, Dur::from_us(1), Dur::from_secs(10))
+        time("timeout", self.timeout, Dur::from_us(1), Dur::from_secs(10))
     }
-}
-
-fn duration(field: &str, value: Dur, low: Dur, high: Dur) -> Result<(), Invalid> {
-    if (low..=high).contains(&value) {
-        return Ok(());
-    }
-    Err(Invalid::new(field, format!("{value} is out of range; write {low} to {high}")))
 }

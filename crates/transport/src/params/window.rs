@@ -1,5 +1,6 @@
-//! The initial window, as a number or by a rule.
+//! The initial window: a number, or a rule of an RFC.
 
+use crate::check::number;
 use core::fmt;
 use schemars::JsonSchema;
 use serde::de::{self, Deserialize, Deserializer, Visitor};
@@ -7,17 +8,17 @@ use serde::{Deserialize as DeriveDeserialize, Serialize};
 use tailback_document::Invalid;
 use tailback_units::Size;
 
-/// The window before the first acknowledgement.
+/// Window before the first acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum InitialWindow {
-    /// So many segments, 1 to 1000000.
+    /// Number of segments, 1 to 1000000.
     Segments(u32),
-    /// By a rule.
+    /// Rule of an RFC.
     Rule(WindowRule),
 }
 
-/// A rule that gives the initial window from the segment size.
+/// Rule for the initial window in bytes, by the segment size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, DeriveDeserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WindowRule {
@@ -30,11 +31,12 @@ pub enum WindowRule {
 impl InitialWindow {
     pub(super) fn check(self) -> Result<(), Invalid> {
         match self {
-            InitialWindow::Segments(n) => super::number("", n, 1, 1_000_000),
+            InitialWindow::Segments(n) => number("", n, 1, 1_000_000),
             InitialWindow::Rule(_) => Ok(()),
         }
     }
 
+    /// Returns the window in segments of `segment` bytes.
     pub(super) fn segments(self, segment: Size) -> u32 {
         let rule = |most: u64, bytes: u64| ((most * segment.0).min(bytes.max(2 * segment.0)) / segment.0) as u32;
         match self {
@@ -62,9 +64,9 @@ impl Visitor<'_> for WindowVisitor {
         match text {
             "rfc3390" => Ok(InitialWindow::Rule(WindowRule::Rfc3390)),
             "rfc6928" => Ok(InitialWindow::Rule(WindowRule::Rfc6928)),
-            _ => {
-                Err(E::custom(format!("\"{text}\" is no rule; write a number of segments, \"rfc3390\" or \"rfc6928\"")))
-            }
+            _ => Err(E::custom(format!(
+                "unknown rule \"{text}\"; write a number of segments, \"rfc3390\" or \"rfc6928\""
+            ))),
         }
     }
 }

@@ -1,27 +1,27 @@
-//! The scoreboard: what is known of each outstanding segment when acknowledgements are selective.
-//! When one of them is taken for lost is in `mark`.
+//! The scoreboard: state of each outstanding segment with selective acknowledgements.
+//! Loss detection is in `mark`.
 
+use super::prr::Prr;
 use super::rack::Rack;
 use super::sampler::Sampler;
-use super::state::Probe;
 use crate::seq::{before, later};
 use crate::wire::{Ack, Block};
 use std::collections::VecDeque;
 use tailback_units::Time;
 
-/// Selectively acknowledged.
+/// Flag of a segment that is selectively acknowledged.
 pub(super) const SACKED: u8 = 1;
-/// Taken for lost.
+/// Flag of a segment that is considered lost.
 pub(super) const LOST: u8 = 2;
-/// Retransmitted, and not taken for lost since.
+/// Flag of a segment that was retransmitted, and is not considered lost since.
 pub(super) const RETRANSMITTED: u8 = 4;
-/// Retransmitted at some time.
+/// Flag of a segment that was ever retransmitted.
 pub(super) const EVER: u8 = 8;
 
 /// One outstanding segment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slot {
-    /// Its last transmission.
+    /// Time of its last transmission.
     pub sent: Time,
     pub flags: u8,
 }
@@ -30,63 +30,94 @@ impl Slot {
     pub fn has(self, flag: u8) -> bool {
         self.flags & flag != 0
     }
-    /// Lost and not retransmitted since.
+    /// Returns `true` if it is lost and not retransmitted since.
     pub fn due(self) -> bool {
         self.flags & (LOST | RETRANSMITTED | SACKED) == LOST
     }
 }
 
-/// What an acknowledgement delivered, cumulatively or selectively.
+/// Segments that an acknowledgement delivered, cumulatively or selectively.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Taken {
-    /// Segments.
+    /// Their number.
     pub delivered: u32,
-    /// When the one that was sent last was sent, if it was never retransmitted.
+    /// Transmission of the one sent last. `None`: it was retransmitted.
     pub newest: Option<Time>,
-    /// Whether one below the recovery point was never retransmitted (RFC 5682).
+    /// `true` if one below the recovery point was never retransmitted (RFC 5682).
     pub original: bool,
-    /// Whether one at or above the recovery point is among them.
+    /// `true` if one is at or above the recovery point.
     pub beyond: bool,
-    /// Whether it reports a duplicate (RFC 2883).
+    /// Duplicate that the acknowledgement reports (RFC 2883).
     pub duplicate: Option<Block>,
+}
+
+/// Timer of a sender with a scoreboard.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Probe {
+    /// Expiry; [`Time::NEVER`]: the timer is stopped.
+    pub at: Time,
+    pub awaits: Awaits,
+}
+
+impl Default for Probe {
+    fn default() -> Probe {
+        Probe { at: Time::NEVER, awaits: Awaits::Nothing }
+    }
+}
+
+/// Purpose of a [`Probe`] timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Awaits {
+    /// The timer is stopped.
+    Nothing,
+    /// A tail loss probe is due at its expiry.
+    Tail,
+    /// Reordered segments are lost at its expiry (RACK).
+    Reordering,
 }
 
 /// The scoreboard.
 ///
-/// Loss is known either by count (RFC 6675: `thresh` segments above are SACKed; `edge` is the first
-/// segment of which that is not yet so, and only moves up) or by time ([`Rack`]).
+/// Losses are detected either by count (RFC 6675: `thresh` segments above are SACKed) or by time ([`Rack`]).
 #[derive(Debug)]
 pub(super) struct Board {
+    /// Segment of the first slot.
     pub base: u32,
     pub slots: VecDeque<Slot>,
+    /// Number of SACKed segments.
     pub sacked: u32,
+    /// Number of lost segments.
     pub lost: u32,
+    /// Number of segments retransmitted, and not considered lost since.
     pub retransmitted: u32,
-    /// Of the lost, not retransmitted since.
+    /// Number of lost segments that are not retransmitted since.
     pub due: u32,
-    /// No segment before it is due.
+    /// Lower bound of the first segment that is due.
     pub hint: u32,
-    /// One past the highest SACKed segment.
+    /// Segment after the highest SACKed one.
     pub highest: u32,
+    /// First segment with fewer than `thresh` SACKed ones above it; it only moves up.
     pub edge: u32,
     /// SACKed segments at or above `edge`.
     pub above: u32,
     pub thresh: u32,
-    /// One past the highest segment retransmitted in this recovery.
+    /// Segment after the highest one retransmitted in this recovery.
     pub high_rxt: u32,
+    /// `true` if rule 4 of NextSeg was used in this recovery.
     pub rescued: bool,
-    /// Newly lost since asked.
+    /// Number of segments newly lost since the last report.
     pub newly_lost: u32,
-    /// Blocks of the last acknowledgement: their segments need no second look.
+    /// Blocks of the last acknowledgement, whose segments are SACKed already.
     pub seen: [Block; 3],
-    /// Blocks of the last duplicate acknowledgement after a timeout that told something new.
+    /// Blocks of the last duplicate acknowledgement after a timeout that had new information.
     pub told: [Block; 3],
-    /// Segments in the network by Fall and Floyd's count, during a recovery that goes by it.
+    /// Estimate of the segments in the network by Fall and Floyd's count. `None` outside a recovery with that estimate.
     pub counted: Option<i32>,
+    /// State of RACK. `None`: detection by count.
     pub rack: Option<Box<Rack>>,
-    /// The deadline of a tail loss probe or of RACK's patience.
+    /// Timer of a tail loss probe or of reordering.
     pub probe: Probe,
-    pub prr: super::prr::Prr,
+    pub prr: Prr,
 }
 
 impl Board {
@@ -115,7 +146,7 @@ impl Board {
         }
     }
 
-    /// Numbers the segments from `seq` on; none must be outstanding.
+    /// Numbers the segments from `seq` on; no segment may be outstanding.
     pub fn start_at(&mut self, seq: u32) {
         for mark in [&mut self.base, &mut self.hint, &mut self.highest, &mut self.edge, &mut self.high_rxt] {
             *mark = seq;
@@ -130,12 +161,20 @@ impl Board {
         self.slots.get_mut(seq.wrapping_sub(self.base) as usize)
     }
 
-    /// Segments in the network (`pipe` of RFC 6675).
+    /// Returns the number of segments in the network (`pipe` of RFC 6675).
     #[inline]
     pub fn pipe(&self) -> u32 {
         self.slots.len() as u32 + self.retransmitted - self.sacked - self.lost
     }
-    /// An acknowledgement has come: one segment less by count, and with a partial one its repair, too.
+    /// Counts a transmission.
+    #[inline]
+    pub fn count(&mut self) {
+        self.prr.out += 1;
+        if let Some(counted) = &mut self.counted {
+            *counted += 1;
+        }
+    }
+    /// Counts an acknowledgement: one segment less in the network, and with a partial one its repair, too.
     pub fn uncount(&mut self, partial: bool) {
         if let Some(counted) = &mut self.counted {
             *counted -= 1 + i32::from(partial);
@@ -150,7 +189,7 @@ impl Board {
         self.lost
     }
 
-    /// The next new segment is transmitted.
+    /// Adds the next new segment, transmitted now.
     pub fn push(&mut self, now: Time) {
         let seq = self.end();
         self.slots.push_back(Slot { sent: now, flags: 0 });
@@ -159,7 +198,7 @@ impl Board {
         }
     }
 
-    /// An outstanding segment is transmitted again.
+    /// Notes a retransmission of an outstanding segment.
     pub fn retransmit(&mut self, seq: u32, now: Time) {
         let Some(slot) = self.slot(seq) else { return };
         slot.sent = now;
@@ -175,7 +214,7 @@ impl Board {
         }
     }
 
-    /// Takes in an acknowledgement; `recover` is the recovery point.
+    /// Processes an acknowledgement; `recover` is the recovery point.
     pub fn take(&mut self, now: Time, ack: &Ack, recover: u32, mut sampler: Option<&mut Sampler>) -> Taken {
         let mut taken = Taken { duplicate: duplicate(ack), ..Taken::default() };
         let skip = usize::from(taken.duplicate.is_some());
@@ -231,7 +270,7 @@ impl Board {
         }
     }
 
-    /// Accounts for a segment that has not been delivered before.
+    /// Processes the first delivery of a segment.
     fn deliver(
         &mut self,
         slot: Slot,
@@ -260,8 +299,8 @@ impl Board {
         }
     }
 
-    /// Whether the acknowledgement has a block that tells of segments of which the blocks in `told` do not; if so
-    /// its own take their place. The report of a duplicate tells nothing.
+    /// Returns `true` if the acknowledgement has a block that is not within those in `told`, and then stores its own there. The
+    /// report of a duplicate does not count.
     pub fn tells_more(&mut self, ack: &Ack) -> bool {
         let skip = usize::from(duplicate(ack).is_some());
         let within = |block: &Block, known: &Block| !before(block.start, known.start) && !before(known.end, block.end);
@@ -274,13 +313,13 @@ impl Board {
         more
     }
 
-    /// Recovery begins.
+    /// Begins a recovery.
     pub fn begin(&mut self) {
         self.high_rxt = self.base;
         self.rescued = false;
     }
 
-    /// NextSeg of RFC 6675 section 4, rule 1: the first lost segment that is due.
+    /// Returns the first segment that is due (NextSeg of RFC 6675 section 4, rule 1).
     pub fn next_lost(&mut self) -> Option<u32> {
         if self.due == 0 {
             return None;
@@ -291,7 +330,7 @@ impl Board {
         Some(self.hint)
     }
 
-    /// The first hole below the highest SACKed segment that has not been repaired in this recovery.
+    /// Returns the first hole below the highest SACKed segment that has not been repaired in this recovery.
     pub fn next_hole(&mut self) -> Option<u32> {
         let mut seq = self.high_rxt;
         while before(seq, self.highest) {
@@ -304,8 +343,8 @@ impl Board {
         None
     }
 
-    /// NextSeg rule 3: the first segment with SACKed ones above it that has not been retransmitted;
-    /// and rule 4, once a recovery: the last outstanding one.
+    /// Returns the first segment with SACKed ones above it that has not been retransmitted (NextSeg rule 3),
+    /// or, once per recovery, the last outstanding one (rule 4).
     pub fn next_doubtful(&mut self) -> Option<u32> {
         if let Some(hole) = self.next_hole() {
             return Some(hole);
@@ -318,7 +357,7 @@ impl Board {
         Some(self.base.wrapping_add(last as u32))
     }
 
-    /// Panics if the counts are not those of the slots.
+    /// Checks that the counts are those of the slots.
     pub fn audit(&self) {
         let count = |f: &dyn Fn(&Slot) -> bool| self.slots.iter().filter(|slot| f(slot)).count() as u32;
         assert_eq!(self.sacked, count(&|s| s.has(SACKED)), "sacked");
@@ -328,16 +367,16 @@ impl Board {
     }
 }
 
-/// What a walk over the delivered segments gathers.
+/// Results of a walk over the delivered segments.
 struct News {
     now: Time,
     echo: Time,
     recover: u32,
-    /// Last transmission among them: when, of which, and whether it was ever retransmitted.
+    /// Last transmission among them: its time, its segment, and `true` if that was ever retransmitted.
     newest: (Time, u32, bool),
 }
 
-/// The block that reports a duplicate (RFC 2883 section 4), if the first does.
+/// Returns the first block, if it reports a duplicate (RFC 2883 section 4).
 fn duplicate(ack: &Ack) -> Option<Block> {
     let [first, second, _] = ack.sack;
     if first.start == first.end {

@@ -1,24 +1,24 @@
-//! The end of what the application writes.
+//! End of the application's writes.
 
 use super::Sender;
 
-/// No finite offer has so many segments: what is left of an endless one stays above.
+/// Upper bound of the segments left of finite offers; those of an endless offer stay above.
 const ENDLESS: u64 = u64::MAX / 2;
 
 impl Sender {
-    /// The segment after the last one offered; none when an offer was without end.
+    /// Returns the segment after the last one offered. `None`: an offer was endless.
     pub fn end(&self) -> Option<u32> {
-        (self.left < ENDLESS).then(|| self.max.wrapping_add(self.left as u32))
+        (self.seq.left < ENDLESS).then(|| self.seq.max.wrapping_add(self.seq.left as u32))
     }
 
-    /// The application stops: what it has offered and was not yet transmitted is given up, what was
-    /// is repeated until it is acknowledged. A later offer goes on from there.
+    /// Discards what was offered and not yet transmitted; transmitted segments are repeated until they are acknowledged.
+    /// A later offer continues from there.
     pub fn close(&mut self) {
-        self.left = 0;
-        let transmitted = self.transmitted_once();
-        let Some(rare) = &mut self.rare else { return };
-        while rare.short.back().is_some_and(|(segment, _)| *segment >= transmitted) {
-            rare.short.pop_back();
+        self.seq.left = 0;
+        let transmitted = self.counts.transmitted_once();
+        let Some(cold) = &mut self.cold else { return };
+        while cold.short.back().is_some_and(|(segment, _)| *segment >= transmitted) {
+            cold.short.pop_back();
         }
     }
 }
@@ -31,7 +31,7 @@ mod tests {
     use tailback_units::Time;
 
     #[test]
-    fn what_was_not_transmitted_is_given_up_and_a_later_offer_goes_on_from_there() {
+    fn segments_not_transmitted_are_discarded_and_a_later_offer_continues_from_there() {
         let tcp = Arc::new(Tcp { handshake: false, ..Tcp::default() });
         let mut sender = Sender::new(&tcp, Rng::named(1, "close"));
         sender.offer(Time::ZERO, u64::MAX);

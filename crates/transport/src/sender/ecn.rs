@@ -1,55 +1,57 @@
-//! The answer to echoes of congestion experienced (RFC 3168 section 6.1.2).
+//! Response to echoes of congestion experienced (RFC 3168 section 6.1.2).
 
-use super::{Sender, State};
-use crate::cc::{BackOff, Congestion, CongestionControl};
-use crate::params::EcnEcho;
+use super::Sender;
+use super::state::State;
+use crate::cc::{BackOff, Congestion, EchoResponse};
 use crate::seq::before;
+use crate::wire::EcnEcho;
 use tailback_units::Time;
 
 impl Sender {
-    /// Whether the first outstanding segment was sent before the window was reduced for an echo.
-    #[inline]
-    pub(super) fn is_reduced(&self) -> bool {
-        self.by_echo && before(self.una, self.reduced_at)
+    /// Responds to an echo of congestion, once per window and not in recovery. Returns `true` if
+    /// the next segment has to wait for the retransmission timer.
+    pub(super) fn on_echo(&mut self, now: Time) -> bool {
+        if self.state == State::Recovery || !before(self.ecn.reduced_at, self.seq.una) {
+            return false;
+        }
+        // Until CWR is sent the receiver repeats an echo that has had its response.
+        if self.ecn.cwr && self.tcp.echo() == EcnEcho::Classic {
+            return false;
+        }
+        self.ecn.cwr = true;
+        self.ecn.reduced_at = self.seq.max;
+        if self.profile.echo == EchoResponse::Control {
+            // Controls such as BBR respond, or not, by `Acked::ece`.
+            return false;
+        }
+        self.ecn.by_echo = true;
+        self.cold().counts.ecn_reductions += 1;
+        let prior = self.window.cwnd;
+        let flight = self.flight_size();
+        self.reduce(Congestion::Ecn, now, flight);
+        if let Some(cold) = &mut self.cold {
+            cold.prior = None;
+            cold.doubt = None;
+        }
+        self.respond_at_floor(prior)
     }
 
-    /// An acknowledgement echoes congestion: one reduction per window, and none in recovery. Whether
-    /// the next segment has to wait for the timer from now on.
-    pub(super) fn on_echo(&mut self, now: Time) -> bool {
-        if self.state == State::Recovery || !before(self.reduced_at, self.una) {
-            return false;
-        }
-        // As long as the receiver has not been sent CWR it goes on echoing what has been answered.
-        if self.cwr && self.tcp.echo() == EcnEcho::Classic {
-            return false;
-        }
-        self.cwr = true;
-        self.reduced_at = self.max;
-        if self.control.handles_ecn() {
-            return false;
-        }
-        self.by_echo = true;
-        self.rare().counts.ecn_reductions += 1;
-        let at_floor = self.window.cwnd <= 1.0;
-        let flight = self.flight_size();
-        let before = self.window.cwnd;
-        self.reduce(Congestion::Ecn, now, flight);
-        if let Some(rare) = &mut self.rare {
-            rare.prior = None;
-            rare.doubt = None;
-        }
-        let back_off = self.back_off();
-        // Each further echo in a row at a window of one doubles the wait: as in ns-2, but not in RFC 3168's section.
+    /// Responds to an echo at a window of `prior` segments where it cannot be halved. Returns `true` if the next segment has to
+    /// wait for the retransmission timer.
+    fn respond_at_floor(&mut self, prior: f64) -> bool {
+        let at_floor = prior <= 1.0;
+        let back_off = self.profile.below_one.unwrap_or(self.tcp.ecn_floor.back_off());
+        // Each consecutive echo at a window of one doubles the wait, as in ns-2; RFC 3168 does not require it.
         let slower = at_floor && matches!(back_off, BackOff::Backoff | BackOff::Ns2);
-        if slower && self.floored {
-            self.rtt.back_off(&self.tcp.timers);
+        if slower && self.ecn.at_floor {
+            self.timers.rtt.back_off(&self.tcp.timers);
         }
-        self.floored = slower;
+        self.ecn.at_floor = slower;
         let wait = at_floor && matches!(back_off, BackOff::Rfc3168 | BackOff::Backoff);
         if wait {
-            self.held = true;
-        } else if back_off == BackOff::Ns2 && before < 2.0 {
-            self.window.cwnd = before / 2.0;
+            self.ecn.held = true;
+        } else if back_off == BackOff::Ns2 && prior < 2.0 {
+            self.window.cwnd = prior / 2.0;
         }
         if self.waits() {
             self.stop_probe();

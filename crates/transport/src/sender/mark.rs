@@ -1,10 +1,11 @@
-//! Which outstanding segments are taken for lost: by count, by time, or because the timer expired.
+//! Loss detection on the scoreboard: by count, by time, or by expiry of the timer.
 
 use super::board::{Board, LOST, RETRANSMITTED, SACKED};
 use crate::seq::before;
 use tailback_units::{Dur, Time};
 
 impl Board {
+    /// Marks segment `seq` as lost.
     fn mark_lost(&mut self, seq: u32) {
         let i = seq.wrapping_sub(self.base) as usize;
         let slot = &mut self.slots[i];
@@ -21,7 +22,7 @@ impl Board {
         }
     }
 
-    /// IsLost of RFC 6675 for all segments whose time has come: `thresh` segments above are SACKed.
+    /// Marks the segments with `thresh` SACKed segments above them as lost (IsLost of RFC 6675).
     pub fn mark_by_count(&mut self) {
         while before(self.edge, self.highest) {
             let i = self.edge.wrapping_sub(self.base) as usize;
@@ -47,8 +48,8 @@ impl Board {
         }
     }
 
-    /// RACK_detect_loss of RFC 8985 section 6.2 step 5: marks what is lost, and answers how long the
-    /// others that were sent before a delivered one may still wait; zero if there are none.
+    /// Marks the lost segments (RACK_detect_loss of RFC 8985 section 6.2 step 5). Returns the time after which the
+    /// others that were sent before a delivered one are lost; zero if there are none.
     pub fn mark_by_time(&mut self, now: Time, srtt: Dur, recovering: bool) -> Dur {
         let Some(mut rack) = self.rack.take() else { return Dur::ZERO };
         let window = rack.window(srtt, recovering, self.sacked >= self.thresh);
@@ -65,7 +66,7 @@ impl Board {
                 if !stale {
                     self.mark_lost(seq);
                 }
-                // In front only: gaps in the middle are passed over again, which is cheap.
+                // Only at the front: entries in the middle are skipped again, which is cheap.
                 if i == 0 {
                     rack.order.pop_front();
                 } else {
@@ -80,8 +81,8 @@ impl Board {
         wait
     }
 
-    /// The retransmission timer has expired. With RACK those that were sent recently may still
-    /// arrive (RFC 8985 section 6.3), without it all are lost.
+    /// Marks the lost segments at an expiry of the retransmission timer: with RACK those not sent
+    /// recently (RFC 8985 section 6.3), without it all.
     pub fn mark_by_timeout(&mut self, now: Time, srtt: Dur) {
         self.counted = None;
         let window = self.rack.as_ref().map(|rack| rack.rtt + rack.window(srtt, true, true));
@@ -96,7 +97,7 @@ impl Board {
         self.above = 0;
     }
 
-    /// Forgets what was SACKed (RFC 2018 section 8).
+    /// Discards the selective acknowledgements (RFC 2018 section 8).
     pub fn forget(&mut self) {
         for slot in &mut self.slots {
             slot.flags &= !SACKED;
@@ -107,7 +108,7 @@ impl Board {
         self.seen = Default::default();
     }
 
-    /// The timeout was spurious: what was not retransmitted is in the network.
+    /// Unmarks the lost segments that were not retransmitted, after a spurious timeout.
     pub fn unmark(&mut self) {
         for slot in &mut self.slots {
             if slot.due() {

@@ -1,8 +1,9 @@
 //! The sending end of a connection.
 //!
-//! One struct, its verbs spread over files by what they deal with: `send` chooses and transmits,
-//! `ack` takes in acknowledgements, `plain` and `selective` find and repair losses without and
-//! with SACK, `timeout` is the retransmission timer and its undoing, `ecn` the answer to echoes.
+//! State is grouped by concern (`sequence`, `groups`, `board`, `cold`), and the verbs are spread over files: `send`
+//! selects and transmits segments, `ack` processes acknowledgements, `plain` and `selective` detect and repair losses
+//! without and with SACK, `timeout` is the retransmission timer and F-RTO, `undo` reverses spurious reductions, `ecn` responds
+//! to echoes, `reduce` reports congestion to the congestion control.
 //!
 //! ```text
 //! Closed ─offer─▶ Opening ─SYN-ACK─▶ Open ◀──────────────┐
@@ -14,115 +15,76 @@
 mod ack;
 mod board;
 mod close;
+mod cold;
 mod ecn;
+mod groups;
 mod mark;
 mod open;
 mod plain;
 mod prr;
 mod rack;
-mod rare;
+mod reduce;
 mod reopen;
 mod reserve;
+mod reserved;
 mod sampler;
 mod selective;
 mod send;
+mod sequence;
+mod show;
 mod state;
 #[cfg(test)]
 mod tests;
 mod timeout;
+mod undo;
 
-use crate::cc::{BackOff, CongestionControl, Window};
-use crate::line::Hop;
-use crate::params::{Recovery, SpuriousTimeout, Tcp, WindowValidation};
+use crate::cc::{CongestionControl, Pacing, Profile, RecoveryWindow, SentCalls, Window};
+use crate::params::{Recovery, Tcp, WindowValidation};
 use crate::registry::Control;
-use crate::rtt::Rtt;
-use board::Board;
+use board::{Board, Probe};
+use cold::{ColdState, Pace};
+use groups::{Echoes, Flavour, Repair, Timers, Urgent};
 use rack::Rack;
-use rare::{Pace, Rare};
 use reserve::Reserve;
 use sampler::Sampler;
-use state::{Counts, Flavour, Probe, RareCounts};
+use sequence::Sequence;
+use state::Counts;
 pub use state::{State, Statistics};
 use std::sync::Arc;
 use tailback_random::Rng;
 use tailback_units::{Dur, Time};
-use timeout::FRto;
 
-/// The sending end of a connection: told what to send, what is acknowledged and that time has
-/// passed; asked what to transmit.
+/// The sending end of a connection.
 ///
-/// After every call of [`Sender::offer`], [`Sender::on_ack`] and [`Sender::on_timer`] call
-/// [`Sender::poll`] until it answers none, then arm one timer for [`Sender::deadline`].
+/// After each call of [`Sender::offer`], [`Sender::on_ack`] and [`Sender::on_timer`] call
+/// [`Sender::poll`] until it returns `None`, then set one timer to [`Sender::deadline`].
 #[derive(Debug)]
 pub struct Sender {
     window: Window,
-    /// First segment not acknowledged, next to transmit (before `max` when going back), first never
-    /// transmitted.
-    una: u32,
-    nxt: u32,
-    max: u32,
-    /// Recovery ends when all before it is acknowledged.
-    recover: u32,
-    /// Segments offered and not yet transmitted.
-    left: u64,
-    /// `max` at the last reduction.
-    reduced_at: u32,
-    /// `max` when the window was full for the last time.
-    full_at: u32,
-    /// A round trip ends when this one is acknowledged.
-    round_end: u32,
-    dupacks: u32,
-    /// Segments taken for lost since the congestion control was last told.
-    lost: u32,
-    /// Fast recovery's inflation of the window, segments.
-    inflation: i32,
+    seq: Sequence,
+    repair: Repair,
+    ecn: Echoes,
     state: State,
-    flavour: Flavour,
-    /// Transmit `una` again whatever the window says.
-    force: bool,
-    /// Transmit a tail loss probe whatever the window says.
-    force_probe: bool,
-    /// Wait for the timer before the next segment (RFC 3168 section 6.1.2).
-    held: bool,
-    /// The last echo came at a window of one segment and counts towards doubling the timeout.
-    floored: bool,
-    /// Whether the last reduction answered an echo.
-    by_echo: bool,
-    /// Set CWR on the next new segment.
-    cwr: bool,
-    ecn: bool,
-    /// Whether it marks its segments: it has a reservation, or its control marks.
-    marking: bool,
-    /// Whether it has no scoreboard, samples no rate, marks nothing and paces nothing, and its control is plain. So
-    /// most senders are, and what handles each of their segments and acknowledgements leaves out all that.
+    /// `true` if the connection uses ECN, as negotiated at its opening.
+    ecn_capable: bool,
+    urgent: Urgent,
+    /// `true` for the fast path: no scoreboard, no delivery rate, no marks, no pacing, a plain control ([`Profile`]).
     plain: bool,
-    /// Whether segment `timed` is being timed.
-    timing: bool,
-    /// Whether a partial acknowledgement has come in this recovery.
-    partial: bool,
-    /// SYNs sent; so many that the rest do not matter are the most.
-    syns: u8,
-    f_rto: FRto,
-    /// First unacknowledged segment at the last expiry; one before the first segment if there was none.
-    expired_at: u32,
-    timed: u32,
-    timed_at: Time,
-    rtt: Rtt,
-    /// Of the retransmission timer.
-    expiry: Time,
-    last_sent: Time,
+    profile: Profile,
+    timers: Timers,
     counts: Counts,
     control: Control,
     tcp: Arc<Tcp>,
+    /// Scoreboard of selective acknowledgements; `None` without SACK.
     board: Option<Box<Board>>,
-    /// Of senders that space their segments or sample their rate, from the first on.
+    /// Pacing and delivery rate; `None` until the sender uses one of them.
     pace: Option<Box<Pace>>,
-    /// What many senders never need.
-    rare: Option<Box<Rare>>,
+    /// Cold state, allocated at first use.
+    cold: Option<Box<ColdState>>,
 }
 
 impl Sender {
-    /// The sending end of a connection of `tcp`, which has passed `check`; `rng` is for the
+    /// Returns the sending end of a connection of `tcp`, which has passed `check`; `rng` is for the
     /// congestion control.
     pub fn new(tcp: &Arc<Tcp>, rng: Rng) -> Sender {
         let (flavour, board) = match &tcp.recovery {
@@ -134,267 +96,141 @@ impl Sender {
             }
         };
         let reserve = tcp.reservation.as_ref().map(|params| Box::new(Reserve::new(params, tcp, rng.clone())));
-        let mut control = tcp.congestion_control.build(tcp, rng);
+        let setup = tcp.setup();
+        let control = tcp.congestion_control.build(&setup, rng);
+        let profile = control.profile();
+        debug_assert!(profile.paces || control.pacing() == Pacing::default(), "the profile excludes pacing");
         let ssthresh = tcp.initial_ssthresh.map_or(f64::INFINITY, f64::from);
-        let mut window = Window { cwnd: f64::from(tcp.initial_window()), ssthresh };
-        control.begin(&mut window);
-        let marking = reserve.is_some() || control.marks();
         let by_flight = tcp.window_validation == WindowValidation::Flight;
-        let plain = control.is_plain() && board.is_none() && !marking && !tcp.pacing && by_flight;
-        debug_assert!(!control.is_plain() || is_told_only(&control), "it says what it is not asked");
+        let plain = profile.is_plain() && board.is_none() && reserve.is_none() && !tcp.pacing && by_flight;
         Sender {
-            window,
-            una: 0,
-            nxt: 0,
-            max: 0,
-            // One before the first: a first loss may always be repaired.
-            recover: u32::MAX,
-            left: 0,
-            reduced_at: u32::MAX,
-            full_at: u32::MAX,
-            round_end: 0,
-            dupacks: 0,
-            lost: 0,
-            inflation: 0,
+            window: Window { cwnd: tcp.congestion_control.initial_window(&setup), ssthresh },
+            seq: Sequence::starting_at(0),
+            repair: Repair::starting_at(0, flavour),
+            ecn: Echoes::starting_at(0),
             state: State::Closed,
-            flavour,
-            force: false,
-            force_probe: false,
-            held: false,
-            floored: false,
-            by_echo: false,
-            cwr: false,
-            ecn: false,
-            marking,
+            ecn_capable: false,
+            urgent: Urgent::No,
             plain,
-            timing: false,
-            partial: false,
-            syns: 0,
-            f_rto: FRto::Off,
-            expired_at: u32::MAX,
-            timed: 0,
-            timed_at: Time::ZERO,
-            rtt: Rtt::new(&tcp.timers),
-            expiry: Time::NEVER,
-            last_sent: Time::ZERO,
+            profile,
+            timers: Timers::new(&tcp.timers),
             counts: Counts::default(),
-            pace: (control.samples_rate()).then(|| Box::new(Pace { sampler: Some(Box::default()), ..Pace::default() })),
+            pace: (profile.samples_rate).then(|| Box::new(Pace { sampler: Some(Box::default()), ..Pace::default() })),
             control,
             board,
-            rare: reserve.map(|reserve| Box::new(Rare { reserve: Some(reserve), ..Rare::default() })),
+            cold: reserve.map(|reserve| Box::new(ColdState { reserve: Some(reserve), ..ColdState::default() })),
             tcp: Arc::clone(tcp),
         }
     }
 
-    /// The application writes `bytes` more; `u64::MAX` is without end. All segments of a write are
-    /// full but the last, and what one write leaves over is not filled up by the next.
-    pub fn offer(&mut self, now: Time, bytes: u64) {
+    /// Adds `bytes` that the application writes; `u64::MAX` is an endless write. All segments of a write are
+    /// full but the last, which later writes do not fill up.
+    pub fn offer(&mut self, _now: Time, bytes: u64) {
         let full = u64::from(self.tcp.payload());
         let (segments, rest) = if bytes == u64::MAX { (u64::MAX, 0) } else { (bytes.div_ceil(full), bytes % full) };
         if segments == 0 {
             return;
         }
-        self.left = self.left.saturating_add(segments);
+        self.seq.left = self.seq.left.saturating_add(segments);
         if rest > 0 {
-            let last = self.transmitted_once().saturating_add(self.left) - 1;
-            self.rare().short.push_back((last, rest as u16));
+            let last = self.counts.transmitted_once().saturating_add(self.seq.left) - 1;
+            self.cold().short.push_back((last, rest as u16));
         }
         if self.state == State::Closed {
-            self.open(now);
+            self.open();
         }
     }
 
-    /// When to call [`Sender::on_timer`] next; [`Time::NEVER`] if nothing is awaited. It may move
-    /// either way with each call.
+    /// Returns the time of the next call of [`Sender::on_timer`]; [`Time::NEVER`] if there is none. Any call may move it,
+    /// to earlier or later.
     #[inline]
     pub fn deadline(&self) -> Time {
-        let timers = self.board.as_ref().map_or(self.expiry, |board| self.expiry.min(board.probe.at));
+        let expiry = self.timers.expiry;
+        let timers = self.board.as_ref().map_or(expiry, |board| expiry.min(board.probe.at));
         match &self.pace {
-            Some(pace) if pace.holds => timers.min(pace.release).min(self.control.next_change()),
+            Some(pace) if pace.holds => timers.min(pace.release).min(self.pacing().changes_at),
             _ => timers,
         }
     }
 
-    /// A deadline has come, or has not: then nothing happens.
+    /// Processes the timers that have expired by `now`.
     pub fn on_timer(&mut self, now: Time) {
         if self.board.as_ref().is_some_and(|board| now >= board.probe.at) {
             self.on_probe(now);
         }
-        if now >= self.expiry {
+        if now >= self.timers.expiry {
             self.on_expiry(now);
         }
     }
 
-    /// In place of [`Sender::poll`], when the host has no room for a segment: what was to leave at a time of
-    /// its own now waits for the host to ask again.
+    /// Replaces a call of [`Sender::poll`] while the host has no room for a segment: pacing sets no deadline until the
+    /// host polls.
     pub fn wait_for_turn(&mut self) {
         self.hold_for_pace(false);
     }
 
-    /// What the switches on the way have written into segment `ack.next - 1`, which the next call of
-    /// [`Sender::on_ack`] acknowledges.
-    pub fn on_telemetry(&mut self, hops: &[Hop]) {
-        self.control.on_telemetry(hops);
-    }
-
-    /// Congestion window, segments; fast recovery's inflation is not part of it.
-    pub fn cwnd(&self) -> f64 {
-        self.window.cwnd
-    }
-    /// Slow-start threshold, segments; infinite before the first congestion if none was set.
-    pub fn ssthresh(&self) -> f64 {
-        self.window.ssthresh
-    }
-    /// Smoothed round-trip time; zero before the first sample.
-    pub fn srtt(&self) -> Dur {
-        self.rtt.srtt(&self.tcp.timers)
-    }
-    /// Smallest round-trip time so far; zero before the first sample.
-    pub fn min_rtt(&self) -> Dur {
-        self.rtt.min()
-    }
-    /// Retransmission timeout, doublings included.
-    pub fn rto(&self) -> Dur {
-        let interval = self.control.interval();
-        if interval > Dur::ZERO {
-            // The interval has the doublings in it already.
-            return self.rtt.base().max(interval).min(self.tcp.timers.max_rto);
-        }
-        self.plain_rto()
-    }
-    /// The same with a control that has no interval.
+    /// Returns the pacing by the congestion control.
     #[inline]
-    fn plain_rto(&self) -> Dur {
-        self.rtt.rto(&self.tcp.timers)
+    fn pacing(&self) -> Pacing {
+        if self.profile.paces { self.control.pacing() } else { Pacing::default() }
     }
-    /// Segments outstanding: sent, neither acknowledged nor taken for lost.
+    /// Returns `true` if the congestion control sets the window in recovery and after timeouts.
     #[inline]
-    pub fn in_flight(&self) -> u32 {
-        match &self.board {
-            Some(board) => board.pipe(),
-            None => self.plain_in_flight(),
-        }
+    fn owns_recovery(&self) -> bool {
+        self.profile.recovery == RecoveryWindow::Control
     }
-    /// The same without a scoreboard.
+    /// Returns `true` if segments are marked, by a reservation or by the congestion control.
     #[inline]
-    fn plain_in_flight(&self) -> u32 {
-        self.nxt.wrapping_sub(self.una).saturating_sub(self.dupacks)
+    fn is_marking(&self) -> bool {
+        !self.plain && (self.profile.sent == SentCalls::Marks || self.tcp.reservation.is_some())
     }
-    /// First segment not acknowledged.
-    pub fn una(&self) -> u32 {
-        self.una
+    /// Returns the cold state, which it allocates at the first use.
+    fn cold(&mut self) -> &mut ColdState {
+        self.cold.get_or_insert_default()
     }
-    /// First segment never transmitted.
-    pub fn next(&self) -> u32 {
-        self.max
-    }
-    /// What it is doing.
-    pub fn state(&self) -> State {
-        match self.state {
-            State::Open if self.is_reduced() => State::Reduced,
-            state => state,
-        }
-    }
-    /// Whether all that was offered is acknowledged.
-    pub fn done(&self) -> bool {
-        self.left == 0 && self.una == self.max
-    }
-    /// Whether its segments say whether they are marked.
-    pub fn marks(&self) -> bool {
-        self.marking
-    }
-    /// Whether ECN is in use on this connection.
-    pub fn ecn(&self) -> bool {
-        self.ecn
-    }
-    /// Counts since the start.
-    pub fn statistics(&self) -> Statistics {
-        self.counts.statistics(self.rare.as_ref().map_or_else(RareCounts::default, |rare| rare.counts))
-    }
-    /// Shows the congestion control's own state.
-    pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
-        self.control.probe(f);
-    }
-
-    /// Panics if its books do not balance; tests call it, at a cost that grows with the window.
-    pub fn audit(&self) {
-        let [used, outstanding] = [self.nxt, self.max].map(|seq| seq.wrapping_sub(self.una));
-        assert!(used <= outstanding && outstanding < 1 << 31, "segments {} {} {}", self.una, self.nxt, self.max);
-        assert!(self.window.cwnd > 0.0 && self.window.ssthresh >= 1.0, "{:?}", self.window);
-        assert!(self.una == self.max || self.expiry != Time::NEVER, "something is outstanding and no timer runs");
-        if let Some(board) = &self.board {
-            board.audit();
-        }
-    }
-
-    /// The samples of the delivery rate, of a sender whose control asks for them.
+    /// Returns the sampler of the delivery rate, if the control uses it.
     #[inline]
     fn sampler(&mut self) -> Option<&mut Sampler> {
         self.pace.as_mut()?.sampler.as_deref_mut()
     }
-    /// When the next segment may leave.
-    #[inline]
-    fn release(&self) -> Time {
-        self.pace.as_ref().map_or(Time::ZERO, |pace| pace.release)
-    }
-    /// Whether it is only the pace that keeps a segment back.
+    /// Sets if pacing alone keeps a segment back, so that its release is a deadline.
     #[inline]
     fn hold_for_pace(&mut self, holds: bool) {
         if let Some(pace) = &mut self.pace {
             pace.holds = holds;
         }
     }
-    /// Neither a probe nor the end of RACK's patience is awaited any more.
+    /// Stops the timer of tail loss probes and of reordering.
     fn stop_probe(&mut self) {
         if let Some(board) = &mut self.board {
             board.probe = Probe::default();
         }
     }
-    fn reserve(&self) -> Option<&Reserve> {
-        self.rare.as_ref()?.reserve.as_deref()
+    /// Returns the retransmission timeout if the control has no interval.
+    #[inline]
+    fn plain_rto(&self) -> Dur {
+        self.timers.rtt.rto(&self.tcp.timers)
     }
-    /// Whether segment `seq` was marked when it was last sent.
-    fn was_marked(&self, seq: u32) -> bool {
-        self.rare.as_ref().is_some_and(|rare| rare.marks.get(seq))
+    /// Returns the segments outstanding without a scoreboard.
+    #[inline]
+    fn plain_in_flight(&self) -> u32 {
+        self.seq.used().saturating_sub(self.repair.dupacks)
     }
-    /// Segments that the window allows: its integer part, at least 1 unless echoes of congestion have
+    /// Returns the segments that the window allows: its integer part, at least 1 unless echoes of congestion have
     /// taken it below (`ecn-floor = "ns-2"`).
     #[inline]
     fn allowed(&self) -> u32 {
         let least = u32::from(self.window.cwnd >= 1.0);
-        (self.window.cwnd as u32).saturating_add_signed(self.inflation).max(least)
+        (self.window.cwnd as u32).saturating_add_signed(self.repair.inflation).max(least)
     }
-    /// Whether nothing new may be sent before the timer expires or the window opens.
+    /// Returns `true` if no new segment may be sent before the timer expires or the window opens.
     #[inline]
     fn waits(&self) -> bool {
-        self.held || self.window.cwnd < 1.0
+        self.ecn.held || self.window.cwnd < 1.0
     }
-    /// One past the last segment that the receiver allows.
+    /// Returns the segment after the last one that the receiver allows.
     #[inline]
     fn limit(&self) -> u32 {
-        self.una.wrapping_add(self.tcp.receive_window.unwrap_or(1 << 30))
+        self.seq.una.wrapping_add(self.tcp.receive_window.unwrap_or(1 << 30))
     }
-    /// What happens below a window of one segment.
-    fn back_off(&self) -> BackOff {
-        self.control.back_off().unwrap_or(self.tcp.ecn_floor.back_off())
-    }
-    /// New segments transmitted since the start. Unlike `max` it does not wrap.
-    fn transmitted_once(&self) -> u64 {
-        self.counts.sent - self.counts.retransmissions
-    }
-    fn watches(&self, how: SpuriousTimeout) -> bool {
-        self.tcp.spurious_timeout == how
-    }
-    /// FlightSize for a reduction (RFC 5681): without what limited transmit added.
-    fn flight_size(&self) -> u32 {
-        self.max.wrapping_sub(self.una).min(self.allowed())
-    }
-}
-
-/// Whether a control says by default what [`CongestionControl::is_plain`] promises.
-fn is_told_only(control: &Control) -> bool {
-    let asked = [control.samples_rate(), control.controls_recovery(), control.handles_ecn(), control.marks()];
-    let paces =
-        control.pacing_rate().is_some() || control.interval() > Dur::ZERO || control.next_change() < Time::NEVER;
-    !paces && asked == [false; 4]
 }

@@ -1,64 +1,67 @@
-//! Opening: SYN, SYN-ACK, and whether both ends can do ECN.
+//! Opening of a connection: SYN, SYN-ACK, negotiation of ECN.
 
-use super::{Sender, State};
+use super::Sender;
+use super::groups::Urgent;
+use super::state::State;
 use crate::params::EcnMode;
 use crate::wire::{Ack, Ecn, Segment};
 use tailback_units::Time;
 
-/// The number that a SYN carries.
+/// Segment number of a SYN.
 const SYN: u32 = u32::MAX;
 
 impl Sender {
-    /// The first offer.
-    pub(super) fn open(&mut self, _now: Time) {
+    /// Opens the connection, at the first offer.
+    pub(super) fn open(&mut self) {
         if self.tcp.handshake {
             self.state = State::Opening;
-            self.force = true;
+            self.urgent = Urgent::First;
         } else {
             self.state = State::Open;
-            self.ecn = self.tcp.ecn != EcnMode::Off;
+            self.ecn_capable = self.tcp.ecn != EcnMode::Off;
         }
     }
 
-    /// The SYN, if it is due.
+    /// Returns the SYN, if it is due.
     pub(super) fn poll_syn(&mut self, now: Time) -> Option<Segment> {
-        if !self.force {
+        if self.urgent == Urgent::No {
             return None;
         }
-        self.force = false;
-        let retransmission = self.syns > 0;
-        self.syns = self.syns.saturating_add(1);
-        self.expiry = now + self.rtt.rto(&self.tcp.timers);
+        self.urgent = Urgent::No;
+        self.timers.expiry = now + self.plain_rto();
         let cwr = self.tcp.ecn != EcnMode::Off;
+        // A lost SYN has doubled the timeout.
+        let retransmission = self.timers.rtt.is_backed_off();
         Some(Segment { seq: SYN, payload: 0, ecn: Ecn::NotEct, cwr, retransmission, marked: None })
     }
 
-    /// The timer has expired before the SYN was answered.
+    /// Processes an expiry of the timer before the SYN is acknowledged.
     pub(super) fn on_lost_syn(&mut self) {
-        self.rtt.back_off(&self.tcp.timers);
-        self.expiry = Time::NEVER;
-        self.force = true;
+        self.timers.rtt.back_off(&self.tcp.timers);
+        self.timers.expiry = Time::NEVER;
+        self.urgent = Urgent::First;
     }
 
-    /// An acknowledgement while opening.
+    /// Processes an acknowledgement while the connection is opening.
     pub(super) fn on_syn_ack(&mut self, now: Time, ack: &Ack) {
         if !ack.syn {
             return;
         }
         self.state = State::Open;
-        self.force = false;
-        self.expiry = Time::NEVER;
-        self.ecn = self.tcp.ecn != EcnMode::Off && ack.ece;
-        let lost = self.syns > 1;
+        self.urgent = Urgent::No;
+        self.timers.expiry = Time::NEVER;
+        self.ecn_capable = self.tcp.ecn != EcnMode::Off && ack.ece;
+        let rtt = &mut self.timers.rtt;
+        let lost = rtt.is_backed_off();
         if lost {
             // RFC 5681 section 3.1: a lost SYN is a sign of congestion.
             self.window.cwnd = 1.0;
         }
         if self.tcp.timestamps || !lost {
-            self.rtt.sample(now, ack.echo, self.tcp.timestamps, &self.tcp.timers);
+            rtt.sample(now, ack.echo, self.tcp.timestamps, &self.tcp.timers);
         } else {
-            self.rtt.after_lost_syn(&self.tcp.timers);
+            rtt.after_lost_syn(&self.tcp.timers);
         }
-        self.rtt.reset_back_off();
+        rtt.reset_back_off();
     }
 }

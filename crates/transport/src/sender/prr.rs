@@ -3,19 +3,22 @@
 /// Counts of one recovery, in segments.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Prr {
+    /// Segments delivered (prr_delivered).
     delivered: u32,
+    /// Segments sent (prr_out).
     pub out: u32,
+    /// FlightSize at the begin (RecoverFS).
     recover_fs: u32,
 }
 
 impl Prr {
-    /// Recovery begins with `flight` segments outstanding (RecoverFS).
+    /// Begins a recovery with `flight` segments outstanding.
     pub fn begin(flight: u32) -> Prr {
         Prr { delivered: 0, out: 0, recover_fs: flight.max(1) }
     }
 
-    /// How many segments an acknowledgement that delivered `delivered` may release with `pipe` in the
-    /// network; `safe` when it advances and shows no new loss (safeACK of RFC 9937 section 6.2).
+    /// Returns the number of segments that may be sent at an acknowledgement of `delivered` segments with `pipe` in the
+    /// network; `safe` if it advances and shows no new loss (safeACK of RFC 9937 section 6.2).
     pub fn send_count(&mut self, delivered: u32, pipe: u32, ssthresh: u32, safe: bool) -> u32 {
         self.delivered += delivered;
         let count = if pipe > ssthresh {
@@ -25,7 +28,7 @@ impl Prr {
             let limit = self.delivered.saturating_sub(self.out).max(delivered) + u32::from(safe);
             limit.min(ssthresh - pipe)
         };
-        // The fast retransmit goes out in any case.
+        // The fast retransmit is sent in any case.
         if self.out == 0 { count.max(1) } else { count }
     }
 }
@@ -39,7 +42,7 @@ mod tests {
     #[test]
     fn one_loss_halves_the_rate_by_sending_on_every_second_acknowledgement() {
         let mut prr = Prr::begin(20);
-        // Three have been delivered when recovery begins, one is lost.
+        // At the begin of recovery three are delivered and one is lost.
         let mut pipe = 20 - 3 - 1 + 1;
         let mut sent = Vec::new();
         for _ in 0..14 {

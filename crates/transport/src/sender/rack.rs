@@ -7,25 +7,30 @@ use tailback_units::{Dur, Time};
 /// State of RACK and of its tail loss probe.
 #[derive(Debug, Default)]
 pub(super) struct Rack {
-    /// All transmissions in the order of their times; those overtaken by events are dropped when met.
+    /// Transmissions in the order of their times; outdated entries are removed when they reach the front.
     pub order: VecDeque<(Time, u32)>,
-    /// The delivered transmission that was sent last.
+    /// Time of the delivered transmission that was sent last (RACK.xmit_ts).
     sent: Time,
+    /// Its segment.
     seq: u32,
-    /// Its round-trip time.
+    /// Its round-trip time (RACK.rtt).
     pub rtt: Dur,
+    /// Smallest round-trip time; zero before the first.
     min_rtt: Dur,
+    /// `true` after the first delivery.
     any: bool,
     /// One past the highest segment delivered.
     highest: u32,
+    /// `true` after the first reordering.
     reordering: bool,
-    /// Reordering window in quarters of the smallest round-trip time.
+    /// Reordering window, quarters of the smallest round-trip time (RACK.reo_wnd_mult).
     quarters: u32,
-    /// Recoveries that the window still stays widened.
+    /// Remaining recoveries with a widened window (RACK.reo_wnd_persist).
     persist: u32,
+    /// First segment never transmitted when the window was last widened.
     widened_at: Option<u32>,
-    /// The segment after the last one when a probe was sent (TLP.end_seq), and whether the probe was
-    /// a retransmission.
+    /// Tail loss probe outstanding: the segment after the last one when it was sent (TLP.end_seq), and `true` if it was
+    /// a retransmission. `None`: no probe is outstanding.
     pub probe: Option<(u32, bool)>,
 }
 
@@ -37,7 +42,7 @@ impl Rack {
         Rack { quarters: 1, ..Rack::default() }
     }
 
-    /// A segment whose last transmission was at `sent` is newly delivered (section 6.2 steps 1 to 3).
+    /// Processes the delivery of a segment whose last transmission was at `sent` (section 6.2 steps 1 to 3).
     pub fn delivered(&mut self, seq: u32, sent: Time, retransmitted: bool, now: Time, echo: Time) {
         if !self.any {
             self.highest = seq;
@@ -63,12 +68,12 @@ impl Rack {
         }
     }
 
-    /// Whether the latest delivered transmission came after this one.
+    /// Returns `true` if the latest delivered transmission came after this one.
     pub fn is_after(&self, sent: Time, seq: u32) -> bool {
         self.any && (sent < self.sent || (sent == self.sent && before(seq, self.seq)))
     }
 
-    /// A duplicate was reported: the reordering window was too narrow (step 4).
+    /// Widens the reordering window, at the report of a duplicate (step 4).
     pub fn widen(&mut self, una: u32, next: u32) {
         if self.widened_at.is_none_or(|at| !before(una, at)) {
             self.widened_at = Some(next);
@@ -77,7 +82,7 @@ impl Rack {
         }
     }
 
-    /// A recovery has ended.
+    /// Counts the end of a recovery.
     pub fn recovered(&mut self) {
         if self.persist > 0 {
             self.persist -= 1;
@@ -87,13 +92,13 @@ impl Rack {
         }
     }
 
-    /// RACK_update_reo_wnd: how much later than the round trip a segment may come.
+    /// Returns the reordering window (RACK_update_reo_wnd).
     pub fn window(&self, srtt: Dur, recovering: bool, many_sacked: bool) -> Dur {
         if !self.reordering && (recovering || many_sacked) {
             return Dur::ZERO;
         }
         let window = self.min_rtt * u64::from(self.quarters) / 4;
-        // Without any sample there is no bound yet.
+        // Before the first sample there is no bound.
         if srtt == Dur::ZERO { window } else { window.min(srtt) }
     }
 }

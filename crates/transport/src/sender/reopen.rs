@@ -1,32 +1,35 @@
-//! A new connection in the place of an old one.
+//! Reuse of a sender for a new connection.
 
+use super::Sender;
+use super::cold::ColdState;
+use super::groups::{Echoes, Repair};
+use super::sequence::Sequence;
 use super::state::RareCounts;
-use super::{Rare, Sender};
 use std::sync::Arc;
 use tailback_random::Rng;
 
 impl Sender {
-    /// Becomes the sending end of a new connection with the same parameters: window, timers and what
-    /// is known of the path begin anew, what was offered and not acknowledged is given up. Counts go
-    /// on, and a reservation, which is the flow's, keeps its tokens. `rng` is for the congestion
+    /// Becomes the sending end of a new connection with the same parameters: window, timers and path
+    /// estimates are reset, segments offered and not acknowledged are discarded. Counts continue,
+    /// and a reservation, which belongs to the flow, keeps its tokens. `rng` is for the congestion
     /// control.
     ///
-    /// The answer is the number of the new connection's first segment, for [`Receiver::reopen`]. It
-    /// leaves out one number, so that whatever the old one has still under way can be told by its
-    /// number: segments are before it, and so is what old acknowledgements expect next.
+    /// Returns the number of the new connection's first segment, for [`Receiver::reopen`]. One number is
+    /// skipped, so that segments and acknowledgements of the old connection that are under way are recognised by
+    /// their numbers: segments are before it, and so is `next` of acknowledgements.
     ///
     /// [`Receiver::reopen`]: crate::Receiver::reopen
     pub fn reopen(&mut self, rng: Rng) -> u32 {
-        let (counts, start) = (self.counts, self.max.wrapping_add(1));
+        let (counts, start) = (self.counts, self.seq.max.wrapping_add(1));
         let tcp = Arc::clone(&self.tcp);
-        let before = self.rare.take();
+        let before = self.cold.take();
         *self = Sender { counts, ..Sender::new(&tcp, rng) };
-        if let Some(Rare { counts, reserve, .. }) = before.map(|rare| *rare)
+        if let Some(ColdState { counts, reserve, .. }) = before.map(|cold| *cold)
             && (counts != RareCounts::default() || reserve.is_some())
         {
-            let rare = self.rare();
-            rare.counts = counts;
-            rare.reserve = reserve.or(rare.reserve.take());
+            let cold = self.cold();
+            cold.counts = counts;
+            cold.reserve = reserve.or(cold.reserve.take());
         }
         self.number_from(start);
         start
@@ -34,13 +37,9 @@ impl Sender {
 
     /// Sets the number of the first segment of a connection that has sent none.
     pub(super) fn number_from(&mut self, start: u32) {
-        for mark in [&mut self.una, &mut self.nxt, &mut self.max, &mut self.round_end] {
-            *mark = start;
-        }
-        // One before the first: a first loss may always be repaired.
-        for mark in [&mut self.recover, &mut self.reduced_at, &mut self.full_at, &mut self.expired_at] {
-            *mark = start.wrapping_sub(1);
-        }
+        self.seq = Sequence { left: self.seq.left, ..Sequence::starting_at(start) };
+        self.repair = Repair::starting_at(start, self.repair.flavour);
+        self.ecn = Echoes::starting_at(start);
         if let Some(board) = &mut self.board {
             board.start_at(start);
         }
@@ -68,9 +67,9 @@ mod tests {
             *now += Dur::from_ms(100);
             let acks: Vec<_> =
                 sent.iter().filter_map(|s| receiver.on_segment(*now, s.seq, s.payload, born, false, s.cwr)).collect();
-            acks.iter().for_each(|ack| sender.on_ack(*now, ack));
+            acks.iter().for_each(|ack| sender.on_ack(*now, ack, None));
             if let Some(ack) = receiver.on_timer(receiver.deadline()) {
-                sender.on_ack(*now, &ack);
+                sender.on_ack(*now, &ack, None);
             }
             sender.audit();
             rounds.push(sent.len());

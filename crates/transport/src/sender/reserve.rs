@@ -1,28 +1,22 @@
-//! A sender with a reservation (Feng, Kandlur, Saha and Shin, NOSSDAV 1997): which segments are
-//! marked, when the timer lets them go, and which part of the window a loss reduces.
+//! State of a reservation: token bucket, timer, and marks of outstanding segments.
 
-use super::send::Choice;
-use super::{Sender, State};
-use crate::cc::{Congestion, CongestionControl, Window};
 use crate::params::{Reservation, ReservedWindow, Tcp, Timed, Transmission};
-use crate::seq::before;
-use crate::wire::Segment;
 use std::collections::VecDeque;
 use tailback_diffserv::TokenBucket;
 use tailback_random::Rng;
 use tailback_units::{Dur, Time};
 
-/// Which outstanding segments were sent marked.
+/// Marks of the outstanding segments.
 #[derive(Debug, Default)]
 pub(super) struct Marks {
-    /// Of segments `first` on.
+    /// Marks from segment `first` on.
     sent: VecDeque<bool>,
     first: u32,
 }
 
 impl Marks {
-    /// Segment `seq` is sent, or sent again; all before `una` has been acknowledged.
-    fn set(&mut self, seq: u32, una: u32, marked: bool) {
+    /// Notes a transmission or retransmission of segment `seq`, with all before `una` acknowledged.
+    pub fn set(&mut self, seq: u32, una: u32, marked: bool) {
         while self.first != una && !self.sent.is_empty() {
             self.sent.pop_front();
             self.first = self.first.wrapping_add(1);
@@ -36,32 +30,34 @@ impl Marks {
             None => self.sent.push_back(marked),
         }
     }
-    /// Whether segment `seq` was marked when it was last sent.
+    /// Returns `true` if segment `seq` was marked when it was last sent.
     pub fn get(&self, seq: u32) -> bool {
         self.sent.get(seq.wrapping_sub(self.first) as usize).copied().unwrap_or(false)
     }
 }
 
-/// The reservation at work.
+/// State of a reservation.
 #[derive(Debug)]
 pub(super) struct Reserve {
-    bucket: TokenBucket,
-    /// Segments per second that it carries.
-    rate: f64,
-    /// Bytes of a full segment, headers included.
-    full: u32,
-    excess_only: bool,
-    transmission: Transmission,
-    /// The instant until which the next segment waits for tokens.
-    held_until: Option<Time>,
-    /// When the timer ticks next; [`Time::NEVER`] without one.
-    tick: Time,
-    /// Whether it has ticked and there have been tokens since.
-    ticked: bool,
+    pub bucket: TokenBucket,
+    /// Reserved rate, segments per second.
+    pub rate: f64,
+    /// Length of a full segment, bytes, headers included.
+    pub full: u32,
+    /// `true` if losses reduce only the window above the reservation.
+    pub excess_only: bool,
+    pub transmission: Transmission,
+    /// Latest time until which the next segment waits for tokens. `None`: no segment waits.
+    pub held_until: Option<Time>,
+    /// Next tick of the timer; [`Time::NEVER`] without one.
+    pub tick: Time,
+    /// `true` if the timer has ticked and there have been tokens since.
+    pub ticked: bool,
     rng: Rng,
 }
 
 impl Reserve {
+    /// Returns the state of a reservation of a connection of `tcp`.
     pub fn new(params: &Reservation, tcp: &Tcp, mut rng: Rng) -> Reserve {
         let full = tcp.segment.0 as u32 + tcp.header.0 as u32;
         let tick = match &params.transmission {
@@ -81,8 +77,8 @@ impl Reserve {
         }
     }
 
-    /// Sees to a timer that has ticked by `now`.
-    fn advance(&mut self, now: Time) {
+    /// Processes the ticks of the timer until `now`.
+    pub fn advance(&mut self, now: Time) {
         if let Transmission::Timed(Timed { tick }) = &self.transmission
             && self.tick <= now
         {
@@ -91,119 +87,16 @@ impl Reserve {
         }
     }
 
-    /// Whether a segment that the window allows has to wait for tokens, of which there are none.
-    fn holds(&mut self, now: Time) -> bool {
+    /// Returns `true` if a segment that the window allows, and for which there are no tokens, has to wait.
+    pub fn holds(&mut self, now: Time) -> bool {
         let Transmission::Delayed(delayed) = &self.transmission else { return false };
         let until = *self.held_until.get_or_insert_with(|| now + Dur(self.rng.below(delayed.most.0)));
         now < until
     }
 
-    /// When a segment that waits may leave: at the end of its wait or when there are tokens for it.
-    fn release(&self) -> Time {
+    /// Returns the time at which a waiting segment may leave: at the end of its wait, or when there are tokens for it.
+    pub fn release(&self) -> Time {
         let tokens = self.bucket.ready_at(self.full).unwrap_or(Time::NEVER);
         self.held_until.map_or(tokens, |until| until.min(tokens))
-    }
-}
-
-impl Sender {
-    /// [`Sender::poll`] of an open connection with a reservation.
-    pub(super) fn poll_reserved(&mut self, now: Time) -> Option<Segment> {
-        let mut reserve = self.rare().reserve.take().expect("the sender has a reservation");
-        reserve.bucket.fill(now);
-        reserve.advance(now);
-        let choice = self.choose_reserved(now, &mut reserve);
-        if choice.is_none() {
-            self.wait_reserved(&reserve);
-        }
-        self.rare().reserve = Some(reserve);
-        choice.map(|choice| self.transmit(now, choice))
-    }
-
-    fn choose_reserved(&mut self, now: Time, reserve: &mut Reserve) -> Option<Choice> {
-        let conforms = reserve.bucket.holds(reserve.full);
-        if reserve.ticked {
-            let quiet = matches!(self.state, State::Open | State::Recovery) && !self.force && !self.force_probe;
-            let new = self.left > 0 && self.nxt == self.max && before(self.max, self.limit());
-            if conforms && quiet && new && !self.held {
-                return Some(Choice::New);
-            }
-            reserve.ticked &= conforms && new;
-        }
-        let urgent = self.force || self.force_probe;
-        if !urgent && self.choose(true).is_none() {
-            // What has waited may have been taken back: the window has shrunk.
-            reserve.held_until = None;
-            return None;
-        }
-        if !conforms && !urgent && reserve.holds(now) {
-            return None;
-        }
-        reserve.held_until = None;
-        self.choose(false)
-    }
-
-    /// Arms the timer of what waits for tokens or a tick.
-    fn wait_reserved(&mut self, reserve: &Reserve) {
-        let at = match &reserve.transmission {
-            Transmission::Acknowledgement(_) => return,
-            Transmission::Delayed(_) if reserve.held_until.is_none() => return,
-            Transmission::Delayed(_) => reserve.release(),
-            Transmission::Timed(_) if self.left == 0 => return,
-            Transmission::Timed(_) => reserve.tick,
-        };
-        let pace = self.pace.get_or_insert_default();
-        (pace.release, pace.holds) = (at, true);
-    }
-
-    /// Whether segment `seq` with `payload` bytes, which is being sent (`again`), is marked.
-    pub(super) fn mark(&mut self, now: Time, seq: u32, payload: u16, again: bool) -> bool {
-        let header = self.tcp.header.0 as u32;
-        let marked = match &mut self.rare().reserve {
-            Some(reserve) => {
-                reserve.bucket.fill(now);
-                reserve.bucket.take(u32::from(payload) + header)
-            }
-            None => self.control.mark(now, again.then(|| self.was_marked(seq))),
-        };
-        let una = self.una;
-        self.rare().marks.set(seq, una, marked);
-        marked
-    }
-
-    /// Segments that the reservation carries in a round trip, where only the rest of the window is
-    /// reduced; else 0.
-    pub(super) fn reserved_window(&self) -> f64 {
-        match self.reserve() {
-            Some(reserve) if reserve.excess_only => reserve.rate * self.rtt.srtt(&self.tcp.timers).as_secs(),
-            _ => 0.0,
-        }
-    }
-
-    /// The window after a timeout, and the least at any time.
-    pub(super) fn least_window(&self) -> f64 {
-        if self.marking { self.reserved_window().max(1.0) } else { 1.0 }
-    }
-
-    /// Tells the congestion control of congestion: of all the window, or of what is above the
-    /// reservation if an unmarked segment was lost.
-    pub(super) fn reduce(&mut self, why: Congestion, now: Time, flight: u32) {
-        if !self.marking {
-            return self.control.on_congestion(&mut self.window, why, now, flight);
-        }
-        let marked = why != Congestion::Ecn && self.was_marked(self.una);
-        self.control.on_loss_of(marked);
-        let reserved = if marked { 0.0 } else { self.reserved_window() };
-        if reserved == 0.0 {
-            return self.control.on_congestion(&mut self.window, why, now, flight);
-        }
-        let mut excess = Window { cwnd: f64::max(0.0, self.window.cwnd - reserved), ssthresh: self.window.ssthresh };
-        let above = f64::max(0.0, f64::from(flight) - reserved);
-        self.control.on_congestion(&mut excess, why, now, above as u32);
-        // ssthresh = rwnd + (cwnd − rwnd)/2, without the rounding of the control's whole segments.
-        self.window.ssthresh =
-            reserved + if why == Congestion::Ecn { excess.ssthresh } else { f64::max(above / 2.0, 1.0) };
-        if why == Congestion::Ecn {
-            self.window.cwnd = reserved + excess.cwnd;
-        }
     }
 }

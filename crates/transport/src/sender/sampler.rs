@@ -4,40 +4,53 @@ use crate::cc::RateSample;
 use std::collections::VecDeque;
 use tailback_units::{Dur, Time};
 
-/// The state of delivery when a segment was sent.
+/// State of delivery at the transmission of a segment (names of the draft, section 3.1.2, in brackets).
 #[derive(Clone, Copy, Debug)]
 struct Mark {
     sent: Time,
+    /// Segments delivered before (P.delivered).
     delivered: u64,
+    /// Time of the last delivery before (P.delivered_time).
     delivered_at: Time,
+    /// Transmission of the first segment of the sample (P.first_sent_time).
     first_sent: Time,
+    /// Segments outstanding, itself included.
     in_flight: u32,
+    /// Segments lost before.
     lost: u64,
+    /// `true` if the application limits (P.is_app_limited).
     app_limited: bool,
+    /// `true` after its delivery.
     counted: bool,
 }
 
-/// Counts deliveries and samples their rate.
+/// Sampler of the delivery rate.
 #[derive(Debug, Default)]
 pub(super) struct Sampler {
+    /// Segment of the first mark.
     base: u32,
     marks: VecDeque<Mark>,
+    /// Segments delivered since the start (C.delivered).
     delivered: u64,
+    /// Time of the last delivery (C.delivered_time).
     delivered_at: Time,
+    /// Transmission of the segment delivered last (C.first_sent_time).
     first_sent: Time,
+    /// Segments lost since the start.
     lost: u64,
-    /// Deliveries up to here are limited by the application; zero if none are.
+    /// Number of deliveries up to which the application limits (C.app_limited); zero: it does not limit.
     app_limited: u64,
+    /// Mark of the newest segment delivered since the last sample.
     newest: Option<Mark>,
 }
 
 impl Sampler {
-    /// Numbers the segments from `seq` on; none must be outstanding.
+    /// Numbers the segments from `seq` on; no segment may be outstanding.
     pub fn start_at(&mut self, seq: u32) {
         self.base = seq;
     }
 
-    /// Segment `seq` is transmitted, `in_flight` being outstanding without it.
+    /// Notes the transmission of segment `seq`, with `in_flight` others outstanding.
     pub fn sent(&mut self, seq: u32, now: Time, in_flight: u32) {
         if in_flight == 0 {
             self.first_sent = now;
@@ -59,7 +72,7 @@ impl Sampler {
         }
     }
 
-    /// Segment `seq` is delivered, for the first time.
+    /// Notes the delivery of segment `seq`; later ones of the same segment have no effect.
     pub fn delivered(&mut self, seq: u32, now: Time) {
         let Some(mark) = self.marks.get_mut(seq.wrapping_sub(self.base) as usize) else { return };
         if mark.counted {
@@ -76,25 +89,25 @@ impl Sampler {
         }
     }
 
-    /// All before `una` is acknowledged.
+    /// Discards the marks of all segments before `una`, which are acknowledged.
     pub fn advance(&mut self, una: u32) {
         while self.base != una && self.marks.pop_front().is_some() {
             self.base = self.base.wrapping_add(1);
         }
     }
 
-    /// Segments are taken for lost.
+    /// Counts lost segments.
     pub fn lost(&mut self, segments: u32) {
         self.lost += u64::from(segments);
     }
 
-    /// The window has room and the application nothing to send.
+    /// Notes that the window has room and the application has nothing to send, with `in_flight` outstanding.
     pub fn app_limited(&mut self, in_flight: u32) {
         self.app_limited = (self.delivered + u64::from(in_flight)).max(1);
     }
 
-    /// The sample of an acknowledgement, after its deliveries; none where it would be too short to
-    /// be believed.
+    /// Returns the sample of an acknowledgement, after its deliveries. `None`: its interval is below
+    /// `min_rtt`, or there was no delivery.
     pub fn sample(&mut self, min_rtt: Dur) -> Option<RateSample> {
         if self.app_limited != 0 && self.delivered > self.app_limited {
             self.app_limited = 0;
@@ -124,8 +137,8 @@ mod tests {
         Time::ZERO + Dur::from_ms(ms)
     }
 
-    /// Windows of `window` segments through a link of one segment per ms and a round trip of 50 ms;
-    /// the samples of `n` acknowledgements.
+    /// Returns the samples of `n` acknowledgements, with a window of `window` segments, a link of one segment per ms and a
+    /// round-trip time of 50 ms.
     fn samples(window: u32, n: u32) -> Vec<RateSample> {
         let mut sampler = Sampler::default();
         let mut free = 0;
@@ -155,10 +168,10 @@ mod tests {
     }
 
     #[test]
-    fn a_full_link_gives_its_rate_and_a_small_window_what_it_sends() {
+    fn the_rate_is_that_of_a_full_link_or_of_a_small_window() {
         let full = samples(200, 1_000);
         assert!(full[400..].iter().all(|s| (rate(s) - 1_000.0).abs() < 1.0), "{:?}", full.last());
-        // Ten segments a round trip of 50 ms, and no overestimate by their coming in a burst.
+        // Ten segments per round trip of 50 ms; their arrival in a burst does not raise the rate.
         let small = samples(10, 1_000);
         assert!(small[400..].iter().all(|s| (rate(s) - 200.0).abs() < 1.0), "{:?}", small.last());
         let last = full.last().expect("there are samples");
@@ -166,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_counts_once_and_losses_since_it_was_sent_are_told() {
+    fn a_segment_counts_once_and_a_sample_has_the_losses_since_its_transmission() {
         let mut sampler = Sampler::default();
         sampler.sent(0, at(0), 0);
         sampler.sent(1, at(0), 1);

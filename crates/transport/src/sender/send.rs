@@ -1,34 +1,29 @@
-//! What to transmit, and when.
+//! Selection and transmission of segments.
 
-use super::state::{Awaits, Probe};
-use super::{Flavour, Sender, State};
-use crate::cc::CongestionControl;
+use super::Sender;
+use super::board::{Awaits, Probe};
+use super::groups::{Choice, Flavour, Urgent};
+use super::state::State;
+use crate::cc::{CongestionControl, Sent, SentCalls, Timer};
 use crate::params::{Recovery, SpuriousTimeout, WindowValidation};
 use crate::seq::before;
 use crate::wire::{Ecn, Segment};
 use tailback_units::{Dur, Time};
 
-/// What may be transmitted.
-#[derive(Clone, Copy)]
-pub(super) enum Choice {
-    New,
-    Again(u32),
-}
-
 impl Sender {
-    /// A segment to transmit now, if there is one; call until there is none.
+    /// Returns a segment to transmit now; call it until it returns `None`.
     #[inline]
     pub fn poll(&mut self, now: Time) -> Option<Segment> {
-        let under_way = matches!(self.state, State::Open | State::Recovery) && self.una != self.max;
-        if self.plain && under_way && !(self.held || self.force) {
-            let new = self.left > 0 && before(self.max, self.limit());
+        let under_way = matches!(self.state, State::Open | State::Recovery) && !self.seq.is_idle();
+        if self.plain && under_way && !self.ecn.held && self.urgent == Urgent::No {
+            let new = self.seq.has_new(self.limit());
             let choice = self.choose_plain(self.allowed(), new)?;
             return Some(self.transmit_as::<true>(now, choice));
         }
         self.poll_any(now)
     }
 
-    /// A segment of any sender.
+    /// Returns a segment of any sender.
     fn poll_any(&mut self, now: Time) -> Option<Segment> {
         self.hold_for_pace(false);
         match self.state {
@@ -36,65 +31,78 @@ impl Sender {
             State::Opening => return self.poll_syn(now),
             _ => {}
         }
-        if self.una == self.max {
-            if self.left == 0 {
+        if self.seq.is_idle() {
+            if self.seq.left == 0 {
                 return None;
             }
             self.restart_after_idle(now);
         }
-        if self.marking && self.reserve().is_some() {
+        if self.tcp.reservation.is_some() {
             return self.poll_reserved(now);
         }
-        // The first repair of a loss leaves at once; all else waits for its time.
-        if !(self.force || self.force_probe) {
-            let gap = self.control.interval();
-            if gap > Dur::ZERO {
-                let pace = self.pace.get_or_insert_default();
-                pace.release = pace.release.max(self.last_sent + gap);
-            }
-            if now < self.release() && self.control.next_change() <= now {
-                self.control.pass(now);
-                self.pace.get_or_insert_default().release = self.last_sent;
-                self.space(self.last_sent);
-            }
-            if now < self.release() {
-                let holds = self.choose(true).is_some();
-                self.hold_for_pace(holds);
-                return None;
-            }
+        // The first repair of a loss and probes leave at once, all other segments are paced.
+        if self.urgent == Urgent::No && self.is_paced(now) {
+            let holds = self.choose(true).is_some();
+            self.hold_for_pace(holds);
+            return None;
         }
         let choice = self.choose(false)?;
         Some(self.transmit(now, choice))
     }
 
-    /// RFC 5681 section 4.1.
+    /// Returns `true` if pacing does not allow a segment at `now`.
+    fn is_paced(&mut self, now: Time) -> bool {
+        let pacing = self.pacing();
+        if pacing.interval > Dur::ZERO {
+            let earliest = self.timers.last_sent + pacing.interval;
+            let pace = self.pace.get_or_insert_default();
+            pace.release = pace.release.max(earliest);
+        }
+        if now < self.release() && pacing.changes_at <= now {
+            self.control.on_timer(now, Timer::Control);
+            self.pace.get_or_insert_default().release = self.timers.last_sent;
+            self.space(self.timers.last_sent);
+        }
+        now < self.release()
+    }
+
+    /// Returns the earliest time of the next segment.
+    #[inline]
+    fn release(&self) -> Time {
+        self.pace.as_ref().map_or(Time::ZERO, |pace| pace.release)
+    }
+
+    /// Shrinks the window to the initial one after an idle time (RFC 5681 section 4.1).
     fn restart_after_idle(&mut self, now: Time) {
-        let idle = self.tcp.slow_start_restart && now.since(self.last_sent) > self.rto();
-        if idle && !self.held && !self.control.controls_recovery() {
+        let idle = self.tcp.slow_start_restart && now.since(self.timers.last_sent) > self.rto();
+        if idle && !self.ecn.held && !self.owns_recovery() {
             let restart = f64::from(self.tcp.initial_window()).max(self.least_window());
             self.window.cwnd = self.window.cwnd.min(restart);
         }
     }
 
-    /// What may be transmitted; `dry` only asks.
+    /// Returns the segment that may be transmitted; with `dry` the state stays.
     pub(super) fn choose(&mut self, dry: bool) -> Option<Choice> {
-        if self.held {
+        if self.ecn.held {
             return None;
         }
-        if self.force {
-            self.force &= dry;
-            return Some(Choice::Again(self.una));
-        }
-        let new = self.left > 0 && before(self.max, self.limit());
-        if self.force_probe {
-            self.force_probe &= dry;
-            return Some(if new { Choice::New } else { Choice::Again(self.max.wrapping_sub(1)) });
+        let new = self.seq.has_new(self.limit());
+        let urgent = self.urgent;
+        if urgent != Urgent::No {
+            if !dry {
+                self.urgent = Urgent::No;
+            }
+            return Some(match urgent {
+                Urgent::Probe if new => Choice::New,
+                Urgent::Probe => Choice::Again(self.seq.max.wrapping_sub(1)),
+                _ => Choice::Again(self.seq.una),
+            });
         }
         if let Some(may) = self.f_rto_allows(dry) {
             return (may && new).then_some(Choice::New);
         }
         let allowed = self.allowed();
-        match self.flavour {
+        match self.repair.flavour {
             Flavour::Sack => self.choose_selective(allowed, new, dry),
             _ => self.choose_plain(allowed, new),
         }
@@ -102,33 +110,33 @@ impl Sender {
 
     #[inline]
     fn choose_plain(&mut self, allowed: u32, new: bool) -> Option<Choice> {
-        let used = self.nxt.wrapping_sub(self.una);
+        let used = self.seq.used();
         let limited = match self.state {
             State::Open => self.tcp.limited_transmit.when_open(),
             State::Loss => self.tcp.limited_transmit.after_timeout(),
             _ => false,
         };
-        let extra = if limited { self.dupacks.min(2) } else { 0 };
+        let extra = if limited { self.repair.dupacks.min(2) } else { 0 };
         if used >= allowed {
-            self.full_at = self.max;
+            self.seq.full_at = self.seq.max;
             if used >= allowed.saturating_add(extra) {
                 return None;
             }
         }
-        if before(self.nxt, self.max) {
-            return before(self.nxt, self.limit()).then_some(Choice::Again(self.nxt));
+        if before(self.seq.nxt, self.seq.max) {
+            return before(self.seq.nxt, self.limit()).then_some(Choice::Again(self.seq.nxt));
         }
         self.choose_new(new, used)
     }
 
     fn choose_selective(&mut self, allowed: u32, new: bool, dry: bool) -> Option<Choice> {
-        // Before a loss is certain the pipe makes room for limited transmit (RFC 6675 section 5 step 3).
+        // Before a loss is detected the pipe makes room for limited transmit (RFC 6675 section 5 step 3).
         let limited = self.state == State::Loss && self.tcp.limited_transmit.after_timeout();
-        let extra = if limited { self.dupacks.min(2) } else { 0 };
+        let extra = if limited { self.repair.dupacks.min(2) } else { 0 };
         let board = self.board.as_mut()?;
         let pipe = board.counted.map_or(board.pipe(), |counted| counted.max(0) as u32);
         if pipe >= allowed {
-            self.full_at = self.max;
+            self.seq.full_at = self.seq.max;
             if pipe >= allowed.saturating_add(extra) {
                 return None;
             }
@@ -142,8 +150,8 @@ impl Sender {
         if let Some(seq) = board.next_lost() {
             return Some(Choice::Again(seq));
         }
-        let outstanding = self.max.wrapping_sub(self.una);
-        if self.state == State::Open && !self.tcp.limited_transmit.when_open() && outstanding >= allowed {
+        let full = self.seq.outstanding() >= allowed;
+        if self.state == State::Open && !self.tcp.limited_transmit.when_open() && full {
             return None;
         }
         if !new && self.state == State::Recovery && !dry {
@@ -156,7 +164,7 @@ impl Sender {
     }
 
     fn choose_new(&mut self, new: bool, in_flight: u32) -> Option<Choice> {
-        if self.left == 0
+        if self.seq.left == 0
             && let Some(sampler) = self.sampler()
         {
             sampler.app_limited(in_flight);
@@ -168,12 +176,12 @@ impl Sender {
         self.transmit_as::<false>(now, choice)
     }
 
-    /// Transmits; `PLAIN` says that the sender is `plain`.
+    /// Transmits a segment; `PLAIN`: the sender is `plain`.
     #[inline(always)]
     fn transmit_as<const PLAIN: bool>(&mut self, now: Time, choice: Choice) -> Segment {
-        let idle = self.una == self.max;
+        let idle = self.seq.is_idle();
         let (seq, retransmission) = match choice {
-            Choice::New => (self.max, false),
+            Choice::New => (self.seq.max, false),
             Choice::Again(seq) => (seq, true),
         };
         if !PLAIN && self.pace.is_some() {
@@ -187,96 +195,117 @@ impl Sender {
         if retransmission {
             self.again(now, seq);
         } else {
-            self.left -= 1;
-            self.max = seq.wrapping_add(1);
-            self.nxt = self.max;
-            if !PLAIN && let Some(board) = &mut self.board {
-                board.push(now);
-            }
-            if !PLAIN && self.tcp.window_validation == WindowValidation::Round {
-                self.note_flight();
-            }
-            if !self.tcp.timestamps && !self.timing {
-                self.timing = true;
-                self.timed = seq;
-                self.timed_at = now;
-            }
+            self.first::<PLAIN>(now);
         }
         if !PLAIN && let Some(board) = &mut self.board {
-            board.prr.out += 1;
-            if let Some(counted) = &mut board.counted {
-                *counted += 1;
-            }
+            board.count();
         }
-        // RFC 6298 section 5.1; a retransmission of the first outstanding segment starts it again,
+        // RFC 6298 section 5.1; a retransmission of the first outstanding segment restarts the timer,
         // as in BSD, ns-2 and Linux.
-        let patient = self.flavour == Flavour::NewReno && self.state == State::Recovery && self.partial;
-        if self.expiry == Time::NEVER || (retransmission && seq == self.una && !patient) {
-            self.expiry = now + if PLAIN { self.plain_rto() } else { self.rto() };
+        let recovering = self.repair.flavour == Flavour::NewReno && self.state == State::Recovery;
+        let patient = recovering && self.repair.partial;
+        if self.timers.expiry == Time::NEVER || (retransmission && seq == self.seq.una && !patient) {
+            self.timers.expiry = now + if PLAIN { self.plain_rto() } else { self.rto() };
         }
-        self.last_sent = now;
+        self.timers.last_sent = now;
         if !PLAIN {
             self.space(now);
             if !retransmission {
                 self.arm_probe(now);
             }
-            self.control.on_sent(now, idle);
         }
-        let capable = self.ecn && (!retransmission || self.tcp.ecn_retransmissions);
-        let cwr = self.cwr && (!retransmission || self.tcp.ecn_retransmissions);
-        self.cwr &= !cwr;
+        let capable = self.ecn_capable && (!retransmission || self.tcp.ecn_retransmissions);
+        let cwr = self.ecn.cwr && (!retransmission || self.tcp.ecn_retransmissions);
+        self.ecn.cwr &= !cwr;
         let ecn = if capable { self.tcp.ect.codepoint() } else { Ecn::NotEct };
-        let marked = (!PLAIN && self.marking).then(|| self.mark(now, seq, payload, retransmission));
+        let marked = if PLAIN { None } else { self.note_sent(now, idle, seq, payload, retransmission) };
         Segment { seq, payload, ecn, cwr, retransmission, marked }
     }
 
+    /// Takes the next new segment, and begins to time it if no other segment is timed.
+    #[inline(always)]
+    fn first<const PLAIN: bool>(&mut self, now: Time) {
+        let seq = self.seq.max;
+        self.seq.take_new();
+        if !PLAIN && let Some(board) = &mut self.board {
+            board.push(now);
+        }
+        if !PLAIN && self.tcp.window_validation == WindowValidation::Round {
+            let (una, max) = (self.seq.una, self.seq.max);
+            self.cold().used.note(una, max);
+        }
+        if !self.tcp.timestamps {
+            self.timers.rtt.time(seq, now);
+        }
+    }
+
+    /// Notes a retransmission.
     #[cold]
     fn again(&mut self, now: Time, seq: u32) {
         self.counts.retransmissions += 1;
-        if let Some(doubt) = self.rare.as_mut().and_then(|rare| rare.doubt.as_mut()) {
-            doubt.unreported += 1;
+        if let Some(cold) = &mut self.cold {
+            if let Some(doubt) = &mut cold.doubt {
+                doubt.unreported += 1;
+            }
+            if let Some(eifel) = &mut cold.eifel
+                && *eifel == Time::NEVER
+                && self.tcp.spurious_timeout == SpuriousTimeout::Eifel
+            {
+                *eifel = now;
+            }
         }
-        // Karn: what is sent twice is not timed; another one still is (RFC 6298 section 3).
-        self.timing &= seq != self.timed;
-        if self.watches(SpuriousTimeout::Eifel)
-            && let Some(eifel) = self.rare.as_mut().and_then(|rare| rare.eifel.as_mut())
-            && *eifel == Time::NEVER
-        {
-            *eifel = now;
-        }
+        // Karn: a segment sent twice is not timed; another one still is (RFC 6298 section 3).
+        self.timers.rtt.stop_timing_of(seq);
         match &mut self.board {
             Some(board) => board.retransmit(seq, now),
-            None if seq == self.nxt => self.nxt = seq.wrapping_add(1),
+            None if seq == self.seq.nxt => self.seq.nxt = seq.wrapping_add(1),
             None => {}
         }
     }
 
-    /// Payload of segment `seq`, which is outstanding or the next new one.
-    fn payload(&mut self, seq: u32) -> u16 {
-        let full = self.tcp.payload();
-        if self.rare.as_ref().is_none_or(|rare| rare.short.is_empty()) {
-            return full;
+    /// Reports a transmission to the congestion control and to the reservation. Returns `true` if the segment is marked; `None`
+    /// if the sender does not mark.
+    fn note_sent(&mut self, now: Time, idle: bool, seq: u32, payload: u16, again: bool) -> Option<bool> {
+        let calls = self.profile.sent;
+        let marks = calls == SentCalls::Marks;
+        let mut marked = false;
+        if calls != SentCalls::Never {
+            let was_marked = (marks && again).then(|| self.was_marked(seq));
+            marked = self.control.on_sent(&Sent { now, idle, was_marked });
         }
-        let first_new = self.transmitted_once();
-        let index = |seq: u32| first_new - u64::from(self.max.wrapping_sub(seq));
-        let (index, una) = (index(seq), index(self.una));
-        let short = &mut self.rare().short;
-        while short.front().is_some_and(|(i, _)| *i < una) {
-            short.pop_front();
+        if !self.is_marking() {
+            return None;
         }
-        let at = short.binary_search_by_key(&index, |(i, _)| *i);
-        at.map_or(full, |at| short[at].1)
+        if !marks {
+            marked = self.take_tokens(now, payload);
+        }
+        let una = self.seq.una;
+        self.cold().marks.set(seq, una, marked);
+        Some(marked)
     }
 
-    /// Sets when the next segment may leave.
+    /// Returns the payload of segment `seq`, bytes, which is outstanding or the next new one.
+    fn payload(&mut self, seq: u32) -> u16 {
+        let full = self.tcp.payload();
+        let Some(cold) = self.cold.as_mut().filter(|cold| !cold.short.is_empty()) else { return full };
+        let first_new = self.counts.transmitted_once();
+        let max = self.seq.max;
+        let index = |seq: u32| first_new - u64::from(max.wrapping_sub(seq));
+        let (index, una) = (index(seq), index(self.seq.una));
+        while cold.short.front().is_some_and(|(i, _)| *i < una) {
+            cold.short.pop_front();
+        }
+        let at = cold.short.binary_search_by_key(&index, |(i, _)| *i);
+        at.map_or(full, |at| cold.short[at].1)
+    }
+
+    /// Sets the earliest time of the next segment, by the pacing rate of the congestion control or of the connection.
     fn space(&mut self, now: Time) {
-        let rate = self.control.pacing_rate();
-        let gap = match rate {
+        let gap = match self.pacing().rate {
             Some(rate) => Dur::from_secs_f64(1.0 / rate),
             None if self.tcp.pacing => {
                 let factor = if self.window.cwnd < self.window.ssthresh { 2.0 } else { 1.2 };
-                let srtt = self.rtt.srtt(&self.tcp.timers);
-                Dur((srtt.0 as f64 / (factor * self.window.cwnd.max(1.0))) as u64)
+                Dur((self.srtt().0 as f64 / (factor * self.window.cwnd.max(1.0))) as u64)
             }
             None => return,
         };
@@ -284,7 +313,7 @@ impl Sender {
         pace.release = pace.release.max(now) + gap;
     }
 
-    /// RFC 8985 section 7.2: when to probe for a lost tail.
+    /// Sets the timer of the tail loss probe (RFC 8985 section 7.2).
     pub(super) fn arm_probe(&mut self, now: Time) {
         let Some(board) = &self.board else { return };
         let Some(rack) = &board.rack else { return };
@@ -294,16 +323,16 @@ impl Sender {
         }
         self.stop_probe();
         let Some(board) = &self.board else { return };
-        if board.sacked() > 0 || self.una == self.max || self.waits() {
+        if board.sacked() > 0 || self.seq.is_idle() || self.waits() {
             return;
         }
-        let srtt = self.rtt.srtt(&self.tcp.timers);
+        let srtt = self.srtt();
         let mut wait = if srtt > Dur::ZERO { srtt * 2 } else { Dur::from_secs(1) };
         if board.pipe() == 1 {
-            // The receiver may hold back the acknowledgement of a lone segment.
+            // The receiver may delay the acknowledgement of a single segment.
             wait += self.tcp.delayed_ack.timeout;
         }
-        let at = (now + wait).min(self.expiry);
+        let at = (now + wait).min(self.timers.expiry);
         if let Some(board) = &mut self.board {
             board.probe = Probe { at, awaits: Awaits::Tail };
         }

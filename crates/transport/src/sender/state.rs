@@ -1,26 +1,24 @@
-//! What a sender shows of itself, and the kinds it is of.
+//! Observable state and counts of a sender.
 
-use tailback_units::Time;
-
-/// The state of a sender, for display.
+/// State of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// Nothing has been offered.
+    /// No data has been offered.
     Closed,
-    /// The SYN is on its way.
+    /// The SYN is outstanding.
     Opening,
-    /// All is well, or losses are not certain yet.
+    /// No loss is detected.
     Open,
     /// The window was reduced after an echo of congestion, less than a window ago.
     Reduced,
-    /// A loss is being repaired by fast retransmit.
+    /// Fast retransmit repairs a loss.
     Recovery,
     /// The retransmission timer (or, with "tahoe", a loss) has set the window to one segment.
     Loss,
 }
 
 impl State {
-    /// Its name in tables.
+    /// Returns the name in tables.
     pub fn name(self) -> &'static str {
         match self {
             State::Closed => "closed",
@@ -33,26 +31,26 @@ impl State {
     }
 }
 
-/// Counts since the start.
+/// Counts of a sender since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
     /// Transmissions of data segments, retransmissions included.
     pub sent: u64,
     /// Retransmissions of data segments.
     pub retransmissions: u64,
-    /// Expiries of the retransmission timer with something outstanding.
+    /// Expiries of the retransmission timer with segments outstanding.
     pub timeouts: u64,
     /// Recoveries begun by fast retransmit.
     pub fast_retransmits: u64,
     /// Reductions after an echo of congestion.
     pub ecn_reductions: u64,
-    /// Reductions undone because the loss was none.
+    /// Spurious reductions undone.
     pub spurious: u64,
     /// Tail loss probes.
     pub probes: u64,
 }
 
-/// The same as a sender keeps them: what comes at most once in a round trip needs no more than 32 bits.
+/// Counts of every sender; those of events at most once per round trip have 32 bits.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     pub sent: u64,
@@ -61,7 +59,7 @@ pub(super) struct Counts {
     pub fast_retransmits: u32,
 }
 
-/// What many senders never count.
+/// Counts of rare events, kept in the cold state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct RareCounts {
     pub ecn_reductions: u32,
@@ -70,6 +68,11 @@ pub(super) struct RareCounts {
 }
 
 impl Counts {
+    /// Returns the number of new segments transmitted since the start, which does not wrap.
+    pub fn transmitted_once(&self) -> u64 {
+        self.sent - self.retransmissions
+    }
+
     pub fn statistics(&self, rare: RareCounts) -> Statistics {
         Statistics {
             sent: self.sent,
@@ -81,36 +84,4 @@ impl Counts {
             probes: rare.probes.into(),
         }
     }
-}
-
-/// Which losses are repaired how.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Flavour {
-    Tahoe,
-    Reno,
-    NewReno,
-    Sack,
-}
-
-/// A deadline that only a sender with a scoreboard has.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Probe {
-    pub at: Time,
-    pub awaits: Awaits,
-}
-
-impl Default for Probe {
-    fn default() -> Probe {
-        Probe { at: Time::NEVER, awaits: Awaits::Nothing }
-    }
-}
-
-/// What a [`Probe`] is the deadline of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Awaits {
-    Nothing,
-    /// A tail loss probe.
-    Tail,
-    /// Segments that RACK waits for.
-    Reordering,
 }

@@ -1,4 +1,4 @@
-//! What cannot be seen from outside: size, and numbers that wrap.
+//! Properties that the public interface does not show: size, and numbers that wrap.
 
 use super::*;
 use crate::wire::{Ack, Block};
@@ -9,7 +9,7 @@ fn sender(document: serde_json::Value) -> Sender {
     Sender::new(&Arc::new(tcp), Rng::named(1, "sender"))
 }
 
-/// Moves both ends to just before the wrap, as if four thousand million segments had gone before.
+/// Moves both ends to just before the wrap, as after 2^32 segments.
 fn at_the_wrap(sender: &mut Sender, receiver: &mut Receiver) {
     let start = u32::MAX - 20;
     sender.number_from(start);
@@ -45,7 +45,7 @@ fn numbers_wrap_in_every_flavour() {
                 }
             }
             acks.extend(receiver.on_timer(now + Dur::from_ms(40)));
-            acks.iter().for_each(|ack| sender.on_ack(now, ack));
+            acks.iter().for_each(|ack| sender.on_ack(now, ack, None));
             if acks.is_empty() {
                 now = now.max(sender.deadline());
                 sender.on_timer(now);
@@ -69,7 +69,7 @@ fn without_sack_no_memory_grows_with_the_window() {
     let mut sender = sender(serde_json::json!({ "recovery": { "kind": "newreno" }, "initial-window": 1000 }));
     sender.offer(Time::ZERO, u64::MAX);
     while sender.poll(Time::ZERO).is_some() {}
-    assert!(sender.board.is_none() && sender.pace.is_none() && sender.rare.is_none());
+    assert!(sender.board.is_none() && sender.pace.is_none() && sender.cold.is_none());
 }
 
 #[test]
@@ -86,11 +86,11 @@ fn short_segments_keep_their_length_when_sent_again() {
     let first = payloads(&mut sender, Time::ZERO);
     assert_eq!(first[..5], [1000, 1000, 500, 10, 1000]);
     let ack = Ack { next: 1, ece: false, syn: false, echo: Time::ZERO, sack: [Block::default(); 3] };
-    sender.on_ack(Time::ZERO + Dur::from_ms(10), &ack);
+    sender.on_ack(Time::ZERO + Dur::from_ms(10), &ack, None);
     while sender.poll(Time::ZERO + Dur::from_ms(10)).is_some() {}
     let expiry = sender.deadline();
     sender.on_timer(expiry);
     assert_eq!(payloads(&mut sender, expiry), [1000]);
-    sender.on_ack(expiry + Dur::from_ms(10), &Ack { next: 2, echo: expiry, ..ack });
+    sender.on_ack(expiry + Dur::from_ms(10), &Ack { next: 2, echo: expiry, ..ack }, None);
     assert_eq!(payloads(&mut sender, expiry + Dur::from_ms(10)), [500, 10]);
 }

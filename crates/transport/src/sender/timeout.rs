@@ -1,112 +1,105 @@
-//! The retransmission timer: what its expiry does, and how it is found to have been too early.
+//! Expiry of the retransmission timer, and F-RTO (RFC 5682).
 
+use super::Sender;
 use super::board::Taken;
-use super::{Sender, State};
-use crate::cc::{Congestion, CongestionControl};
+use super::groups::{FRto, Urgent};
+use super::state::State;
+use crate::cc::{Congestion, CongestionControl, Timer};
 use crate::params::{Recovery, SpuriousTimeout};
-use crate::seq::before;
-use crate::wire::Ack;
 use tailback_units::Time;
 
-/// F-RTO (RFC 5682): what has been seen since the timeout.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum FRto {
-    /// It is not in question whether the timeout was right.
-    #[default]
-    Off,
-    /// The first segment was retransmitted; its acknowledgement is awaited (step 2).
-    Retransmitted,
-    /// That came; so many new segments may yet be sent, and the next acknowledgement decides (step 3).
-    Probing(u8),
-}
-
 impl Sender {
-    /// The retransmission timer has expired.
+    /// Processes an expiry of the retransmission timer.
     pub(super) fn on_expiry(&mut self, now: Time) {
         if self.state == State::Opening {
             return self.on_lost_syn();
         }
-        self.held = false;
+        self.ecn.held = false;
         self.window.cwnd = self.window.cwnd.max(1.0);
-        if self.una == self.max {
-            self.expiry = Time::NEVER;
+        if self.seq.is_idle() {
+            self.timers.expiry = Time::NEVER;
             return;
         }
         self.counts.timeouts += 1;
         let rto = self.rto();
-        let own = self.control.controls_recovery();
-        // RFC 5681 section 3.1: once for each segment, however often it times out.
-        let again = self.state == State::Loss && self.expired_at == self.una;
-        if !again || self.control.hears_each_expiry() {
-            if self.state != State::Loss {
-                self.keep_window();
-            }
-            // What fast recovery had let out beyond the window has been answered by duplicates: it is
-            // not outstanding. Else each timeout in a recovery would double the threshold.
-            self.inflation = 0;
-            let flight = self.flight_size();
-            let ssthresh = self.window.ssthresh;
-            self.reduce(Congestion::Timeout, now, flight);
-            if self.is_reduced() && !self.control.loss_counts_after_echo() {
-                // RFC 3168 section 6.1.2: not again within a window.
-                self.window.ssthresh = ssthresh;
-            }
-            self.cwr |= self.ecn;
+        // RFC 5681 section 3.1: once for each segment, even if it times out again.
+        let again = self.state == State::Loss && self.repair.expired_at == self.seq.una;
+        if !again || self.profile.every_expiry {
+            self.reduce_for_timeout(now);
         }
-        self.expired_at = self.una;
-        self.control.on_expiry(rto);
-        if !own {
+        self.repair.expired_at = self.seq.una;
+        self.control.on_timer(now, Timer::Retransmission(rto));
+        if !self.owns_recovery() {
             self.window.cwnd = self.least_window();
         }
-        self.rtt.back_off(&self.tcp.timers);
+        self.timers.rtt.back_off(&self.tcp.timers);
         self.watch_eifel();
-        // RFC 5682 section 3: not when the timeout interrupts a repair, unless it is only that of the
-        // same segment that has timed out again.
-        let fresh = !matches!(self.state, State::Loss | State::Recovery);
-        let same = again && self.f_rto == FRto::Retransmitted;
-        let watch = self.watches(SpuriousTimeout::FRto) && (fresh || same);
-        self.f_rto = if watch { FRto::Retransmitted } else { FRto::Off };
+        self.repair.f_rto = if self.uses_f_rto(again) { FRto::Retransmitted } else { FRto::Off };
         self.state = State::Loss;
-        self.recover = self.max;
-        // An echo that follows answers what is sent from now on, so that it counts, as in ns-2.
-        self.reduced_at = self.una;
-        self.by_echo = false;
-        self.dupacks = 0;
-        self.inflation = 0;
-        let lost = self.nxt.wrapping_sub(self.una);
-        self.nxt = self.una;
-        self.timing = false;
-        self.force = true;
-        self.force_probe = false;
-        self.stop_probe();
-        let srtt = self.rtt.srtt(&self.tcp.timers);
-        let lost = match &mut self.board {
-            None => lost,
-            Some(board) => {
-                self.nxt = self.max;
-                if matches!(&self.tcp.recovery, Recovery::Sack(sack) if sack.forget) {
-                    board.forget();
-                }
-                board.mark_by_timeout(now, srtt);
-                board.begin();
-                if let Some(rack) = &mut board.rack {
-                    rack.probe = None;
-                }
-                std::mem::take(&mut board.newly_lost)
-            }
-        };
+        self.seq.recover = self.seq.max;
+        // The next echo is the response to segments sent from now on, so that it counts, as in ns-2.
+        self.ecn.reduced_for_loss(self.seq.una);
+        self.repair.clear();
+        let lost = self.go_back(now);
         self.count_lost(lost);
         // `transmit` sets it again for the retransmission.
-        self.expiry = now + self.rto();
+        self.timers.expiry = now + self.rto();
     }
 
-    /// Whether F-RTO decides what may be sent, and if so whether a segment may. `dry` only asks.
+    /// Reduces the window for a timeout.
+    fn reduce_for_timeout(&mut self, now: Time) {
+        if self.state != State::Loss {
+            self.save_window();
+        }
+        // Segments that fast recovery has sent beyond the window are acknowledged by duplicates and not outstanding.
+        // Otherwise each timeout in a recovery would double the threshold.
+        self.repair.inflation = 0;
+        let flight = self.flight_size();
+        let ssthresh = self.window.ssthresh;
+        self.reduce(Congestion::Timeout, now, flight);
+        if self.is_reduced_once() {
+            // RFC 3168 section 6.1.2: not again within a window.
+            self.window.ssthresh = ssthresh;
+        }
+        self.ecn.cwr |= self.ecn_capable;
+    }
+
+    /// Returns `true` if F-RTO watches this timeout: not if it interrupts a recovery, unless the same segment times out `again`
+    /// (RFC 5682 section 3).
+    fn uses_f_rto(&self, again: bool) -> bool {
+        let fresh = !matches!(self.state, State::Loss | State::Recovery);
+        let same = again && self.repair.f_rto == FRto::Retransmitted;
+        self.tcp.spurious_timeout == SpuriousTimeout::FRto && (fresh || same)
+    }
+
+    /// Prepares the retransmission of the outstanding segments; returns the number of segments newly considered lost.
+    fn go_back(&mut self, now: Time) -> u32 {
+        let lost = self.seq.used();
+        self.seq.nxt = self.seq.una;
+        self.timers.rtt.stop_timing();
+        self.urgent = Urgent::First;
+        self.stop_probe();
+        let srtt = self.srtt();
+        let Some(board) = &mut self.board else { return lost };
+        self.seq.nxt = self.seq.max;
+        if matches!(&self.tcp.recovery, Recovery::Sack(sack) if sack.forget) {
+            board.forget();
+        }
+        board.mark_by_timeout(now, srtt);
+        board.begin();
+        if let Some(rack) = &mut board.rack {
+            rack.probe = None;
+        }
+        std::mem::take(&mut board.newly_lost)
+    }
+
+    /// Returns if a segment may be sent according to F-RTO; `None` if F-RTO is not in use. With `dry` the state stays.
     #[inline]
     pub(super) fn f_rto_allows(&mut self, dry: bool) -> Option<bool> {
         if self.state != State::Loss {
             return None;
         }
-        match &mut self.f_rto {
+        match &mut self.repair.f_rto {
             FRto::Off => None,
             FRto::Retransmitted => Some(false),
             FRto::Probing(0) => Some(false),
@@ -117,32 +110,28 @@ impl Sender {
         }
     }
 
-    pub(super) fn f_rto_waits(&self) -> bool {
-        self.f_rto != FRto::Off
-    }
-
-    /// Without SACK: an acknowledgement advances in the state of loss; `all` that was outstanding.
-    pub(super) fn f_rto_advance(&mut self, _now: Time, all: bool) {
-        match self.f_rto {
+    /// Processes an acknowledgement that advances after a timeout, without SACK; `all`: to the recovery point.
+    pub(super) fn f_rto_advance(&mut self, all: bool) {
+        match self.repair.f_rto {
             FRto::Off => {}
             FRto::Retransmitted => self.f_rto_first(all),
-            // Step 3b: it acknowledges what was not retransmitted.
+            // Step 3b: it acknowledges a segment that was not retransmitted.
             FRto::Probing(_) => self.undo(),
         }
     }
 
-    /// Without SACK: a duplicate acknowledgement in the state of loss.
+    /// Processes a duplicate acknowledgement after a timeout, without SACK.
     pub(super) fn f_rto_duplicate(&mut self) {
-        match self.f_rto {
+        match self.repair.f_rto {
             FRto::Off => {}
-            FRto::Retransmitted => self.f_rto = FRto::Off,
+            FRto::Retransmitted => self.repair.f_rto = FRto::Off,
             FRto::Probing(_) => self.f_rto_real(),
         }
     }
 
-    /// With SACK (RFC 5682 section 3.1).
-    pub(super) fn f_rto_selective(&mut self, _now: Time, taken: &Taken, advanced: u32, all: bool) {
-        match self.f_rto {
+    /// Processes an acknowledgement after a timeout, with SACK (RFC 5682 section 3.1).
+    pub(super) fn f_rto_selective(&mut self, taken: &Taken, advanced: u32, all: bool) {
+        match self.repair.f_rto {
             FRto::Off => {}
             FRto::Retransmitted if advanced > 0 => self.f_rto_first(all),
             FRto::Retransmitted => {}
@@ -152,68 +141,25 @@ impl Sender {
         }
     }
 
-    /// Step 2: the retransmission is acknowledged. Two new segments find out whether more is.
+    /// Begins step 2, at the acknowledgement of the retransmission: two new segments are sent.
     fn f_rto_first(&mut self, all: bool) {
-        let possible = self.left > 0 && before(self.max, self.limit());
+        let possible = self.seq.has_new(self.limit());
         if all || !possible {
-            self.f_rto = FRto::Off;
+            self.repair.f_rto = FRto::Off;
             return;
         }
-        self.f_rto = FRto::Probing(2);
-        self.nxt = self.max;
+        self.repair.f_rto = FRto::Probing(2);
+        self.seq.nxt = self.seq.max;
     }
 
-    /// Step 3a: segments were lost indeed.
+    /// Ends F-RTO with the result that segments were lost (step 3a).
     fn f_rto_real(&mut self) {
-        self.f_rto = FRto::Off;
-        if !self.control.controls_recovery() {
+        self.repair.f_rto = FRto::Off;
+        if !self.owns_recovery() {
             self.window.cwnd = self.window.cwnd.min(3.0);
         }
         if self.board.is_none() {
-            self.nxt = self.una;
+            self.seq.nxt = self.seq.una;
         }
-    }
-
-    /// Puts a watch on the first acknowledgement after a retransmission (RFC 3522 section 3.2 step 1).
-    pub(super) fn watch_eifel(&mut self) {
-        if self.watches(SpuriousTimeout::Eifel) {
-            self.rare().eifel.get_or_insert(Time::NEVER);
-        }
-    }
-
-    /// RFC 3522 section 3.2 steps 4 and 5: whether the acknowledgement answers the original. Undoes
-    /// the reduction if so.
-    pub(super) fn check_eifel(&mut self, ack: &Ack) -> bool {
-        match self.rare.as_mut().and_then(|rare| rare.eifel.take()) {
-            Some(sent) if sent != Time::NEVER && ack.echo < sent => {
-                self.undo();
-                true
-            }
-            _ => false,
-        }
-    }
-
-    /// The reduction had no reason: back to where it was, as in Linux. RFC 4015 restores the threshold, too, but of the
-    /// window only FlightSize and what is newly acknowledged, at most an initial window of that.
-    pub(super) fn undo(&mut self) {
-        self.f_rto = FRto::Off;
-        self.rare().counts.spurious += 1;
-        self.state = State::Open;
-        self.inflation = 0;
-        self.dupacks = 0;
-        self.nxt = self.max;
-        self.force = false;
-        self.rtt.reset_back_off();
-        if let Some(board) = &mut self.board {
-            board.unmark();
-        }
-        let Some(rare) = &mut self.rare else { return };
-        rare.doubt = None;
-        let Some(prior) = rare.prior.take() else { return };
-        if !self.control.controls_recovery() {
-            self.window.cwnd = self.window.cwnd.max(prior.cwnd);
-            self.window.ssthresh = prior.ssthresh;
-        }
-        self.control.on_spurious(&mut self.window);
     }
 }

@@ -8,7 +8,7 @@ use tailback_random::Rng;
 use tailback_transport::{Ack, Receiver, Segment, Sender, Tcp};
 use tailback_units::{Dur, Time};
 
-/// What happens to a segment on its way.
+/// Fate of a segment on the path.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Fate {
     pub lost: bool,
@@ -37,7 +37,7 @@ pub struct Net<F: FnMut(Time, &Segment) -> Fate, G: FnMut(Time, &Ack) -> Fate> {
     /// Every transmission.
     pub log: Vec<(Time, Segment)>,
     pub keep_log: bool,
-    /// Whether to check the sender's books at each transmission.
+    /// `true` to check the sender's invariants at each transmission.
     pub strict: bool,
     pub check: fn(&Sender, &Segment),
 }
@@ -137,7 +137,7 @@ impl<F: FnMut(Time, &Segment) -> Fate, G: FnMut(Time, &Ack) -> Fate> Net<F, G> {
                         self.answer(ack);
                     }
                     Event::Ack(ack) => {
-                        self.sender.on_ack(self.now, &ack);
+                        self.sender.on_ack(self.now, &ack, None);
                         self.pump();
                     }
                 }

@@ -1,75 +1,14 @@
-//! What loss and echoes teach BBRv3: a short-term bound, forgotten with the next probe, and a
-//! long-term one that probes move (section 5.5.10).
+//! Response of BBRv3 to loss and echoes: a short-term bound, removed at the next probe, and a
+//! long-term bound that probes move (section 5.5.10).
 
-use super::super::{Acked, Window};
-use super::{BETA, Bbr3, HEADROOM, LOSS_THRESH, STARTUP_LOSSES, State};
+use super::state::{State, Undo};
+use super::{BETA, Bbr3, HEADROOM, LOSS_THRESH, STARTUP_LOSSES};
 use crate::cc::model::{MIN_PIPE, Repair};
+use crate::cc::{Acked, Window};
 use tailback_units::Time;
 
-/// The bounds, and the signals that move them.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Bounds {
-    pub bw_short: f64,
-    pub inflight_short: f64,
-    pub inflight_long: f64,
-    /// Greatest delivery rate and delivery within the last round trip.
-    bw_latest: f64,
-    inflight_latest: f64,
-    loss_in_round: bool,
-    loss_round_delivered: u64,
-    loss_round_start: bool,
-    /// Whether the segments being acknowledged were sent to probe, and no loss among them was answered.
-    pub probe_samples: bool,
-    undo: Undo,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Undo {
-    state: State,
-    bw_short: f64,
-    inflight_short: f64,
-    inflight_long: f64,
-}
-
-impl Default for Bounds {
-    fn default() -> Bounds {
-        let unbounded = f64::INFINITY;
-        Bounds {
-            bw_short: unbounded,
-            inflight_short: unbounded,
-            inflight_long: unbounded,
-            bw_latest: 0.0,
-            inflight_latest: 0.0,
-            loss_in_round: false,
-            loss_round_delivered: 0,
-            loss_round_start: false,
-            probe_samples: false,
-            undo: Undo {
-                state: State::Startup,
-                bw_short: unbounded,
-                inflight_short: unbounded,
-                inflight_long: unbounded,
-            },
-        }
-    }
-}
-
-impl Bounds {
-    /// BBRResetCongestionSignals.
-    pub fn reset_signals(&mut self) {
-        self.loss_in_round = false;
-        self.bw_latest = 0.0;
-        self.inflight_latest = 0.0;
-    }
-    /// BBRResetShortTermModel.
-    pub fn reset_short(&mut self) {
-        self.bw_short = f64::INFINITY;
-        self.inflight_short = f64::INFINITY;
-    }
-}
-
 impl Bbr3 {
-    /// BBRSaveStateUponLoss.
+    /// Saves the state before a loss (BBRSaveStateUponLoss).
     pub(super) fn save_state(&mut self) {
         let b = &mut self.bounds;
         b.undo = Undo {
@@ -80,7 +19,7 @@ impl Bbr3 {
         };
     }
 
-    /// BBRHandleSpuriousLossDetection.
+    /// Restores the state before a spurious loss (BBRHandleSpuriousLossDetection).
     pub(super) fn undo(&mut self, window: &Window) {
         let b = &mut self.bounds;
         b.loss_in_round = false;
@@ -98,7 +37,7 @@ impl Bbr3 {
         }
     }
 
-    /// BBRNoteLoss.
+    /// Notes a loss in this round (BBRNoteLoss).
     fn note_loss(&mut self) {
         if !self.bounds.loss_in_round {
             self.bounds.loss_round_delivered = self.rounds.delivered;
@@ -107,13 +46,13 @@ impl Bbr3 {
         self.bounds.loss_in_round = true;
     }
 
-    /// IsInflightTooHigh.
+    /// Returns `true` if the losses since the sampled segment was sent exceed the threshold (IsInflightTooHigh).
     pub(super) fn inflight_too_high(&self, acked: &Acked) -> bool {
         let Some(sample) = &acked.rate else { return acked.lost > 0 && !self.selective };
         f64::from(sample.lost) > f64::from(sample.sent_in_flight) * LOSS_THRESH || (sample.lost > 0 && !self.selective)
     }
 
-    /// BBRHandleLostPacket, once for all losses that an acknowledgement reports.
+    /// Processes all losses that an acknowledgement reports (BBRHandleLostPacket).
     pub(super) fn take_losses(&mut self, window: &Window, acked: &Acked) {
         if acked.lost == 0 {
             return;
@@ -127,7 +66,8 @@ impl Bbr3 {
         }
     }
 
-    /// BBRHandleInflightTooHigh; `in_flight` is what was outstanding, none if the application limits.
+    /// Lowers the long-term bound and ends a probe (BBRHandleInflightTooHigh). `in_flight`: segments outstanding when the
+    /// sampled segment was sent; `None`: the application limits.
     pub(super) fn too_high(&mut self, window: &Window, in_flight: Option<u32>, now: Time) {
         self.note_loss();
         if !self.bounds.probe_samples {
@@ -142,12 +82,12 @@ impl Bbr3 {
         }
     }
 
-    /// BBRTargetInflight.
+    /// Returns the target of the segments outstanding (BBRTargetInflight).
     pub(super) fn target_inflight(&self, window: &Window) -> f64 {
         self.bdp(self.bw(), 1.0).min(window.cwnd)
     }
 
-    /// BBRInflightWithHeadroom.
+    /// Returns the long-term bound less the headroom for other flows, segments (BBRInflightWithHeadroom).
     pub(super) fn with_headroom(&self) -> f64 {
         let long = self.bounds.inflight_long;
         if long == f64::INFINITY {
@@ -156,7 +96,7 @@ impl Bbr3 {
         (long - (HEADROOM * long).max(1.0)).max(MIN_PIPE)
     }
 
-    /// BBRCheckStartupHighLoss (section 5.3.1.3).
+    /// Ends Startup at high loss (BBRCheckStartupHighLoss, section 5.3.1.3).
     pub(super) fn check_startup_loss(&mut self, acked: &Acked) {
         if self.state == State::Startup && !self.full.reached && self.saved.repair == Repair::Fast {
             let by_count = self.bounds.loss_round_start
@@ -173,7 +113,7 @@ impl Bbr3 {
         }
     }
 
-    /// BBRUpdateLatestDeliverySignals.
+    /// Updates the signals of this round (BBRUpdateLatestDeliverySignals).
     pub(super) fn update_latest(&mut self, acked: &Acked, rate: f64) {
         let b = &mut self.bounds;
         b.loss_round_start = false;
@@ -186,7 +126,7 @@ impl Bbr3 {
         }
     }
 
-    /// BBRAdvanceLatestDeliverySignals.
+    /// Restarts the signals at the end of a round (BBRAdvanceLatestDeliverySignals).
     pub(super) fn advance_latest(&mut self, acked: &Acked, rate: f64) {
         if let (true, Some(sample)) = (self.bounds.loss_round_start, &acked.rate) {
             self.bounds.bw_latest = rate;
@@ -194,7 +134,8 @@ impl Bbr3 {
         }
     }
 
-    /// BBRUpdateCongestionSignals and BBRAdaptLowerBoundsFromCongestion: once per round trip with loss.
+    /// Lowers the short-term bounds once per round trip with loss (BBRUpdateCongestionSignals and
+    /// BBRAdaptLowerBoundsFromCongestion).
     pub(super) fn adapt_short(&mut self, window: &Window) {
         if !self.bounds.loss_round_start {
             return;

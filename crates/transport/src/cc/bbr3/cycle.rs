@@ -1,49 +1,21 @@
-//! The probing of BBRv3: for bandwidth, every 2 to 3 s or as often as Reno would lose, and for the
+//! Probing of BBRv3: for bandwidth every 2 to 3 s, or after as many rounds as Reno needs between losses, and for the
 //! smallest round-trip time every 5 s (sections 5.3.3 and 5.3.4).
 
-use super::super::{Acked, Window};
-use super::{Bbr3, MIN_RTT_WINDOW, PROBE_RTT, PROBE_RTT_GAIN, PROBE_RTT_INTERVAL, State};
+use super::state::{Phase, State};
+use super::{Bbr3, MIN_RTT_WINDOW, PROBE_RTT, PROBE_RTT_GAIN, PROBE_RTT_INTERVAL};
 use crate::cc::model::MIN_PIPE;
+use crate::cc::{Acked, Window};
 use tailback_units::{Dur, Time};
 
-/// What the acknowledgements that come in were sent for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Phase {
-    #[default]
-    None,
-    Refilling,
-    Starting,
-    Feedback,
-    Stopping,
-}
-
-/// The state of the cycle of probing for bandwidth.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Cycle {
-    phase: Phase,
-    start: Time,
-    wait: Dur,
-    rounds: u64,
-    /// probe_up_cnt: segments delivered for each that the long-term bound grows by.
-    up_count: f64,
-    up_rounds: u32,
-    up_acks: f64,
-}
-
-impl Cycle {
-    pub fn count_round(&mut self, start: bool) {
-        self.rounds += u64::from(start);
-    }
-}
-
 impl Bbr3 {
-    /// BBRUpdateMaxBw (section 5.5.5).
+    /// Updates the maximum filter of the delivery rate, segments per second (BBRUpdateMaxBw, section 5.5.5).
     pub(super) fn update_max_bw(&mut self, acked: &Acked, rate: f64) {
         if rate > 0.0 && (rate >= self.max_bw() || !self.limited(acked)) {
             self.max_bw[1] = self.max_bw[1].max(rate);
         }
     }
 
+    /// Enters ProbeBW_DOWN (BBRStartProbeBW_DOWN).
     pub(super) fn start_down(&mut self, now: Time) {
         self.bounds.reset_signals();
         self.cycle.up_count = f64::INFINITY;
@@ -56,6 +28,7 @@ impl Bbr3 {
         self.enter(State::Down);
     }
 
+    /// Enters ProbeBW_REFILL (BBRStartProbeBW_REFILL).
     fn start_refill(&mut self) {
         self.bounds.reset_short();
         self.cycle.up_rounds = 0;
@@ -65,6 +38,7 @@ impl Bbr3 {
         self.enter(State::Refill);
     }
 
+    /// Enters ProbeBW_UP (BBRStartProbeBW_UP).
     pub(super) fn start_up(&mut self, window: &Window, rate: f64) {
         self.cycle.phase = Phase::Starting;
         self.rounds.restart();
@@ -73,7 +47,7 @@ impl Bbr3 {
         self.raise_slope(window);
     }
 
-    /// BBRUpdateProbeBWCyclePhase.
+    /// Advances the cycle of probing (BBRUpdateProbeBWCyclePhase).
     pub(super) fn update_cycle(&mut self, window: &Window, acked: &Acked, rate: f64) {
         if !self.full.reached {
             return;
@@ -92,17 +66,19 @@ impl Bbr3 {
         }
     }
 
-    /// BBRIsTimeToProbeBW.
+    /// Returns `true` if a probe is due (BBRIsTimeToProbeBW).
     fn is_time_to_probe(&self, window: &Window, now: Time) -> bool {
         let reno = self.target_inflight(window).min(63.0);
         now > self.cycle.start + self.cycle.wait || self.cycle.rounds as f64 >= reno
     }
 
+    /// Returns `true` if the queue is drained and the headroom free (BBRIsTimeToCruise).
     fn is_time_to_cruise(&self, acked: &Acked) -> bool {
         let in_flight = f64::from(acked.in_flight);
         in_flight <= self.with_headroom() && in_flight <= self.budget(self.bdp(self.max_bw(), 1.0))
     }
 
+    /// Returns `true` if the probe has filled the pipe (BBRIsTimeToGoDown).
     fn is_time_to_go_down(&mut self, window: &Window, rate: f64) -> bool {
         if self.cwnd_limited() && window.cwnd >= self.bounds.inflight_long {
             self.full.reset(rate);
@@ -111,14 +87,14 @@ impl Bbr3 {
         self.full.now
     }
 
-    /// BBRRaiseInflightLongtermSlope.
+    /// Doubles the growth of the long-term bound per round (BBRRaiseInflightLongtermSlope).
     fn raise_slope(&mut self, window: &Window) {
         let growth = f64::from(1u32 << self.cycle.up_rounds);
         self.cycle.up_rounds = (self.cycle.up_rounds + 1).min(30);
         self.cycle.up_count = (window.cwnd / growth).max(1.0);
     }
 
-    /// BBRProbeInflightLongtermUpward.
+    /// Raises the long-term bound in ProbeBW_UP (BBRProbeInflightLongtermUpward).
     fn probe_upward(&mut self, window: &Window, acked: &Acked) {
         if !self.cwnd_limited() || window.cwnd < self.bounds.inflight_long {
             return;
@@ -134,7 +110,7 @@ impl Bbr3 {
         }
     }
 
-    /// BBRAdaptLongTermModel.
+    /// Updates the long-term bound by an acknowledgement (BBRAdaptLongTermModel).
     fn adapt_long(&mut self, window: &Window, acked: &Acked) {
         if self.rounds.start {
             match self.cycle.phase {
@@ -160,7 +136,7 @@ impl Bbr3 {
         }
     }
 
-    /// BBRUpdateMinRTT (section 5.3.4.3). Whether it is time for ProbeRTT.
+    /// Updates the smallest round-trip time; returns `true` if ProbeRTT is due (BBRUpdateMinRTT, section 5.3.4.3).
     pub(super) fn update_min_rtt(&mut self, acked: &Acked) -> bool {
         let expired = self.probe_delay.is_some() && acked.now > self.probe_delay_at + PROBE_RTT_INTERVAL;
         if let Some(rtt) = acked.rtt
@@ -177,12 +153,12 @@ impl Bbr3 {
         expired
     }
 
-    /// BBRProbeRTTCwnd.
+    /// Returns the window of ProbeRTT, segments (BBRProbeRTTCwnd).
     pub(super) fn probe_rtt_window(&self) -> f64 {
         self.bdp(self.bw(), PROBE_RTT_GAIN).max(MIN_PIPE)
     }
 
-    /// BBRCheckProbeRTT.
+    /// Enters, holds and leaves ProbeRTT (BBRCheckProbeRTT).
     pub(super) fn check_probe_rtt(&mut self, window: &mut Window, acked: &Acked, expired: bool) {
         if self.state != State::ProbeRtt && expired && !self.idle_restart {
             self.saved.save(window, false);
@@ -214,6 +190,7 @@ impl Bbr3 {
         self.idle_restart = false;
     }
 
+    /// Returns to ProbeBW or Startup (BBRExitProbeRTT).
     fn exit_probe_rtt(&mut self, now: Time) {
         self.bounds.reset_short();
         if self.full.reached {

@@ -1,22 +1,24 @@
-//! BBR, version 3: version 1's model, bounded by what loss shows to be too much
-//! (draft-ietf-ccwg-bbr-05; the sections below are its).
+//! BBR, version 3: the model of version 1, with bounds that losses lower
+//! (draft-ietf-ccwg-bbr-05; section numbers below are those of the draft).
 
 mod bounds;
 mod cycle;
 mod output;
+mod state;
 
 use super::model::{self, HeldBack, Repair, Rounds, Saved, WindowedMax};
-use super::{Acked, Build, Congestion, CongestionControl, Window};
-use crate::params::{Recovery, Tcp};
-use bounds::Bounds;
+use super::{
+    Acked, Build, Congestion, CongestionControl, CongestionEvent, Feedback, Pacing, Profile, RecoveryWindow, Sent,
+    SentCalls, Setup, Window,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use state::{Bounds, Cycle, Full, State};
 use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Dur, Time};
 
-// All constants stand in the text of draft-ietf-ccwg-bbr-05. Earlier drafts and Linux differ in
-// DRAIN_GAIN (1/2.77 = 0.36, Linux 0.35), which is marked.
+// All constants are those of draft-ietf-ccwg-bbr-05. Earlier drafts and Linux differ in DRAIN_GAIN (1/2.77 = 0.36, Linux 0.35).
 
 /// StartupPacingGain, 4·ln 2 (section 5.3.1.1).
 const STARTUP_GAIN: f64 = 2.77;
@@ -26,7 +28,7 @@ const DRAIN_GAIN: f64 = 0.5;
 const CWND_GAIN: f64 = 2.0;
 /// PacingMarginPercent of 1 (section 5.6.2).
 const PACING_MARGIN: f64 = 0.99;
-/// LossThresh (section 3.2): loss per round trip that is too much.
+/// LossThresh (section 3.2): upper bound of the loss per round trip.
 const LOSS_THRESH: f64 = 0.02;
 /// Beta (section 5.5.10.2).
 const BETA: f64 = 0.7;
@@ -38,19 +40,21 @@ const STARTUP_LOSSES: u32 = 6;
 const EXTRA_ACKED_ROUNDS: u64 = 10;
 /// MinRTTFilterLen (section 2.13.1).
 const MIN_RTT_WINDOW: Dur = Dur::from_secs(10);
-/// ProbeRTTInterval, ProbeRTTDuration and ProbeRTTCwndGain (section 2.13.2).
+/// ProbeRTTInterval (section 2.13.2).
 const PROBE_RTT_INTERVAL: Dur = Dur::from_secs(5);
+/// ProbeRTTDuration (section 2.13.2).
 const PROBE_RTT: Dur = Dur::from_ms(200);
+/// ProbeRTTCwndGain (section 2.13.2).
 const PROBE_RTT_GAIN: f64 = 0.5;
 
 /// BBR version 3 (draft-ietf-ccwg-bbr): paces at the measured bandwidth and keeps about twice the
-/// bandwidth-delay product outstanding, less where more than 2% of a round trip was lost.
+/// bandwidth-delay product outstanding, less after a round trip with more than 2% loss.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {}
 
 impl Params {
-    /// Has nothing to refuse.
+    /// Accepts: there are no parameters.
     pub fn check(&self) -> Result<(), Invalid> {
         Ok(())
     }
@@ -58,13 +62,13 @@ impl Params {
 
 impl Build for Params {
     type Control = Bbr3;
-    fn build(&self, tcp: &Tcp, rng: Rng) -> Bbr3 {
-        let initial = f64::from(tcp.initial_window());
+    fn build(&self, setup: &Setup, rng: Rng) -> Bbr3 {
+        let initial = f64::from(setup.initial_window);
         Bbr3 {
             rng,
-            bits: model::segment_bits(tcp),
+            bits: model::segment_bits(setup),
             initial,
-            selective: matches!(tcp.recovery, Recovery::Sack(_)),
+            selective: setup.selective,
             state: State::Startup,
             pacing_gain: STARTUP_GAIN,
             cwnd_gain: CWND_GAIN,
@@ -87,7 +91,7 @@ impl Build for Params {
             drain_round: 0,
             startup_losses: 0,
             recovery_round: 0,
-            cycle: cycle::Cycle::default(),
+            cycle: Cycle::default(),
             limited_last: false,
             limited_now: false,
             saved: Saved::default(),
@@ -95,53 +99,27 @@ impl Build for Params {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum State {
-    #[default]
-    Startup,
-    Drain,
-    Down,
-    Cruise,
-    Refill,
-    Up,
-    ProbeRtt,
-}
-
-/// The estimator of a full pipe: three rounds without a quarter more (section 5.3.1.2).
-#[derive(Clone, Copy, Debug, Default)]
-struct Full {
-    bandwidth: f64,
-    rounds: u32,
-    now: bool,
-    reached: bool,
-}
-
-impl Full {
-    fn reset(&mut self, bandwidth: f64) {
-        *self = Full { bandwidth, rounds: 0, now: false, reached: self.reached };
-    }
-}
-
-/// BBR version 3 at work.
+/// State of BBR version 3 in one sender.
 ///
-/// By the draft's pseudocode, with these readings:
-/// - Loss is judged once per acknowledgement that reports it, by the sample of the newest segment
+/// Interpretations of the draft's pseudocode:
+/// - Loss is compared with the threshold once per acknowledgement that reports it, by the sample of the newest segment
 ///   delivered (as up to draft -01), not by the state at the transmission of each lost segment
 ///   (section 5.5.10.2): the sender reports counts.
-/// - For the six discontiguous ranges that end Startup acknowledgements with new losses are counted,
-///   as in Linux.
+/// - The six discontiguous ranges that end Startup are counted as acknowledgements with new losses, as in Linux.
 /// - After the first round that follows a probe the filter of the bandwidth does not advance again
-///   until the next (section 5.5.6; the pseudocode of section 5.3.3.6 lacks the line that Linux has).
-/// - An echo of congestion counts as a loss above the threshold, at most once a window: the draft
-///   (section 3.7) demands some answer and specifies none.
+///   until the next probe (section 5.5.6; the pseudocode of section 5.3.3.6 lacks the line that Linux has).
+/// - An echo of congestion counts as a loss above the threshold, at most once per window: the draft
+///   (section 3.7) requires a response and specifies none.
 ///
-/// The `mode` that it shows is 0 Startup, 1 Drain, 2 ProbeBW_DOWN, 3 CRUISE, 4 REFILL, 5 UP, 6 ProbeRTT.
+/// The `mode` of `probe` is 0 Startup, 1 Drain, 2 ProbeBW_DOWN, 3 CRUISE, 4 REFILL, 5 UP, 6 ProbeRTT.
 #[derive(Debug)]
 pub struct Bbr3 {
     rng: Rng,
+    /// Payload of a full segment, bits.
     bits: f64,
+    /// Initial window, segments.
     initial: f64,
-    /// Whether more than one loss in a round trip can be seen.
+    /// `true` if more than one loss per round trip can be seen.
     selective: bool,
     state: State,
     pacing_gain: f64,
@@ -149,34 +127,40 @@ pub struct Bbr3 {
     /// Segments per second.
     pacing_rate: f64,
     rounds: Rounds,
-    /// Greatest delivery rate of the last cycle and of this.
+    /// Greatest delivery rate of the last and of the present cycle, segments per second.
     max_bw: [f64; 2],
     held_back: HeldBack,
     bounds: Bounds,
     full: Full,
+    /// Excess of acknowledged segments by aggregation (extra_acked).
     extra_acked: WindowedMax,
     extra_delivered: f64,
     extra_since: Time,
+    /// Smallest round-trip time; `None` before the first.
     min_rtt: Option<Dur>,
     min_rtt_at: Time,
-    /// probe_rtt_min_delay and its stamp.
+    /// Smallest round-trip time since the last ProbeRTT (probe_rtt_min_delay).
     probe_delay: Option<Dur>,
     probe_delay_at: Time,
+    /// Earliest end of ProbeRTT. `None`: too many segments are outstanding still.
     probe_rtt_until: Option<Time>,
     probe_rtt_round: bool,
     idle_restart: bool,
     drain_round: u64,
+    /// Acknowledgements with new losses in this round.
     startup_losses: u32,
-    /// The round in which fast recovery began.
+    /// Round in which fast recovery began.
     recovery_round: u64,
-    cycle: cycle::Cycle,
-    /// Whether the window was full in the last round and in this.
+    cycle: Cycle,
+    /// `true` if the window was full at some time in the last round.
     limited_last: bool,
+    /// `true` if the window was full at some time in the present round.
     limited_now: bool,
     saved: Saved,
 }
 
 impl Bbr3 {
+    /// Returns `true` in the states that probe for bandwidth (IsProbingBandwidth).
     fn probing_bw(&self) -> bool {
         matches!(self.state, State::Startup | State::Refill | State::Up)
     }
@@ -189,6 +173,7 @@ impl Bbr3 {
         acked.rate.as_ref().is_none_or(|sample| self.held_back.limits(sample))
     }
 
+    /// Enters a state with its gains (table of section 5.6.1).
     fn enter(&mut self, state: State) {
         self.state = state;
         (self.pacing_gain, self.cwnd_gain) = match state {
@@ -201,7 +186,7 @@ impl Bbr3 {
         };
     }
 
-    /// BBRCheckFullBWReached (section 5.3.1.2).
+    /// Updates the estimator of a full pipe (BBRCheckFullBWReached, section 5.3.1.2).
     fn check_full(&mut self, acked: &Acked, rate: f64) {
         if self.full.now || !self.rounds.start || self.limited(acked) {
             return;
@@ -215,6 +200,7 @@ impl Bbr3 {
         self.full.reached |= self.full.now;
     }
 
+    /// Leaves Startup and Drain (BBRCheckStartupDone and BBRCheckDrainDone).
     fn check_startup_and_drain(&mut self, acked: &Acked) {
         self.check_startup_loss(acked);
         if self.state == State::Startup && self.full.reached {
@@ -229,7 +215,7 @@ impl Bbr3 {
         }
     }
 
-    /// Whether the window was full at some time in the last round trip.
+    /// Notes if the window is full.
     fn track_limit(&mut self, window: &Window, acked: &Acked) {
         if self.rounds.start {
             self.limited_last = std::mem::take(&mut self.limited_now);
@@ -243,6 +229,16 @@ impl Bbr3 {
 }
 
 impl CongestionControl for Bbr3 {
+    fn profile(&self) -> Profile {
+        Profile {
+            recovery: RecoveryWindow::Control,
+            sent: SentCalls::Each,
+            paces: true,
+            samples_rate: true,
+            ..Profile::default()
+        }
+    }
+
     fn on_ack(&mut self, window: &mut Window, acked: &Acked) {
         if self.min_rtt.is_none() && acked.min_rtt > Dur::ZERO {
             self.min_rtt = Some(acked.min_rtt);
@@ -275,11 +271,11 @@ impl CongestionControl for Bbr3 {
         self.set_window(window, acked);
     }
 
-    fn on_congestion(&mut self, window: &mut Window, why: Congestion, now: Time, in_flight: u32) {
-        match why {
-            // Told by the acknowledgements.
+    fn on_congestion(&mut self, window: &mut Window, event: &CongestionEvent) {
+        match event.sign {
+            // Reported by `Acked::lost`.
             Congestion::Loss => {}
-            Congestion::Ecn => self.too_high(window, Some(in_flight), now),
+            Congestion::Ecn => self.too_high(window, Some(event.in_flight), event.now),
             Congestion::Timeout => {
                 self.saved.save(window, self.state == State::ProbeRtt);
                 self.saved.repair = Repair::TimedOut;
@@ -289,8 +285,8 @@ impl CongestionControl for Bbr3 {
         }
     }
 
-    fn on_echo(&mut self, window: &mut Window, _: u32, _: bool, una: u32, next: u32) {
-        self.saved.follow(window, una, next);
+    fn on_feedback(&mut self, window: &mut Window, feedback: &Feedback<'_>) {
+        self.saved.follow(window, feedback.una, feedback.next);
     }
 
     fn on_spurious(&mut self, window: &mut Window) {
@@ -299,27 +295,20 @@ impl CongestionControl for Bbr3 {
         self.undo(window);
     }
 
-    /// BBRHandleRestartFromIdle (section 5.4.1).
-    fn on_sent(&mut self, now: Time, idle: bool) {
-        if idle && self.rounds.delivered > 0 {
+    /// Processes a restart from idle (BBRHandleRestartFromIdle, section 5.4.1).
+    fn on_sent(&mut self, sent: &Sent) -> bool {
+        if sent.idle && self.rounds.delivered > 0 {
             self.idle_restart = true;
-            self.extra_since = now;
+            self.extra_since = sent.now;
             if self.in_probe_bw() {
                 self.pace(1.0);
             }
         }
+        false
     }
 
-    fn pacing_rate(&self) -> Option<f64> {
-        Some(self.pacing_rate)
-    }
-
-    fn samples_rate(&self) -> bool {
-        true
-    }
-
-    fn controls_recovery(&self) -> bool {
-        true
+    fn pacing(&self) -> Pacing {
+        Pacing::at(self.pacing_rate)
     }
 
     fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {

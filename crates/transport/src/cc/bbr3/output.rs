@@ -1,30 +1,35 @@
-//! What BBRv3 sets from its model: the pacing rate and the window (section 5.6).
+//! Pacing rate and window of BBRv3 (section 5.6).
 
-use super::super::{Acked, Window};
-use super::{Bbr3, EXTRA_ACKED_ROUNDS, PACING_MARGIN, State};
+use super::state::State;
+use super::{Bbr3, EXTRA_ACKED_ROUNDS, PACING_MARGIN};
 use crate::cc::model::MIN_PIPE;
+use crate::cc::{Acked, Window};
 
 impl Bbr3 {
+    /// Returns the maximum of the delivery rate over the last two cycles, segments per second (max_bw).
     pub(super) fn max_bw(&self) -> f64 {
         self.max_bw[0].max(self.max_bw[1])
     }
 
-    /// Bandwidth with the short-term bound (BBRBoundBWForModel).
+    /// Returns the bandwidth within the short-term bound, segments per second (BBRBoundBWForModel).
     pub(super) fn bw(&self) -> f64 {
         self.max_bw().min(self.bounds.bw_short)
     }
 
+    /// Returns `gain` times the product of `bw` and the smallest round-trip time, segments (BBRBDPMultiple).
     pub(super) fn bdp(&self, bw: f64, gain: f64) -> f64 {
         self.min_rtt.map_or(self.initial, |rtt| gain * bw * rtt.as_secs())
     }
 
-    /// BBRQuantizationBudget, with BBRSetSendQuantum.
+    /// Returns a window enlarged for bursts and delayed acknowledgements, segments (BBRQuantizationBudget with
+    /// BBRSetSendQuantum).
     pub(super) fn budget(&self, segments: f64) -> f64 {
         let quantum = (self.pacing_rate * 1e-3).min(64.0 * 1024.0 * 8.0 / self.bits).max(2.0);
         let up = if self.state == State::Up { 2.0 } else { 0.0 };
         segments.max(3.0 * quantum).max(MIN_PIPE) + up
     }
 
+    /// Sets the pacing rate (BBRSetPacingRateWithGain).
     pub(super) fn pace(&mut self, gain: f64) {
         let rate = gain * self.bw() * PACING_MARGIN;
         if rate > 0.0 && (self.full.reached || rate > self.pacing_rate) {
@@ -32,7 +37,7 @@ impl Bbr3 {
         }
     }
 
-    /// BBRUpdateACKAggregation (section 5.5.9).
+    /// Estimates the aggregation of acknowledgements (BBRUpdateACKAggregation, section 5.5.9).
     pub(super) fn update_aggregation(&mut self, window: &Window, acked: &Acked) {
         let mut expected = self.bw() * acked.now.since(self.extra_since).as_secs();
         if self.extra_delivered <= expected {
@@ -46,7 +51,7 @@ impl Bbr3 {
         self.extra_acked.update(rounds, self.rounds.count, extra);
     }
 
-    /// BBRSetCwnd (section 5.6.4.6).
+    /// Sets the window (BBRSetCwnd, section 5.6.4.6).
     pub(super) fn set_window(&mut self, window: &mut Window, acked: &Acked) {
         let delivered = f64::from(acked.delivered);
         let most = self.budget(self.bdp(self.bw(), self.cwnd_gain) + self.extra_acked.get());

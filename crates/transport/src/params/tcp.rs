@@ -1,0 +1,268 @@
+//! Parameters of a TCP connection.
+
+use super::floor::EcnFloor;
+use super::limited::LimitedTransmit;
+use super::recovery::Recovery;
+use super::reservation::Reservation;
+use super::timers::{DelayedAck, Timers};
+use super::window::InitialWindow;
+use crate::cc::Setup;
+use crate::check::number;
+use crate::line::Line;
+use crate::registry::Cc;
+use crate::wire::{Ecn, EcnEcho};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_document::{Checked, Invalid};
+use tailback_units::Size;
+
+/// A TCP connection, both ends. Defaults: SACK with RACK-TLP and proportional rate
+/// reduction, an initial window of 10 segments, delayed acknowledgements, no ECN.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Tcp {
+    /// Payload of a full segment, without headers, 1 B to 65535 B. Default 1460 B.
+    pub segment: Size,
+    /// Headers of a segment and of an acknowledgement, TCP and IP, without framing, 0 B to 1000 B.
+    /// Default 40 B.
+    pub header: Size,
+    /// Congestion control. Default "reno".
+    pub congestion_control: Cc,
+    /// Loss detection and recovery. Default "sack".
+    pub recovery: Recovery,
+    /// Number of duplicate acknowledgements that indicate a loss, 1 to 255 (RFC 5681: 3). Default 3.
+    pub dup_thresh: u32,
+    /// Limited transmit: send a segment on each of the first two duplicate acknowledgements (RFC 3042, with SACK RFC 6675
+    /// section 5 step 3): true, false, or "always", also during recovery from a timeout, as ns-2 does. Default true.
+    pub limited_transmit: LimitedTransmit,
+    /// Window before the first acknowledgement: segments, 1 to 1000000, or "rfc3390" or "rfc6928".
+    /// Default 10.
+    pub initial_window: InitialWindow,
+    /// Initial slow-start threshold, segments, at least 2. Default: infinite, slow start until the
+    /// first congestion.
+    pub initial_ssthresh: Option<u32>,
+    /// Window offered by the receiver, segments, 1 to 2^30. Default: unlimited.
+    pub receive_window: Option<u32>,
+    /// Restart from the initial window after an idle time longer than the retransmission timeout
+    /// (RFC 5681 section 4.1). Default true.
+    pub slow_start_restart: bool,
+    /// Segments outstanding by which slow start decides that the window limits the sender, namely if the window is below twice
+    /// their number: "flight", those at the acknowledgement, or "round", the maximum of the last round trip (Linux). Default
+    /// "flight".
+    pub window_validation: WindowValidation,
+    /// Delayed acknowledgements. Default: every second segment, or after 40 ms.
+    pub delayed_ack: DelayedAck,
+    /// Retransmission timer.
+    pub timers: Timers,
+    /// Measure round-trip times by echoed timestamps, one sample per acknowledgement (RFC 7323); false
+    /// times one segment per round trip and no retransmitted one, as BSD and ns-2 do. Default true.
+    pub timestamps: bool,
+    /// Explicit congestion notification: "off" or "classic" (RFC 3168). Default "off".
+    pub ecn: EcnMode,
+    /// Code point of ECN-capable segments: "ect0", or "ect1" for the low-latency queue of L4S (RFC 9331).
+    /// Default "ect0".
+    pub ect: Ect,
+    /// Echo of congestion experienced: "classic" repeats it until the sender responds (RFC 3168),
+    /// "accurate" reports the mark of each segment (RFC 8257 section 3.2). Default: as the congestion
+    /// control needs, "accurate" for "dctcp" and "classic" for most others.
+    pub ecn_echo: Option<EcnEcho>,
+    /// Response to an echo at a window of one segment. "rfc3168": the retransmission timer is restarted, and the next segment
+    /// is sent at its expiry; "backoff": each consecutive echo also doubles the timeout; "ns-2": as "backoff", below
+    /// two segments (ns-2.35); "none": the next segment is sent at once. Default "rfc3168".
+    pub ecn_floor: EcnFloor,
+    /// Send retransmissions as ECN-capable, and CWR with them, which RFC 3168 forbids and ns-2 does.
+    /// Default false.
+    pub ecn_retransmissions: bool,
+    /// Open with SYN and SYN-ACK and negotiate ECN there; false starts with data, as the one-way
+    /// agents of ns-2 do. Default true.
+    pub handshake: bool,
+    /// Pace segments at 2 (slow start) or 1.2 times the window per smoothed round-trip time, as Linux
+    /// does. Congestion controls with a pacing rate of their own pace in any case. Default false.
+    pub pacing: bool,
+    /// Detection of spurious timeouts: "off", "f-rto" (RFC 5682) or "eifel" (RFC 3522,
+    /// by timestamps, for fast retransmits too); the window is then restored. Default "f-rto".
+    pub spurious_timeout: SpuriousTimeout,
+    /// Undo a reduction, also that of a fast retransmit, if all retransmissions since have been reported as duplicates
+    /// (RFC 3708, as in Linux). Needs recovery "sack". Default false.
+    pub dsack_undo: bool,
+    /// Reserved rate. Default: no reservation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reservation: Option<Reservation>,
+    /// The sending host's link and its idle path, for congestion controls that read them; not part of the document, set when
+    /// the network is built. `None`: [`Line::default`].
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub line: Option<Line>,
+    /// `true` if the host takes segments from its connections in turn as its link transmits them; not part of the document,
+    /// set by "rdma".
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub takes_turns: bool,
+}
+
+/// Explicit congestion notification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum EcnMode {
+    /// Segments are not ECN-capable.
+    #[default]
+    Off,
+    /// RFC 3168.
+    Classic,
+}
+
+/// Code point of ECN-capable segments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ect {
+    /// ECT(0).
+    #[default]
+    Ect0,
+    /// ECT(1) (RFC 9331).
+    Ect1,
+}
+
+impl Ect {
+    pub(crate) fn codepoint(self) -> Ecn {
+        match self {
+            Ect::Ect0 => Ecn::Ect0,
+            Ect::Ect1 => Ecn::Ect1,
+        }
+    }
+}
+
+/// Detection of spurious timeouts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SpuriousTimeout {
+    /// No detection.
+    Off,
+    /// Detection by the segments that the first two acknowledgements after the timeout acknowledge (RFC 5682).
+    #[default]
+    FRto,
+    /// Detection by the echoed timestamp of the first acknowledgement after a retransmission (RFC 3522).
+    Eifel,
+}
+
+/// Segments outstanding by which slow start decides that the window limits the sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WindowValidation {
+    /// Those at the acknowledgement.
+    #[default]
+    Flight,
+    /// The maximum of the last round trip (Linux's `tcp_is_cwnd_limited`).
+    Round,
+}
+
+impl Default for Tcp {
+    fn default() -> Tcp {
+        Tcp {
+            segment: Size(1460),
+            header: Size(40),
+            congestion_control: Cc::default(),
+            recovery: Recovery::default(),
+            dup_thresh: 3,
+            limited_transmit: LimitedTransmit::Sends(true),
+            initial_window: InitialWindow::Segments(10),
+            initial_ssthresh: None,
+            receive_window: None,
+            slow_start_restart: true,
+            window_validation: WindowValidation::Flight,
+            delayed_ack: DelayedAck::default(),
+            timers: Timers::default(),
+            timestamps: true,
+            ecn: EcnMode::Off,
+            ect: Ect::Ect0,
+            ecn_echo: None,
+            ecn_floor: EcnFloor::Rfc3168,
+            ecn_retransmissions: false,
+            handshake: true,
+            pacing: false,
+            spurious_timeout: SpuriousTimeout::FRto,
+            dsack_undo: false,
+            reservation: None,
+            line: None,
+            takes_turns: false,
+        }
+    }
+}
+
+impl Tcp {
+    /// Checks ranges, and combinations of parameters.
+    pub fn check(&self) -> Result<(), Invalid> {
+        if !(1..=65_535).contains(&self.segment.0) {
+            return Err(Invalid::new("segment", format!("{} is out of range; write 1B to 65535B", self.segment)));
+        }
+        if self.header.0 > 1_000 {
+            return Err(Invalid::new("header", format!("{} is out of range; write 0B to 1000B", self.header)));
+        }
+        number("dup-thresh", self.dup_thresh, 1, 255)?;
+        self.initial_window.check().map_err(|e| e.within("initial-window"))?;
+        if let Some(segments) = self.initial_ssthresh {
+            number("initial-ssthresh", segments, 2, 1 << 30)?;
+        }
+        if let Some(segments) = self.receive_window {
+            number("receive-window", segments, 1, 1 << 30)?;
+        }
+        self.congestion_control.check().map_err(|e| e.within("congestion-control"))?;
+        self.recovery.check().map_err(|e| e.within("recovery"))?;
+        self.delayed_ack.check().map_err(|e| e.within("delayed-ack"))?;
+        self.timers.check().map_err(|e| e.within("timers"))?;
+        if self.spurious_timeout == SpuriousTimeout::Eifel && !self.timestamps {
+            return Err(Invalid::new("spurious-timeout", "\"eifel\" needs `timestamps = true`; write it or \"f-rto\""));
+        }
+        if self.dsack_undo && !matches!(self.recovery, Recovery::Sack(_)) {
+            let message =
+                format!("recovery \"{}\" has no reports of duplicates; write \"sack\" or false", self.recovery.kind());
+            return Err(Invalid::new("dsack-undo", message));
+        }
+        self.check_reservation()
+    }
+
+    fn check_reservation(&self) -> Result<(), Invalid> {
+        let Some(reservation) = &self.reservation else { return Ok(()) };
+        if !matches!(self.congestion_control, Cc::Reno(_)) {
+            let message = format!("\"{}\" does not support reservations; use \"reno\"", self.congestion_control.kind());
+            return Err(Invalid::new("congestion-control", message));
+        }
+        if self.pacing {
+            return Err(Invalid::new("pacing", "a reservation paces by itself; remove one of the two"));
+        }
+        reservation.check(self.segment.0 + self.header.0).map_err(|e| e.within("reservation"))
+    }
+
+    /// Returns `true` if its segments are coloured as marked or unmarked.
+    pub fn marks(&self) -> bool {
+        self.reservation.is_some() || matches!(self.congestion_control, Cc::PacketMarking(_))
+    }
+
+    /// Returns the window before the first acknowledgement, segments, for controls that do not set their own.
+    pub fn initial_window(&self) -> u32 {
+        self.initial_window.segments(self.segment)
+    }
+
+    /// Returns the echo of congestion by the receiver.
+    pub fn echo(&self) -> EcnEcho {
+        self.ecn_echo.unwrap_or_else(|| self.congestion_control.needs().echo)
+    }
+
+    /// Returns the parameters that congestion controls read.
+    pub fn setup(&self) -> Setup {
+        Setup {
+            payload: self.payload(),
+            header: self.header.0 as u16,
+            initial_window: self.initial_window(),
+            initial_ssthresh: self.initial_ssthresh,
+            max_rto: self.timers.max_rto,
+            pacing: self.pacing,
+            selective: matches!(self.recovery, Recovery::Sack(_)),
+            line: self.line.unwrap_or_default(),
+        }
+    }
+
+    /// Returns the payload of a full segment, bytes. All segments are full but the last of a write.
+    pub(crate) fn payload(&self) -> u16 {
+        self.segment.0 as u16
+    }
+}

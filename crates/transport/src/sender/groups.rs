@@ -1,0 +1,147 @@
+//! State of a sender in groups: recovery, ECN, timers. The sequence space is in `sequence`, the scoreboard in `board`.
+
+use crate::params::Timers as Params;
+use crate::rtt::Rtt;
+use crate::seq::{before, later};
+use tailback_units::Time;
+
+/// Loss detection and recovery without a scoreboard, and after timeouts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Repair {
+    /// Duplicate acknowledgements since the last new one.
+    pub dupacks: u32,
+    /// Segments considered lost since the last report to the congestion control.
+    pub lost: u32,
+    /// Fast recovery's inflation of the window, segments.
+    pub inflation: i32,
+    /// First segment not acknowledged at the last expiry; the one before the first if there was no expiry.
+    pub expired_at: u32,
+    pub f_rto: FRto,
+    /// `true` after a partial acknowledgement in this recovery.
+    pub partial: bool,
+    pub flavour: Flavour,
+}
+
+impl Repair {
+    /// Returns the state of a connection whose first segment is `start`.
+    pub fn starting_at(start: u32, flavour: Flavour) -> Repair {
+        let expired_at = start.wrapping_sub(1);
+        Repair { dupacks: 0, lost: 0, inflation: 0, expired_at, f_rto: FRto::Off, partial: false, flavour }
+    }
+
+    /// Ends fast recovery: no inflation, no duplicates.
+    pub fn clear(&mut self) {
+        self.inflation = 0;
+        self.dupacks = 0;
+    }
+}
+
+/// Loss detection and recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Flavour {
+    Tahoe,
+    Reno,
+    NewReno,
+    Sack,
+}
+
+/// State of F-RTO (RFC 5682) since a timeout.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum FRto {
+    /// Not in use, or decided.
+    #[default]
+    Off,
+    /// The first segment was retransmitted, and its acknowledgement is awaited (step 2).
+    Retransmitted,
+    /// That has come; this number of new segments may be sent, and the next acknowledgement decides (step 3).
+    Probing(u8),
+}
+
+/// Response to echoes of congestion (RFC 3168 section 6.1.2).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Echoes {
+    /// First segment never transmitted at the last reduction.
+    pub reduced_at: u32,
+    /// `true` if the last reduction was the response to an echo.
+    pub by_echo: bool,
+    /// `true` if CWR is due on the next new segment.
+    pub cwr: bool,
+    /// `true` if the next segment waits for the retransmission timer.
+    pub held: bool,
+    /// `true` if the last echo came at a window of one segment, so that the next one doubles the timeout.
+    pub at_floor: bool,
+}
+
+impl Echoes {
+    /// Returns the state of a connection whose first segment is `start`.
+    pub fn starting_at(start: u32) -> Echoes {
+        let reduced_at = start.wrapping_sub(1);
+        Echoes { reduced_at, by_echo: false, cwr: false, held: false, at_floor: false }
+    }
+
+    /// Returns `true` if segment `una` was sent before the window was reduced for an echo.
+    #[inline]
+    pub fn is_reduced(&self, una: u32) -> bool {
+        self.by_echo && before(una, self.reduced_at)
+    }
+
+    /// Notes a reduction for a loss, with `max` the first segment never transmitted.
+    pub fn reduced_for_loss(&mut self, max: u32) {
+        self.reduced_at = max;
+        self.by_echo = false;
+    }
+
+    /// Processes a cumulative acknowledgement of all before `next`.
+    #[inline]
+    pub fn advance(&mut self, next: u32) {
+        // A position that is passed stays just behind, so that comparisons survive the wrap.
+        self.reduced_at = later(self.reduced_at, next.wrapping_sub(1));
+    }
+}
+
+/// Retransmission timer and round-trip time.
+#[derive(Debug)]
+pub(super) struct Timers {
+    pub rtt: Rtt,
+    /// Expiry of the retransmission timer; [`Time::NEVER`]: it is stopped.
+    pub expiry: Time,
+    /// Time of the last transmission.
+    pub last_sent: Time,
+}
+
+impl Timers {
+    /// Returns the state before the first transmission.
+    pub fn new(params: &Params) -> Timers {
+        Timers { rtt: Rtt::new(params), expiry: Time::NEVER, last_sent: Time::ZERO }
+    }
+}
+
+/// Transmission that does not wait for the window or for pacing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Urgent {
+    No,
+    /// The first segment not acknowledged, or the SYN.
+    First,
+    /// A tail loss probe (RFC 8985 section 7).
+    Probe,
+}
+
+/// Segment to transmit.
+#[derive(Clone, Copy)]
+pub(super) enum Choice {
+    New,
+    Again(u32),
+}
+
+/// Segments that an acknowledgement delivered, and its effect on the recovery.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Delivery {
+    /// Segments newly acknowledged, cumulatively or selectively.
+    pub delivered: u32,
+    /// Transmission of the newest of them. `None`: it was sent more than once, or there is no scoreboard.
+    pub newest: Option<Time>,
+    /// `true` if it ended a recovery, which has set the window.
+    pub ended: bool,
+    /// `true` if the retransmission timer is not restarted.
+    pub keep_timer: bool,
+}

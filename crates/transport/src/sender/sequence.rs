@@ -1,0 +1,84 @@
+//! Sequence space of a sender: positions in the numbered segments.
+
+use crate::seq::{before, later};
+
+/// Positions in the sequence space; segment numbers wrap.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sequence {
+    /// First segment not acknowledged.
+    pub una: u32,
+    /// Next segment to transmit; before `max` when the sender goes back.
+    pub nxt: u32,
+    /// First segment never transmitted.
+    pub max: u32,
+    /// Recovery point: recovery ends when all segments before it are acknowledged.
+    pub recover: u32,
+    /// `max` when the window was last full.
+    pub full_at: u32,
+    /// Segment whose acknowledgement, with that of a later one, ends the round trip.
+    pub round_end: u32,
+    /// Segments offered and not yet transmitted.
+    pub left: u64,
+}
+
+impl Sequence {
+    /// Returns the positions of a connection whose first segment is `start`, and that has sent none.
+    pub fn starting_at(start: u32) -> Sequence {
+        // One before the first: the first loss starts a recovery.
+        let before_first = start.wrapping_sub(1);
+        Sequence {
+            una: start,
+            nxt: start,
+            max: start,
+            recover: before_first,
+            full_at: before_first,
+            round_end: start,
+            left: 0,
+        }
+    }
+
+    /// Returns the segments sent and not acknowledged.
+    #[inline]
+    pub fn outstanding(&self) -> u32 {
+        self.max.wrapping_sub(self.una)
+    }
+
+    /// Returns the segments from the first not acknowledged to the next to transmit.
+    #[inline]
+    pub fn used(&self) -> u32 {
+        self.nxt.wrapping_sub(self.una)
+    }
+
+    /// Returns `true` if no segment is outstanding.
+    #[inline]
+    pub fn is_idle(&self) -> bool {
+        self.una == self.max
+    }
+
+    /// Returns `true` if there is a new segment before `limit`.
+    #[inline]
+    pub fn has_new(&self, limit: u32) -> bool {
+        self.left > 0 && before(self.max, limit)
+    }
+
+    /// Takes the next new segment.
+    #[inline]
+    pub fn take_new(&mut self) {
+        self.left -= 1;
+        self.max = self.max.wrapping_add(1);
+        self.nxt = self.max;
+    }
+
+    /// Processes a cumulative acknowledgement of all before `next`; returns `true` if the recovery point is reached.
+    #[inline]
+    pub fn advance(&mut self, next: u32) -> bool {
+        self.una = next;
+        self.nxt = later(self.nxt, next);
+        let reached = !before(next, self.recover);
+        // Positions that are passed stay just behind, so that comparisons survive the wrap.
+        let last = next.wrapping_sub(1);
+        self.recover = later(self.recover, last);
+        self.full_at = later(self.full_at, last);
+        reached
+    }
+}

@@ -1,0 +1,55 @@
+//! Spurious reductions: Eifel detection, and undoing.
+
+use super::Sender;
+use super::groups::{FRto, Urgent};
+use super::state::State;
+use crate::cc::CongestionControl;
+use crate::params::SpuriousTimeout;
+use crate::wire::Ack;
+use tailback_units::Time;
+
+impl Sender {
+    /// Awaits the first acknowledgement after a retransmission (RFC 3522 section 3.2 step 1).
+    pub(super) fn watch_eifel(&mut self) {
+        if self.tcp.spurious_timeout == SpuriousTimeout::Eifel {
+            self.cold().eifel.get_or_insert(Time::NEVER);
+        }
+    }
+
+    /// Undoes the reduction and returns `true` if the acknowledgement is for the original, not the retransmission (RFC 3522
+    /// section 3.2 steps 4 and 5).
+    pub(super) fn check_eifel(&mut self, ack: &Ack) -> bool {
+        match self.cold.as_mut().and_then(|cold| cold.eifel.take()) {
+            Some(sent) if sent != Time::NEVER && ack.echo < sent => {
+                self.undo();
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Undoes the last reduction, which was spurious, and restores the window, as in Linux. RFC 4015 restores the threshold,
+    /// too, but of the window only FlightSize and the segments newly acknowledged, at most an initial window of these.
+    pub(super) fn undo(&mut self) {
+        self.cold().counts.spurious += 1;
+        self.state = State::Open;
+        self.repair.f_rto = FRto::Off;
+        self.repair.clear();
+        self.seq.nxt = self.seq.max;
+        if self.urgent == Urgent::First {
+            self.urgent = Urgent::No;
+        }
+        self.timers.rtt.reset_back_off();
+        if let Some(board) = &mut self.board {
+            board.unmark();
+        }
+        let Some(cold) = &mut self.cold else { return };
+        cold.doubt = None;
+        let Some(prior) = cold.prior.take() else { return };
+        if !self.owns_recovery() {
+            self.window.cwnd = self.window.cwnd.max(prior.cwnd);
+            self.window.ssthresh = prior.ssthresh;
+        }
+        self.control.on_spurious(&mut self.window);
+    }
+}
