@@ -1,4 +1,4 @@
-//! Mistakes of meaning: the customer edge and labels.
+//! Semantic errors: the customer edge and labels.
 
 use super::Mistake;
 
