@@ -47,7 +47,7 @@ const MISTAKES: &[Mistake] = &[
     ("replications = 3", "replications = 3\nconfidence = ‸1.0", "confidence", "0.5 to 0.999999"),
     ("kind = \"grid\"", "kind = ‸\"gird\"", "design.kind", "did you mean `grid`?"),
     ("kind = \"grid\"", "kind = \"grid\"\n‸samples = 4", "design.samples", "remove it"),
-    ("kind = \"grid\"", "kind = \"grid\"\n‸seed = 4", "design.seed", "draws nothing"),
+    ("kind = \"grid\"", "kind = \"grid\"\n‸seed = 4", "design.seed", "no random draws"),
     ("name = \"load\"", "‸nmae = \"load\"", "axes[0].nmae", "did you mean `name`?"),
     ("name = \"load\"", "name = ‸\"metric\"", "axes[0].name", "a column of the results"),
     ("[\"3Mbit/s\", \"4Mbit/s\"]", "‸[]", "axes[0].values", "no value to try"),

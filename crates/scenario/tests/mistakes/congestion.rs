@@ -86,7 +86,7 @@ pub const MISTAKES: &[Mistake] = &[
         "count = 2",
         "count = 2\ncongestion-notification = { kind = \"bcn\" }\nrate-limiters = { law = { kind = \"bcn\" }, buffer = \"99kB\" }\ndiscipline = ‸{ kind = \"priority\", levels = [{ match = { any = [{ class = 1 }, { precedence = 5 }] } }] }",
         "switches.floor.discipline",
-        "goes by `class` or `flows`",
+        "classifies by `class` or `flows`",
     ),
     (
         "count = 2",
@@ -98,7 +98,7 @@ pub const MISTAKES: &[Mistake] = &[
         "count = 2",
         "count = 2\ncongestion-notification = { kind = \"bcn\" }\nrate-limiters = { law = { kind = \"bcn\" }, buffer = \"99kB\" }\n\n[[flows]]\nname = \"ef\"\nfrom = \"h1\"\nto = \"h2\"\ndscp = ‸\"ef\"\nsource = { kind = \"bulk\", size = \"1kB\" }\n",
         "flows[0].dscp",
-        "leave out one of the two",
+        "remove one of the two",
     ),
     (
         "count = 2",

@@ -121,7 +121,7 @@ pub const MISTAKES: &[Mistake] = &[
     ),
     ("between = [\"h[12]\", \"floor1\"]", "between = [‸\"h[12\", \"floor1\"]", "links[0].between[0]", "is not closed"),
     ("between = [\"core\", \"server\"]", "between = ‸[\"core\", \"core\"]", "links[3].between", "two different nodes"),
-    ("between = [\"floor*\", \"core\"]", "between = ‸[\"*o*r*\", \"core\"]", "links[2].between", "leaves out `core`"),
+    ("between = [\"floor*\", \"core\"]", "between = ‸[\"*o*r*\", \"core\"]", "links[2].between", "exclude `core`"),
     (
         "between = [\"h[12]\", \"floor1\"]",
         "between = ‸[\"h*\", \"floor?\"]",

@@ -10,7 +10,7 @@ pub const MISTAKES: &[Mistake] = &[
     ("between = [\"h[12]\", \"floor1\"]", "between = [\"h[12]\", \"floor1\"", "", "missing comma"),
     ("scope = \"class\"", "scope = ‸class", "", "write \"class\" in quotes"),
     ("classes = 3", "classes = ‸nan", "network.classes", "finite number"),
-    ("duration = \"60s\"", "duration = ‸2026-01-01", "run.duration", "no dates"),
+    ("duration = \"60s\"", "duration = ‸2026-01-01", "run.duration", "write a duration"),
     // keys
     ("duration = \"60s\"", "‸durration = \"60s\"", "run.durration", "did you mean `duration`?"),
     ("[network]", "[‸netwrok]", "netwrok", "did you mean `network`?"),
