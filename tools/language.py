@@ -15,7 +15,21 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 GLOSSARY = ROOT / "docs" / "glossary.md"
 # Gone over so far; what is added here stays clean.
-CHECKED: tuple[str, ...] = ("docs/glossary.md",)
+CHECKED: tuple[str, ...] = (
+    "docs/glossary.md",
+    "crates/bench",
+    "crates/diffserv",
+    "crates/document",
+    "crates/measure",
+    "crates/parallel",
+    "crates/py",
+    "crates/random",
+    "crates/router",
+    "crates/scenario",
+    "crates/traffic",
+    "crates/units",
+    "crates/wasm",
+)
 # A doc comment opens with what the item is, not with a question.
 OPENINGS = re.compile(r"(What|Whether|None|Who|Whose|How|Nobody|Nothing)\b(?!:)")
 SUFFIXES = {".rs", ".py", ".md"}
